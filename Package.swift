@@ -1,0 +1,67 @@
+// swift-tools-version: 6.2
+import CompilerPluginSupport
+import PackageDescription
+
+let package = Package(
+    name: "waypost",
+    products: [
+        .library(name: "Waypost", targets: ["Waypost"]),
+        .library(name: "MQTTLink", targets: ["MQTTLink"]),
+        .library(name: "WaypostAgent", targets: ["WaypostAgent"]),
+        .executable(name: "waypost", targets: ["WaypostCLI"]),
+    ],
+    dependencies: [
+        // The command line: parsing, --help, completions.
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        // Options from arguments, environment and a YAML or JSON file, in one order of precedence.
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: ["JSON", "YAML"]),
+        // SQLite: inbox, outbox and maps in one durable file.
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        // The host application's log goes through the agent as events.
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        // Counters and timers that a host application may already collect.
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+        // Ordered start and graceful stop of the rooms, signals included.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        // SHA-256 digests and Ed25519 signatures.
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .target(name: "Waypost"),
+        .target(name: "MQTTLink", dependencies: ["CMosquitto"]),
+        .target(name: "WaypostMessages", dependencies: ["Waypost"]),
+        .target(
+            name: "WaypostAgent",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .target(name: "DemoFeatures", dependencies: ["Waypost"]),
+        .executableTarget(
+            name: "WaypostCLI",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
+        .testTarget(name: "WaypostTests", dependencies: ["Waypost"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system && target.type != .plugin {
+    target.swiftSettings = (target.swiftSettings ?? []) + [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
+}
