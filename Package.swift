@@ -14,7 +14,8 @@ let package = Package(
         // The command line: parsing, --help, completions.
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         // Options from arguments, environment and a YAML or JSON file, in one order of precedence.
-        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: ["JSON", "YAML"]),
+        .package(
+            url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: ["JSON", "YAML"]),
         // SQLite: inbox, outbox and maps in one durable file.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // The host application's log goes through the agent as events.
@@ -27,7 +28,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     ],
     targets: [
-        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(
+            name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .target(name: "Waypost"),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"]),
         .target(name: "WaypostMessages", dependencies: ["Waypost"]),
@@ -58,10 +60,11 @@ let package = Package(
 )
 
 for target in package.targets where target.type != .system && target.type != .plugin {
-    target.swiftSettings = (target.swiftSettings ?? []) + [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    ]
+    target.swiftSettings =
+        (target.swiftSettings ?? []) + [
+            .enableUpcomingFeature("ExistentialAny"),
+            .enableUpcomingFeature("MemberImportVisibility"),
+            .enableUpcomingFeature("InternalImportsByDefault"),
+            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        ]
 }
