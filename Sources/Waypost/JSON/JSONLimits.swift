@@ -1,0 +1,31 @@
+/// How much of a stranger's JSON is read before it is refused.
+///
+/// Each limit is checked while reading, so a refused text costs no more than the part up to the limit.
+public struct JSONLimits: Sendable, Hashable {
+    /// The longest text, in bytes; 262 144 unless set, the size of the largest message (a map).
+    public var maximumBytes: Int
+    /// How deep arrays and objects may lie in each other; 16 unless set, never more than 512.
+    public var maximumDepth: Int
+    /// How many members one object may have; 256 unless set.
+    public var maximumKeys: Int
+    /// The longest string, in bytes of UTF-8 after escapes were resolved; 16 384 unless set.
+    public var maximumStringBytes: Int
+
+    /// Limits with the protocol's values for what is not named.
+    public init(
+        maximumBytes: Int = 262_144, maximumDepth: Int = 16, maximumKeys: Int = 256,
+        maximumStringBytes: Int = 16_384
+    ) {
+        self.maximumBytes = maximumBytes
+        self.maximumDepth = maximumDepth
+        self.maximumKeys = maximumKeys
+        self.maximumStringBytes = maximumStringBytes
+    }
+
+    /// The wire protocol's limits (PROTOCOL §10).
+    public static let protocolDefaults = JSONLimits()
+
+    /// Limits for files of our own user: only the depth is bounded, which protects the stack.
+    public static let trustedFile = JSONLimits(
+        maximumBytes: .max, maximumDepth: 512, maximumKeys: .max, maximumStringBytes: .max)
+}

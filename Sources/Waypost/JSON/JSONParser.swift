@@ -1,0 +1,284 @@
+/// One pass over the bytes, no look back; a string is validated while it is copied.
+///
+/// Written over a raw buffer because a command is parsed before its PUBACK leaves, and the buffer's own checks
+/// are off in release builds: every read here stands behind a comparison with `end`.
+struct JSONParser {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let end: Int
+    private let limits: JSONLimits
+    private let deepest: Int
+    private var at = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>, limits: JSONLimits) {
+        self.bytes = bytes
+        end = bytes.count
+        self.limits = limits
+        // The descent is recursive, so the stack is protected whatever the configuration says.
+        deepest = min(limits.maximumDepth, 512)
+    }
+
+    mutating func document() throws(JSONError) -> JSONValue {
+        guard end <= limits.maximumBytes else {
+            throw JSONError(.tooLong(limit: limits.maximumBytes), at: limits.maximumBytes)
+        }
+        if end >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
+            throw JSONError(.byteOrderMark, at: 0)
+        }
+        skipSpace()
+        guard at < end else { throw JSONError(.empty, at: at) }
+        let value = try value(depth: 0)
+        skipSpace()
+        guard at == end else { throw expected("the end of the text") }
+        return value
+    }
+
+    private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
+        guard at < end else { throw expected("a value") }
+        switch bytes[at] {
+        case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
+        case UInt8(ascii: "["): return .array(try array(depth: depth + 1))
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return .bool(try word("true", true))
+        case UInt8(ascii: "f"): return .bool(try word("false", false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "-"), 0x30...0x39: return try number()
+        default: throw expected("a value")
+        }
+    }
+
+    private mutating func object(depth: Int) throws(JSONError) -> [String: JSONValue] {
+        guard depth <= deepest else { throw JSONError(.tooDeep(limit: deepest), at: at) }
+        at += 1
+        skipSpace()
+        var members: [String: JSONValue] = [:]
+        if take(UInt8(ascii: "}")) { return members }
+        while true {
+            let start = at
+            guard at < end, bytes[at] == UInt8(ascii: "\"") else { throw expected("a key in quotes") }
+            let key = try string()
+            skipSpace()
+            guard take(UInt8(ascii: ":")) else { throw expected("\":\"") }
+            skipSpace()
+            guard members.count < limits.maximumKeys else {
+                throw JSONError(.tooManyKeys(limit: limits.maximumKeys), at: start)
+            }
+            let member = try value(depth: depth)
+            // Keys that differ only in Unicode normalisation count as equal: a reader after us may take either.
+            if members.updateValue(member, forKey: key) != nil {
+                throw JSONError(.duplicateKey(key), at: start)
+            }
+            skipSpace()
+            if take(UInt8(ascii: ",")) {
+                skipSpace()
+            } else if take(UInt8(ascii: "}")) {
+                return members
+            } else {
+                throw expected("\",\" or \"}\"")
+            }
+        }
+    }
+
+    private mutating func array(depth: Int) throws(JSONError) -> [JSONValue] {
+        guard depth <= deepest else { throw JSONError(.tooDeep(limit: deepest), at: at) }
+        at += 1
+        skipSpace()
+        var elements: [JSONValue] = []
+        if take(UInt8(ascii: "]")) { return elements }
+        while true {
+            elements.append(try value(depth: depth))
+            skipSpace()
+            if take(UInt8(ascii: ",")) {
+                skipSpace()
+            } else if take(UInt8(ascii: "]")) {
+                return elements
+            } else {
+                throw expected("\",\" or \"]\"")
+            }
+        }
+    }
+
+    private mutating func word<T>(_ text: StaticString, _ value: T) throws(JSONError) -> T {
+        let count = text.utf8CodeUnitCount
+        guard end - at >= count else { throw expected("\"\(text)\"") }
+        let start = text.utf8Start
+        for place in 0..<count where bytes[at + place] != start[place] { throw expected("\"\(text)\"") }
+        at += count
+        return value
+    }
+
+    private mutating func skipSpace() {
+        while at < end {
+            switch bytes[at] {
+            case 0x20, 0x0A, 0x0D, 0x09: at += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard at < end, bytes[at] == byte else { return false }
+        at += 1
+        return true
+    }
+
+    private func expected(_ what: String) -> JSONError {
+        JSONError(.syntax(what), at: at)
+    }
+}
+
+// MARK: Strings
+
+extension JSONParser {
+    private mutating func string() throws(JSONError) -> String {
+        let start = at
+        at += 1
+        let first = at
+        while at < end {
+            switch bytes[at] {
+            case UInt8(ascii: "\""):
+                let text = try validated(UnsafeBufferPointer(rebasing: bytes[first..<at]), from: start)
+                at += 1
+                return text
+            case UInt8(ascii: "\\"): return try stringWithEscapes(from: start, first: first)
+            case 0..<0x20: throw expected("no control character in a string")
+            default: at += 1
+            }
+        }
+        throw expected("the closing quote")
+    }
+
+    private mutating func stringWithEscapes(from start: Int, first: Int) throws(JSONError) -> String {
+        var copy = Array(bytes[first..<at])
+        while at < end {
+            let byte = bytes[at]
+            switch byte {
+            case UInt8(ascii: "\""):
+                let text = try copy.withUnsafeBufferPointer { (buffer) throws(JSONError) in
+                    try validated(buffer, from: start)
+                }
+                at += 1
+                return text
+            case UInt8(ascii: "\\"): try escape(into: &copy)
+            case 0..<0x20: throw expected("no control character in a string")
+            default:
+                copy.append(byte)
+                at += 1
+            }
+        }
+        throw expected("the closing quote")
+    }
+
+    private func validated(_ buffer: UnsafeBufferPointer<UInt8>, from start: Int) throws(JSONError) -> String
+    {
+        guard buffer.count <= limits.maximumStringBytes else {
+            throw JSONError(.stringTooLong(limit: limits.maximumStringBytes), at: start)
+        }
+        guard let text = String(validating: buffer, as: UTF8.self) else {
+            throw JSONError(.notUTF8, at: start)
+        }
+        return text
+    }
+
+    private mutating func escape(into copy: inout [UInt8]) throws(JSONError) {
+        let start = at
+        guard at + 1 < end else { throw expected("an escape") }
+        at += 2
+        switch bytes[at - 1] {
+        case UInt8(ascii: "\""): copy.append(0x22)
+        case UInt8(ascii: "\\"): copy.append(0x5C)
+        case UInt8(ascii: "/"): copy.append(0x2F)
+        case UInt8(ascii: "b"): copy.append(0x08)
+        case UInt8(ascii: "f"): copy.append(0x0C)
+        case UInt8(ascii: "n"): copy.append(0x0A)
+        case UInt8(ascii: "r"): copy.append(0x0D)
+        case UInt8(ascii: "t"): copy.append(0x09)
+        case UInt8(ascii: "u"): copy.append(contentsOf: String(try escapedScalar(from: start)).utf8)
+        default:
+            at = start
+            throw expected("a known escape")
+        }
+    }
+
+    /// The scalar of `\uXXXX`, or of a pair of them; `at` stands behind the first `u`.
+    private mutating func escapedScalar(from start: Int) throws(JSONError) -> Unicode.Scalar {
+        let high = try fourHexDigits()
+        if let scalar = Unicode.Scalar(high) { return scalar }
+        guard high < 0xDC00, at + 1 < end, bytes[at] == UInt8(ascii: "\\"), bytes[at + 1] == UInt8(ascii: "u")
+        else {
+            throw JSONError(.loneSurrogate, at: start)
+        }
+        at += 2
+        let low = try fourHexDigits()
+        guard (0xDC00...0xDFFF).contains(low),
+            let scalar = Unicode.Scalar(0x1_0000 + (high - 0xD800) << 10 + (low - 0xDC00))
+        else { throw JSONError(.loneSurrogate, at: start) }
+        return scalar
+    }
+
+    private mutating func fourHexDigits() throws(JSONError) -> UInt32 {
+        guard end - at >= 4 else { throw expected("four hex digits") }
+        var number: UInt32 = 0
+        for _ in 0..<4 {
+            let digit: UInt8
+            switch bytes[at] {
+            case 0x30...0x39: digit = bytes[at] - 0x30
+            case 0x41...0x46: digit = bytes[at] - 0x41 + 10
+            case 0x61...0x66: digit = bytes[at] - 0x61 + 10
+            default: throw expected("four hex digits")
+            }
+            number = number << 4 | UInt32(digit)
+            at += 1
+        }
+        return number
+    }
+}
+
+// MARK: Numbers
+
+extension JSONParser {
+    private mutating func number() throws(JSONError) -> JSONValue {
+        let start = at
+        let negative = take(UInt8(ascii: "-"))
+        var magnitude: UInt64 = 0
+        var fits = true
+        let firstDigit = at
+        while at < end, case let digit = bytes[at] &- 0x30, digit < 10 {
+            let (product, over) = magnitude.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
+            if over || carry { fits = false }
+            magnitude = sum
+            at += 1
+        }
+        guard at > firstDigit else { throw expected("a digit") }
+        guard at == firstDigit + 1 || bytes[firstDigit] != 0x30 else {
+            at = firstDigit
+            throw expected("no leading zero")
+        }
+        var integral = true
+        if take(UInt8(ascii: ".")) {
+            integral = false
+            try digits()
+        }
+        if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+            integral = false
+            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            try digits()
+        }
+        if integral, fits {
+            if !negative, let number = Int64(exactly: magnitude) { return .int(number) }
+            if negative, magnitude <= UInt64(Int64.max) { return .int(-Int64(magnitude)) }
+            if negative, magnitude == UInt64(Int64.max) + 1 { return .int(.min) }
+        }
+        let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<at]), as: UTF8.self)
+        guard let number = Double(text), number.isFinite else {
+            throw JSONError(.numberOutOfRange, at: start)
+        }
+        return .double(number)
+    }
+
+    private mutating func digits() throws(JSONError) {
+        let start = at
+        while at < end, bytes[at] &- 0x30 < 10 { at += 1 }
+        guard at > start else { throw expected("a digit") }
+    }
+}

@@ -1,0 +1,32 @@
+extension JSONValue {
+    /// Reads one JSON text, strictly as RFC 8259 has it.
+    ///
+    /// Duplicate keys, a byte order mark, invalid UTF-8 and half surrogate pairs are refused, and so is whatever
+    /// is larger than the limits. No input traps.
+    public init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
+        throws(JSONError)
+    {
+        var parser = JSONParser(bytes.assumingMemoryBound(to: UInt8.self), limits: limits)
+        self = try parser.document()
+    }
+
+    /// Reads one JSON text from bytes.
+    public init(parsing bytes: [UInt8], limits: JSONLimits = .protocolDefaults) throws(JSONError) {
+        self = try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in
+            var parser = JSONParser(buffer, limits: limits)
+            return try parser.document()
+        }
+    }
+
+    /// Reads one JSON text from any collection of bytes.
+    public init(
+        parsing bytes: some Collection<UInt8>, limits: JSONLimits = .protocolDefaults
+    ) throws(JSONError) {
+        try self.init(parsing: Array(bytes), limits: limits)
+    }
+
+    /// Reads one JSON text from a string.
+    public init(parsing text: String, limits: JSONLimits = .protocolDefaults) throws(JSONError) {
+        try self.init(parsing: Array(text.utf8), limits: limits)
+    }
+}

@@ -1,0 +1,131 @@
+extension JSONValue {
+    /// The compact JSON text as bytes: keys sorted, slashes not escaped, no white space.
+    ///
+    /// Equal values give equal bytes. A number that is not finite, which no parsed value holds, becomes `null`.
+    public func serialized() -> [UInt8] {
+        var bytes: [UInt8] = []
+        JSONText.append(self, to: &bytes)
+        return bytes
+    }
+
+    /// The compact JSON text, keys sorted.
+    public var text: String {
+        String(decoding: serialized(), as: UTF8.self)
+    }
+
+    /// The JSON text for people: two spaces a level, keys sorted.
+    public var prettyText: String {
+        var bytes: [UInt8] = []
+        JSONText.appendPretty(self, indent: 0, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// How values become bytes; shared by the serializer and the writer.
+enum JSONText {
+    static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
+        switch value {
+        case .array(let elements):
+            bytes.append(UInt8(ascii: "["))
+            for (place, element) in elements.enumerated() {
+                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+                append(element, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members):
+            bytes.append(UInt8(ascii: "{"))
+            for (place, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+                append(member.key, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                append(member.value, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        default: appendScalar(value, to: &bytes)
+        }
+    }
+
+    static func appendPretty(_ value: JSONValue, indent: Int, to bytes: inout [UInt8]) {
+        func newLine(_ level: Int) {
+            bytes.append(UInt8(ascii: "\n"))
+            bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: level * 2))
+        }
+        switch value {
+        case .array(let elements) where !elements.isEmpty:
+            bytes.append(UInt8(ascii: "["))
+            for (place, element) in elements.enumerated() {
+                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+                newLine(indent + 1)
+                appendPretty(element, indent: indent + 1, to: &bytes)
+            }
+            newLine(indent)
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members) where !members.isEmpty:
+            bytes.append(UInt8(ascii: "{"))
+            for (place, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+                newLine(indent + 1)
+                append(member.key, to: &bytes)
+                bytes.append(contentsOf: ": ".utf8)
+                appendPretty(member.value, indent: indent + 1, to: &bytes)
+            }
+            newLine(indent)
+            bytes.append(UInt8(ascii: "}"))
+        default: append(value, to: &bytes)
+        }
+    }
+
+    private static func appendScalar(_ value: JSONValue, to bytes: inout [UInt8]) {
+        switch value {
+        case .bool(let flag): append(flag, to: &bytes)
+        case .int(let number): append(number, to: &bytes)
+        case .double(let number): append(number, to: &bytes)
+        case .string(let text): append(text, to: &bytes)
+        default: bytes.append(contentsOf: "null".utf8)
+        }
+    }
+
+    static func append(_ flag: Bool, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+    }
+
+    static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: String(number).utf8)
+    }
+
+    static func append(_ number: Double, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: (number.isFinite ? number.description : "null").utf8)
+    }
+
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { buffer in
+            var first = 0
+            for (place, byte) in buffer.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
+                bytes.append(contentsOf: buffer[first..<place])
+                escape(byte, to: &bytes)
+                first = place + 1
+            }
+            bytes.append(contentsOf: buffer[first...])
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x22, 0x5C: bytes.append(byte)
+        default:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(digits[Int(byte >> 4)])
+            bytes.append(digits[Int(byte & 15)])
+        }
+    }
+}

@@ -1,0 +1,120 @@
+/// The members of an object on their way into a type.
+struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let members: [String: JSONValue]
+    let tree: JSONTree
+
+    var codingPath: [any CodingKey] { tree.codingPath }
+    var allKeys: [Key] { members.keys.compactMap(Key.init(stringValue:)) }
+
+    func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
+
+    private func child(_ key: some CodingKey) throws -> JSONTree {
+        guard let member = members[key.stringValue] else {
+            throw DecodingError.keyNotFound(
+                key, .init(codingPath: codingPath, debugDescription: "is missing"))
+        }
+        return tree.below(member, key)
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try child(key).decodeNil() }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try child(key).decode(type) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try child(key).decode(type) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try child(key).decode(type) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try child(key).decode(type) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try child(key).decode(type) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try child(key).decode(type) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try child(key).decode(type) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try child(key).decode(type) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try child(key).decode(type) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try child(key).decode(type) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try child(key).decode(type) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try child(key).decode(type) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try child(key).decode(type) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try child(key).decode(type) }
+
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try child(key).decode(type) }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try child(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try child(key).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder { try child(JSONKey(stringValue: "super")) }
+    func superDecoder(forKey key: Key) throws -> any Decoder { try child(key) }
+}
+
+/// The elements of an array on their way into a type, taken one after the other.
+struct JSONElements: UnkeyedDecodingContainer {
+    let elements: [JSONValue]
+    let tree: JSONTree
+    private(set) var currentIndex = 0
+
+    init(elements: [JSONValue], tree: JSONTree) {
+        self.elements = elements
+        self.tree = tree
+    }
+
+    var codingPath: [any CodingKey] { tree.codingPath }
+    var count: Int? { elements.count }
+    var isAtEnd: Bool { currentIndex >= elements.count }
+
+    private func here(_ type: any Any.Type) throws -> JSONTree {
+        let key = JSONKey(intValue: currentIndex)
+        guard !isAtEnd else {
+            throw DecodingError.valueNotFound(
+                type, .init(codingPath: codingPath + [key], debugDescription: "is missing"))
+        }
+        return tree.below(elements[currentIndex], key)
+    }
+
+    private mutating func next<T>(_ body: (JSONTree) throws -> T) throws -> T {
+        let value = try body(here(T.self))
+        currentIndex += 1
+        return value
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard try here(JSONValue.self).decodeNil() else { return false }
+        currentIndex += 1
+        return true
+    }
+
+    mutating func decode(_ type: Bool.Type) throws -> Bool { try next { try $0.decode(type) } }
+    mutating func decode(_ type: String.Type) throws -> String { try next { try $0.decode(type) } }
+    mutating func decode(_ type: Double.Type) throws -> Double { try next { try $0.decode(type) } }
+    mutating func decode(_ type: Float.Type) throws -> Float { try next { try $0.decode(type) } }
+    mutating func decode(_ type: Int.Type) throws -> Int { try next { try $0.decode(type) } }
+    mutating func decode(_ type: Int8.Type) throws -> Int8 { try next { try $0.decode(type) } }
+    mutating func decode(_ type: Int16.Type) throws -> Int16 { try next { try $0.decode(type) } }
+    mutating func decode(_ type: Int32.Type) throws -> Int32 { try next { try $0.decode(type) } }
+    mutating func decode(_ type: Int64.Type) throws -> Int64 { try next { try $0.decode(type) } }
+    mutating func decode(_ type: UInt.Type) throws -> UInt { try next { try $0.decode(type) } }
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try next { try $0.decode(type) } }
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try next { try $0.decode(type) } }
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try next { try $0.decode(type) } }
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try next { try $0.decode(type) } }
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try next { try $0.decode(type) } }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try next { try $0.container(keyedBy: type) }
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        let nested = try here([JSONValue].self).unkeyedContainer()
+        currentIndex += 1
+        return nested
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        let tree = try here(JSONValue.self)
+        currentIndex += 1
+        return tree
+    }
+}

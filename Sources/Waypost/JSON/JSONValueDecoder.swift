@@ -1,0 +1,192 @@
+/// Reads a `Decodable` value out of a `JSONValue`.
+///
+/// Numbers must fit exactly: 300 is not a `UInt8` and 1.5 is not an `Int`; 2.0 is the integer 2.
+/// Errors are `DecodingError`s whose coding path and sentence name the place, the value and the type.
+public struct JSONValueDecoder: Sendable {
+    /// Whether a text may stand for a number or a truth value, as it does in a URL's query; off unless set.
+    public var readsText: Bool
+
+    /// A decoder; `readsText` lets `"2"` be read as `2`.
+    public init(readsText: Bool = false) {
+        self.readsText = readsText
+    }
+
+    /// The value that the JSON stands for.
+    public func decode<T: Decodable>(_ type: T.Type = T.self, from value: JSONValue) throws -> T {
+        try JSONTree(value: value, path: .root, readsText: readsText).decode(type)
+    }
+}
+
+/// The way from the root to a value, shared between the containers below it.
+indirect enum JSONPath {
+    case root
+    case child(of: JSONPath, key: any CodingKey)
+
+    var keys: [any CodingKey] {
+        var keys: [any CodingKey] = []
+        var here = self
+        while case .child(let parent, let key) = here {
+            keys.append(key)
+            here = parent
+        }
+        return keys.reversed()
+    }
+}
+
+/// A key made of a name or an index.
+struct JSONKey: CodingKey {
+    var stringValue: String
+    var intValue: Int?
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        intValue = nil
+    }
+
+    init(intValue: Int) {
+        stringValue = String(intValue)
+        self.intValue = intValue
+    }
+}
+
+extension DecodingError {
+    /// The place as `items[2].name`; empty for the root.
+    package var place: String {
+        switch self {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            JSONTree.place(context.codingPath)
+        case .keyNotFound(let key, let context): JSONTree.place(context.codingPath + [key])
+        @unknown default: ""
+        }
+    }
+
+    /// What was wrong at that place, as a part of a sentence.
+    package var reason: String {
+        switch self {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            context.debugDescription
+        case .keyNotFound: "is missing"
+        @unknown default: String(describing: self)
+        }
+    }
+}
+
+/// One value on its way into a type: the decoder that `init(from:)` sees.
+struct JSONTree: Decoder {
+    let value: JSONValue
+    let path: JSONPath
+    let readsText: Bool
+
+    var codingPath: [any CodingKey] { path.keys }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object(let members) = value else { throw mismatch("an object", type) }
+        return KeyedDecodingContainer(JSONMembers<Key>(members: members, tree: self))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let elements) = value else { throw mismatch("an array", [JSONValue].self) }
+        return JSONElements(elements: elements, tree: self)
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+    func below(_ value: JSONValue, _ key: some CodingKey) -> JSONTree {
+        JSONTree(value: value, path: .child(of: path, key: key), readsText: readsText)
+    }
+
+    static func place(_ path: [any CodingKey]) -> String {
+        var text = ""
+        for key in path {
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += text.isEmpty ? key.stringValue : "." + key.stringValue
+            }
+        }
+        return text
+    }
+
+    func mismatch(_ wanted: String, _ type: any Any.Type) -> DecodingError {
+        let found =
+            switch value {
+            case .array, .object, .null: value.kind
+            default: "\(value.kind), \(value.text.prefix(64))"
+            }
+        return .typeMismatch(
+            type, .init(codingPath: codingPath, debugDescription: "should be \(wanted) but is \(found)"))
+    }
+}
+
+extension JSONTree: SingleValueDecodingContainer {
+    func decodeNil() -> Bool { value.isNull }
+
+    func decode(_ type: Bool.Type) throws -> Bool {
+        if case .bool(let flag) = value { return flag }
+        if readsText, case .string(let text) = value, let flag = Self.flag(text) { return flag }
+        throw mismatch("a bool", type)
+    }
+
+    func decode(_ type: String.Type) throws -> String {
+        if case .string(let text) = value { return text }
+        // A key that the caller gave as a number and the URL as text is the same parameter.
+        if readsText {
+            switch value {
+            case .int, .double, .bool: return value.text
+            default: break
+            }
+        }
+        throw mismatch("a string", type)
+    }
+
+    func decode(_ type: Double.Type) throws -> Double {
+        if let number = value.doubleValue { return number }
+        if readsText, case .string(let text) = value, let number = Double(text), number.isFinite {
+            return number
+        }
+        throw mismatch("a number", type)
+    }
+
+    func decode(_ type: Float.Type) throws -> Float {
+        let number = Float(try decode(Double.self))
+        guard number.isFinite else { throw mismatch("a number that fits in Float", type) }
+        return number
+    }
+
+    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        // A JSONValue takes the tree as it stands; every other type asks for what it needs.
+        if type == JSONValue.self, let whole = value as? T { return whole }
+        return try T(from: self)
+    }
+
+    private func integer<T: FixedWidthInteger & BinaryInteger>(_ type: T.Type) throws -> T {
+        switch value {
+        case .int(let number): if let exact = T(exactly: number) { return exact }
+        case .double(let number): if let exact = T(exactly: number) { return exact }
+        case .string(let text) where readsText: if let exact = T(text) { return exact }
+        default: break
+        }
+        throw mismatch("an integer (\(type))", type)
+    }
+
+    /// The spellings of a truth value that mobile URLs use.
+    static func flag(_ text: String) -> Bool? {
+        switch text.lowercased() {
+        case "true", "yes", "1": true
+        case "false", "no", "0": false
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/// Turns an `Encodable` value into a `JSONValue`.
+///
+/// A number that JSON cannot hold (NaN, infinity, an integer beyond `Int64`) is an `EncodingError`
+/// with its coding path, never a silent change.
+public struct JSONValueEncoder: Sendable {
+    /// An encoder.
+    public init() {}
+
+    /// The JSON that stands for the value.
+    public func encode(_ value: some Encodable) throws -> JSONValue {
+        try JSONSlot.value(of: value, path: .root)
+    }
+}
+
+/// Where one encoded value lands: the encoder that `encode(to:)` sees.
+///
+/// A class, because containers hand out their slots before these are filled.
+final class JSONSlot: Encoder {
+    enum Content {
+        case nothing
+        case value(JSONValue)
+        case members([String: JSONSlot])
+        case elements([JSONSlot])
+    }
+
+    let path: JSONPath
+    var content = Content.nothing
+
+    init(path: JSONPath) {
+        self.path = path
+    }
+
+    var codingPath: [any CodingKey] { path.keys }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    /// What was encoded; a type that encoded nothing is an empty object.
+    var result: JSONValue {
+        switch content {
+        case .nothing: .object([:])
+        case .value(let value): value
+        case .members(let members): .object(members.mapValues(\.result))
+        case .elements(let elements): .array(elements.map(\.result))
+        }
+    }
+
+    static func value(of value: some Encodable, path: JSONPath) throws -> JSONValue {
+        if let json = value as? JSONValue { return json }
+        let slot = JSONSlot(path: path)
+        try value.encode(to: slot)
+        return slot.result
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        if case .members = content {} else { content = .members([:]) }
+        return KeyedEncodingContainer(JSONMemberSlots<Key>(slot: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        if case .elements = content {} else { content = .elements([]) }
+        return JSONElementSlots(slot: self)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { JSONSingleSlot(slot: self) }
+
+    func child(_ key: some CodingKey) -> JSONSlot {
+        let child = JSONSlot(path: .child(of: path, key: key))
+        guard case .members(var members) = content else { return child }
+        // Let go of the stored copy first: otherwise each new member would copy the dictionary.
+        content = .nothing
+        members[key.stringValue] = child
+        content = .members(members)
+        return child
+    }
+
+    func nextChild() -> JSONSlot {
+        guard case .elements(var elements) = content else { return JSONSlot(path: path) }
+        content = .nothing
+        let child = JSONSlot(path: .child(of: path, key: JSONKey(intValue: elements.count)))
+        elements.append(child)
+        content = .elements(elements)
+        return child
+    }
+
+    func store(_ value: some Encodable) throws {
+        content = .value(try JSONSlot.value(of: value, path: path))
+    }
+
+    func store(integer number: some BinaryInteger) throws {
+        guard let exact = Int64(exactly: number) else { throw unrepresentable(number) }
+        content = .value(.int(exact))
+    }
+
+    func store(double number: Double) throws {
+        guard number.isFinite else { throw unrepresentable(number) }
+        content = .value(.double(number))
+    }
+
+    private func unrepresentable(_ value: Any) -> EncodingError {
+        .invalidValue(
+            value, .init(codingPath: codingPath, debugDescription: "\(value) has no form in JSON"))
+    }
+}

@@ -1,0 +1,110 @@
+/// Writes JSON straight into bytes, keys in the order of the calls.
+///
+/// For replies and events, where a tree of values would be built only to be taken apart again.
+/// Commas are put by the writer; that begins and ends pair is the caller's part.
+package struct JSONWriter {
+    /// What was written so far.
+    package private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    package init(reserving capacity: Int = 256) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    package mutating func endObject() { close(UInt8(ascii: "}")) }
+    package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    package mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    /// The name of the member whose value is written next.
+    package mutating func key(_ name: String) {
+        separate()
+        JSONText.append(name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func value(_ value: JSONValue) {
+        separate()
+        JSONText.append(value, to: &bytes)
+    }
+
+    package mutating func value(_ text: String) {
+        separate()
+        JSONText.append(text, to: &bytes)
+    }
+
+    package mutating func value(_ number: some BinaryInteger & Sendable) {
+        separate()
+        JSONText.append(Int64(clamping: number), to: &bytes)
+    }
+
+    package mutating func value(_ number: Double) {
+        separate()
+        JSONText.append(number, to: &bytes)
+    }
+
+    package mutating func value(_ flag: Bool) {
+        separate()
+        JSONText.append(flag, to: &bytes)
+    }
+
+    /// Bytes that are one JSON value already.
+    package mutating func raw(_ json: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
+    package mutating func member(_ name: String, _ value: JSONValue) {
+        key(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ text: String) {
+        key(name)
+        value(text)
+    }
+
+    package mutating func member(_ name: String, _ number: some BinaryInteger & Sendable) {
+        key(name)
+        value(number)
+    }
+
+    package mutating func member(_ name: String, _ number: Double) {
+        key(name)
+        value(number)
+    }
+
+    package mutating func member(_ name: String, _ flag: Bool) {
+        key(name)
+        value(flag)
+    }
+
+    package mutating func member(_ name: String, _ texts: [String]) {
+        key(name)
+        beginArray()
+        for text in texts { value(text) }
+        endArray()
+    }
+
+    package mutating func member(_ name: String, raw json: some Sequence<UInt8>) {
+        key(name)
+        raw(json)
+    }
+
+    private mutating func open(_ byte: UInt8) {
+        separate()
+        bytes.append(byte)
+        needsComma = false
+    }
+
+    private mutating func close(_ byte: UInt8) {
+        bytes.append(byte)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+}

@@ -1,0 +1,35 @@
+import Testing
+
+@testable import Waypost
+
+@Suite struct `Write JSON` {
+    @Test func `the text is compact, its keys sorted, its slashes bare`() {
+        let value: JSONValue = ["b": [1, 2.5, nil, true], "a": "x/y\"\\\n\u{1}é"]
+        #expect(value.text == #"{"a":"x/y\"\\\n\u0001é","b":[1,2.5,null,true]}"#)
+    }
+
+    @Test func `a number that is not finite is written as null`() {
+        #expect(JSONValue.array([.double(.nan), .double(.infinity)]).text == "[null,null]")
+    }
+
+    @Test func `the writer keeps the order of the calls and puts the commas`() {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("id", "c-1")
+        writer.member("code", 0)
+        writer.member("result", ["x": 1] as JSONValue)
+        writer.member("hops", ["a", "b"])
+        writer.key("list")
+        writer.beginArray()
+        writer.value(1)
+        writer.beginObject()
+        writer.endObject()
+        writer.value(true)
+        writer.endArray()
+        writer.member("ms", 2.5)
+        writer.endObject()
+        #expect(
+            String(decoding: writer.bytes, as: UTF8.self)
+                == #"{"id":"c-1","code":0,"result":{"x":1},"hops":["a","b"],"list":[1,{},true],"ms":2.5}"#)
+    }
+}
