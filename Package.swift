@@ -24,6 +24,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         // Ordered start and graceful stop of the rooms, signals included.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        // Queues that are taken from at the front.
+        .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
         // SHA-256 digests and Ed25519 signatures.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     ],
@@ -38,6 +40,7 @@ let package = Package(
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),

@@ -1,0 +1,75 @@
+import MQTTLink
+import WaypostMessages
+
+extension Agent {
+    func connected(_ connection: Connection) {
+        presence.connected(connection)
+        let refused = connection.subscriptions.filter { !$0.isGranted }.map(\.subscription.filter)
+        health.update {
+            $0.connects += 1
+            $0.mqtt = Int(connection.version.rawValue)
+            $0.brokerURL = connection.broker.description
+            $0.subscriptionsRefused = refused
+            $0.echo = .pending
+        }
+        outbox.replace(OutboxItem(origin: .volatile, kind: .presence, message: presence.message(.birth)))
+        publishDocuments()
+        outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
+        testEcho()
+        logger.notice(
+            "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))")
+        events.log(
+            .info, "Agent",
+            "online, MQTT \(connection.version)\(connection.sessionPresent ? ", session resumed" : "")")
+        for filter in refused {
+            reportFailure(
+                .subscriptionRefused, "the broker refused the subscription to \(filter); check its rules for this agent")
+        }
+    }
+
+    func disconnected(_ reason: DisconnectReason) {
+        outbox.disconnected()
+        guard reason.cause != .stopped else { return }
+        logger.warning("\(reason)")
+        events.log(.warning, "Link", reason.description)
+        if let code = reason.code { reportFailure(code, reason.description) }
+    }
+
+    /// Publishes the retained documents about the agent: health, the map in force, the routes.
+    func publishDocuments() {
+        publishHealth()
+        intake.publishApplied()
+        outbox.replace(.retained(topics.routes(of: configuration.agent), router.exportedRoutes()))
+    }
+
+    func publishHealth() {
+        outbox.replace(.retained(topics.health(of: configuration.agent), report.json.serialized()))
+    }
+
+    func reportFailure(_ code: Code, _ detail: String) {
+        let now = clock.wall()
+        journal.report(
+            FailureReport(id: Identifier.ulid(at: now), code: code, room: .link, detail: detail, at: now))
+    }
+
+    /// A message to oneself: some brokers grant a subscription that they never serve, and take what they then drop.
+    private func testEcho() {
+        let message = MQTTMessage(
+            topic: topics.echo(of: configuration.agent), payload: Array("{\"boot\":\"\(events.boot)\"}".utf8),
+            qos: .atLeastOnce)
+        outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: message)])
+    }
+}
+
+/// What the link tells the agent, all on the link's thread.
+final class LinkListener: MQTTLinkDelegate {
+    private let agent: Agent
+
+    init(_ agent: Agent) { self.agent = agent }
+
+    func linkWillConnect() -> MQTTMessage? { agent.presence.will() }
+    func linkDidConnect(_ connection: Connection) { agent.connected(connection) }
+    func link(received batch: [MQTTMessage]) -> BatchVerdict { agent.intake.take(batch) }
+    func link(settled receipts: [PublishReceipt]) { agent.outbox.settled(receipts) }
+    func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
+}

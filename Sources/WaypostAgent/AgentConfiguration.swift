@@ -1,0 +1,45 @@
+public import MQTTLink
+
+/// What an agent needs to know before it starts.
+public struct AgentConfiguration: Sendable {
+    /// The agent's name on the wire: `[A-Za-z0-9_-]{1,64}`.
+    public var agent: String
+    /// The groups it is in, beside `all`; their maps lie over each other in this order.
+    public var groups: [String]
+    /// The first levels of every topic; `waypost/v1` unless set.
+    public var root: String
+    /// The directory for what must survive; created when missing.
+    public var stateDirectory: String
+    /// When a commit counts as done; ``Durability/full`` unless set.
+    public var durability: Durability
+    /// The brokers, how to reach and trust them. Client id, subscriptions and session are filled in by the agent.
+    public var link: MQTTLinkConfiguration
+    /// The bounds of everything.
+    public var limits: AgentLimits
+    /// The lowest level of log events that are published: one of `v d i w e f`; `i` unless set.
+    public var logLevel: String
+    /// How often health is published; 30 s unless set, ± 10 %.
+    public var healthInterval: Duration
+    /// How long a stop may take; 10 s unless set.
+    public var stopWithin: Duration
+
+    /// A configuration with the defaults for what is not named.
+    public init(agent: String, groups: [String] = [], stateDirectory: String, link: MQTTLinkConfiguration) {
+        self.agent = agent
+        self.groups = groups
+        root = "waypost/v1"
+        self.stateDirectory = stateDirectory
+        durability = .full
+        self.link = link
+        limits = AgentLimits()
+        logLevel = "i"
+        healthInterval = .seconds(30)
+        stopWithin = .seconds(10)
+    }
+}
+
+/// Why an agent can't be made of a configuration.
+public struct AgentConfigurationError: Error, Sendable, CustomStringConvertible {
+    /// The setting and what is wrong with it.
+    public let description: String
+}

@@ -1,0 +1,34 @@
+import Waypost
+import WaypostMessages
+
+/// How a command ended.
+struct Verdict: Sendable {
+    var code: Code
+    var result: JSONValue = .null
+    var detail: String?
+    var nearest: [String] = []
+    /// The room that a failure is reported for.
+    var room: FailureReport.Room = .agent
+    var url: String?
+
+    static func ok(_ result: JSONValue = .null) -> Verdict { Verdict(code: .ok, result: result) }
+
+    init(
+        code: Code, result: JSONValue = .null, detail: String? = nil, nearest: [String] = [],
+        room: FailureReport.Room = .agent, url: String? = nil
+    ) {
+        self.code = code
+        self.result = result
+        self.detail = detail
+        self.nearest = nearest
+        self.room = room
+        self.url = url
+    }
+
+    init(_ refusal: Refusal, room: FailureReport.Room) {
+        self.init(code: refusal.code, detail: refusal.detail, nearest: refusal.nearest, room: room)
+    }
+
+    /// What the sender canceled is answered, and no failure.
+    var isFailure: Bool { code != .ok && code != .canceled }
+}

@@ -1,0 +1,340 @@
+import Crypto
+import FoundationEssentials
+import MQTTLink
+import Synchronization
+import Waypost
+import WaypostMessages
+
+/// Takes what the link read: decodes it, recognises repetitions, stores it, and only then lets it be acknowledged.
+///
+/// It runs on the link's thread, between the reading and the writing of acknowledgements.
+final class Intake: Sendable {
+    /// The rooms that intake hands things to.
+    struct Rooms: Sendable {
+        var store: Store
+        var maps: MapRoom
+        var dispatcher: Dispatcher
+        var runner: CommandRunner
+        var journal: Journal
+        var outbox: Outbox
+        var events: EventLog
+        var health: HealthMonitor
+    }
+
+    private struct State {
+        var senders: SenderLimits
+        var keys: Int
+        /// The newest `seq` of each sender; bounded like the senders.
+        var sequences: [String: Int64] = [:]
+    }
+
+    private static let maximumCountedSenders = 1_000
+    /// A repeated id is recognised at least this long, in milliseconds.
+    private static let minimumRecognition: Int64 = 15 * 60_000
+    /// And this long after the command's `exp`.
+    private static let recognitionAfterExpiry: Int64 = 5 * 60_000
+    /// A sender's clock may be ahead by this much, in milliseconds.
+    private static let maximumSkew: Int64 = 30_000
+
+    private let agent: String
+    private let groups: Set<String>
+    private let topics: Topics
+    private let limits: AgentLimits
+    private let clock: AgentClock
+    private let rooms: Rooms
+    private let state: Mutex<State>
+
+    init(
+        agent: String, groups: [String], topics: Topics, limits: AgentLimits, clock: AgentClock, rooms: Rooms,
+        keys: Int
+    ) {
+        self.agent = agent
+        self.groups = Set(groups + ["all"])
+        self.topics = topics
+        self.limits = limits
+        self.clock = clock
+        self.rooms = rooms
+        state = Mutex(
+            State(senders: SenderLimits(rate: limits.intakeRate, burst: limits.intakeBurst), keys: keys))
+    }
+
+    /// Commands that were forgotten make room in the table of known ids.
+    func forgot(_ count: Int) { state.withLock { $0.keys -= count } }
+
+    /// Takes a batch. Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
+    func take(_ batch: [MQTTMessage]) -> BatchVerdict {
+        let now = clock.wall()
+        var candidates: [Candidate] = []
+        for message in batch {
+            switch topics.inbound(message.topic) {
+            case .command(let audience, let sender)? where concerns(audience):
+                if let candidate = candidate(message, from: sender, at: now) { candidates.append(candidate) }
+            case .map(let audience)? where concerns(audience), .patch(_)? where concerns(audience(of: message)):
+                // Commands that came before a map are stored before it, those after it after it.
+                guard store(&candidates, at: now), apply(message, at: now) else { return .refuse }
+            case .echo(agent)?:
+                rooms.health.update { $0.echo = .ok }
+            default:
+                refuse(
+                    Refusal(.badField, "topic \(message.topic.debugDescription): the names in it break the rule"),
+                    at: now)
+            }
+        }
+        return store(&candidates, at: now) ? .acknowledge : .refuse
+    }
+
+    // MARK: Commands
+
+    /// Reads a command as far as it can be stored; what can't be is reported here.
+    private func candidate(_ message: MQTTMessage, from sender: String, at now: Int64) -> Candidate? {
+        rooms.health.update { $0.received += 1 }
+        guard message.payload.count <= limits.commandBytes else {
+            refuse(
+                Refusal(
+                    .tooLarge,
+                    "a command has at most \(limits.commandBytes) bytes; \(sender) sent \(message.payload.count)"),
+                at: now)
+            return nil
+        }
+        do {
+            let json: JSONValue
+            do {
+                json = try JSONValue(parsing: message.payload, limits: limits.json)
+            } catch {
+                throw error.refusal
+            }
+            let id = try Command.id(in: json)
+            let address = replyAddress(of: message, to: sender)
+            if message.retain {
+                answer(
+                    Refusal(.retainedCommand, "commands are never retained; clear the topic \(message.topic)"),
+                    id: id, to: address, at: now)
+                return nil
+            }
+            if let busy = overload(sender, at: now) {
+                // Not stored, so that the same id may come again; the answer is not worth a commit.
+                answer(busy, id: id, to: address, at: now, reportedBySender: true)
+                return nil
+            }
+            let command = Result { () throws(Refusal) -> Command in
+                let command = try Command(id: id, fields: json, arrival: now)
+                try checkClock(command, at: now)
+                return command
+            }
+            return Candidate(
+                topic: message.topic, sender: sender, id: id, digest: Array(SHA256.hash(data: message.payload)),
+                payload: message.payload, address: address, command: command,
+                expires: (try? command.get().expires) ?? now)
+        } catch let refusal as Refusal {
+            refuse(Refusal(refusal.code, "command of \(sender): \(refusal.detail)"), at: now)
+        } catch {
+            refuse(Refusal(.badJSON, "command of \(sender): \(error)"), at: now)
+        }
+        return nil
+    }
+
+    private func checkClock(_ command: Command, at now: Int64) throws(Refusal) {
+        if let at = command.at, at > now + Self.maximumSkew {
+            throw Refusal(.clockSkew, "at is \(at - now) ms ahead of the agent's clock")
+        }
+    }
+
+    private func overload(_ sender: String, at now: Int64) -> Refusal? {
+        state.withLock { state in
+            guard state.senders.admits(sender, at: clock.monotonic()) else {
+                return Refusal(
+                    .busy, "\(sender) sends more than \(limits.intakeRate) commands a second for long")
+            }
+            guard state.keys < limits.dedupeKeys else {
+                return Refusal(.busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
+            }
+            guard rooms.health.commandsWaiting < limits.waitingCommands else {
+                return Refusal(.busy, "\(limits.waitingCommands) commands wait already")
+            }
+            return nil
+        }
+    }
+
+    /// Stores the candidates in one transaction and hands on what is new; false when they can't be stored.
+    private func store(_ candidates: inout [Candidate], at now: Int64) -> Bool {
+        guard !candidates.isEmpty else { return true }
+        let receipts: [InboxReceipt]
+        do {
+            receipts = try rooms.store.commit { transaction in
+                try candidates.map { candidate in
+                    let receipt = try transaction.receive(
+                        topic: candidate.topic, id: candidate.id, digest: candidate.digest,
+                        payload: candidate.payload,
+                        properties: candidate.address.stored(
+                            unless: topics.reply(of: agent, to: candidate.sender)),
+                        at: now, expires: candidate.expires,
+                        keepUntil: max(
+                            now + Self.minimumRecognition, candidate.expires + Self.recognitionAfterExpiry))
+                    if case .duplicate(let sequence, .some) = receipt { try transaction.reopen(sequence) }
+                    return receipt
+                }
+            }
+        } catch {
+            rooms.health.storeFailed(error)
+            rooms.events.log(.error, "Store", error.description, isError: true)
+            return false
+        }
+        var work: [Work] = []
+        for (candidate, receipt) in zip(candidates, receipts) {
+            switch receipt {
+            case .stored(let sequence): work += handOn(candidate, sequence, at: now)
+            case .duplicate(let sequence, let reply): repeatReply(candidate, sequence, reply)
+            case .reused:
+                answer(
+                    Refusal(.idReused, "id \(candidate.id) was used before on this topic, with other bytes"),
+                    id: candidate.id, to: candidate.address, at: now)
+            }
+        }
+        candidates = []
+        rooms.dispatcher.admitted(work)
+        return true
+    }
+
+    /// Makes work of a stored command, or ends it when it is refused.
+    private func handOn(_ candidate: Candidate, _ sequence: Int64, at now: Int64) -> [Work] {
+        state.withLock { $0.keys += 1 }
+        switch candidate.command {
+        case .success(let command):
+            countSequence(of: candidate.sender, command, at: now)
+            return [
+                Work(
+                    sequence: sequence, sender: candidate.sender, address: candidate.address, command: command,
+                    startBy: clock.monotonic() + (command.expires - now), attempts: 0,
+                    isIdempotent: rooms.runner.isIdempotent(command.operation))
+            ]
+        case .failure(let refusal):
+            rooms.health.update { $0.refused += 1 }
+            let refused = Work(
+                sequence: sequence, sender: candidate.sender, address: candidate.address,
+                command: Command(id: candidate.id, operation: .ping, expires: now), startBy: 0, attempts: 0,
+                isIdempotent: true)
+            rooms.journal.end(refused, Verdict(refusal, room: .intake), milliseconds: 0, at: now)
+            return []
+        }
+    }
+
+    /// The command came before: it is not run again, and its stored reply goes out again once there is one.
+    private func repeatReply(_ candidate: Candidate, _ sequence: Int64, _ reply: [UInt8]?) {
+        rooms.health.update { $0.duplicates += 1 }
+        rooms.events.log(.debug, "Intake", "repeated \(candidate.id); not run again", ref: candidate.id)
+        guard let reply else { return }
+        rooms.outbox.enqueue([
+            OutboxItem(
+                origin: .reply(sequence: sequence), kind: .reply,
+                message: candidate.address.message(Reply.duplicate(of: reply)))
+        ])
+    }
+
+    private func countSequence(of sender: String, _ command: Command, at now: Int64) {
+        guard let sequence = command.sequence else { return }
+        let last = state.withLock { state -> Int64? in
+            if state.sequences[sender] == nil, state.sequences.count >= Self.maximumCountedSenders { return nil }
+            return state.sequences.updateValue(sequence, forKey: sender)
+        }
+        guard let last, sequence != last + 1 else { return }
+        rooms.journal.report(
+            FailureReport(
+                id: Identifier.ulid(at: now), code: .sequenceGap, room: .intake, ref: command.id,
+                detail: "seq of \(sender) went from \(last) to \(sequence)", at: now))
+    }
+
+    // MARK: Maps
+
+    /// Applies a map or a patch; false when it can't be stored.
+    private func apply(_ message: MQTTMessage, at now: Int64) -> Bool {
+        guard let topic = topics.inbound(message.topic) else { return true }
+        guard !message.payload.isEmpty else {
+            rooms.events.log(
+                .warning, "Map", "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
+            return true
+        }
+        do {
+            switch try rooms.maps.apply(message.payload, to: topic, at: now, store: rooms.store) {
+            case .applied(let layer, let revision, let entries, let inactive):
+                let text = revision.map { " rev \($0)" } ?? ""
+                rooms.events.log(
+                    .info, "Map", "applied \(layer)\(text): \(entries) entries, \(inactive) inactive in all")
+            case .unchanged:
+                rooms.events.log(.debug, "Map", "\(message.topic): in force already")
+                return true
+            case .refused(let refusal, let layer):
+                rooms.health.update { $0.refused += 1 }
+                rooms.journal.report(
+                    FailureReport(
+                        id: Identifier.ulid(at: now), code: refusal.code, room: .map,
+                        detail: "map of \(layer) refused: \(refusal.detail)", at: now))
+            }
+        } catch {
+            rooms.health.storeFailed(error)
+            return false
+        }
+        publishApplied()
+        return true
+    }
+
+    /// Publishes the map in force.
+    func publishApplied() {
+        rooms.outbox.replace(
+            .retained(topics.applied(of: agent), rooms.maps.applied.encoded()))
+    }
+
+    // MARK: Refusing
+
+    /// Reports what can't be answered, for it names no sender or no id.
+    private func refuse(_ refusal: Refusal, at now: Int64) {
+        rooms.health.update { $0.refused += 1 }
+        rooms.journal.report(
+            FailureReport(
+                id: Identifier.ulid(at: now), code: refusal.code, room: .intake, detail: refusal.detail, at: now))
+    }
+
+    /// Answers and reports a command that is not stored under its id.
+    private func answer(
+        _ refusal: Refusal, id: String, to address: ReplyAddress, at now: Int64, reportedBySender: Bool = false
+    ) {
+        rooms.health.update { $0.refused += 1 }
+        let reply = Reply(id: id, code: refusal.code, at: now, detail: refusal.detail)
+        rooms.outbox.enqueue([
+            OutboxItem(origin: .volatile, kind: .reply, message: address.message(reply.encoded()))
+        ])
+        rooms.journal.report(
+            FailureReport(
+                id: Identifier.ulid(at: now), code: refusal.code, room: .intake,
+                ref: reportedBySender ? nil : id, detail: refusal.detail, at: now))
+    }
+
+    // MARK: Addresses
+
+    private func concerns(_ audience: Audience?) -> Bool {
+        switch audience {
+        case .agent(let name)?: name == agent
+        case .group(let name)?: groups.contains(name)
+        case nil: false
+        }
+    }
+
+    private func audience(of message: MQTTMessage) -> Audience? {
+        topics.levels(below: message.topic)?.first.flatMap { Audience($0) }
+    }
+
+    /// The sender's own reply topic, or the response topic it named when that is under the agent's `reply/`.
+    private func replyAddress(of message: MQTTMessage, to sender: String) -> ReplyAddress {
+        let usual = topics.reply(of: agent, to: sender)
+        var address = ReplyAddress(topic: usual, correlation: message.properties.correlationData)
+        if let wanted = message.properties.responseTopic, wanted != usual {
+            if let (owner, content) = topics.outbound(wanted), owner == agent, case .reply = content {
+                address.topic = wanted
+            } else {
+                rooms.events.log(
+                    .warning, "Intake",
+                    "response topic \(wanted.debugDescription) is not under this agent's reply/; ignored")
+            }
+        }
+        return address
+    }
+}

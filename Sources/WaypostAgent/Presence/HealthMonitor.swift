@@ -1,0 +1,45 @@
+import Synchronization
+import WaypostMessages
+
+/// Counters and checks, collected from all rooms.
+final class HealthMonitor: Sendable {
+    struct State: Sendable {
+        var received: Int64 = 0
+        var duplicates: Int64 = 0
+        var refused: Int64 = 0
+        var ended: [Code.Status: Int64] = [:]
+        var connects: Int64 = 0
+        var mqtt: Int = 0
+        var brokerURL = ""
+        var storeProblem: String?
+        var refusedPublishes: Int64 = 0
+        var subscriptionsRefused: [String] = []
+        var echo: Echo = .pending
+    }
+
+    /// What the self-test over the agent's own echo topic showed.
+    enum Echo: String, Sendable {
+        case pending, ok, missing
+    }
+
+    private let state = Mutex(State())
+    private let commands = Atomic<Int>(0)
+
+    /// Commands that wait or run at this moment; intake refuses more than the limit.
+    var commandsWaiting: Int { commands.load(ordering: .relaxed) }
+
+    var snapshot: State { state.withLock { $0 } }
+
+    func update(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+    func commandsAdmitted(_ count: Int) { commands.add(count, ordering: .relaxed) }
+    func commandsLeft(_ count: Int) { commands.subtract(count, ordering: .relaxed) }
+
+    func count(_ status: Code.Status) { state.withLock { $0.ended[status, default: 0] += 1 } }
+
+    func storeFailed(_ error: StoreError) { state.withLock { $0.storeProblem = error.description } }
+
+    func storeRecovered() {
+        state.withLock { if $0.storeProblem != nil { $0.storeProblem = nil } }
+    }
+}

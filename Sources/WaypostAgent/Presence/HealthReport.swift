@@ -1,0 +1,109 @@
+import Glibc
+import Waypost
+import WaypostMessages
+
+/// Writes the health document: checks, counters, and the limits in force.
+struct HealthReport: Sendable {
+    let agent: String
+    let boot: String
+    let started: Int64
+    let limits: AgentLimits
+    let clock: AgentClock
+    let monitor: HealthMonitor
+    let maps: MapRoom
+    let outbox: Outbox
+    let events: EventLog
+
+    var json: JSONValue {
+        let state = monitor.snapshot
+        let checks = checks(state)
+        let ended = Dictionary(
+            uniqueKeysWithValues: state.ended.map { ($0.key.rawValue, JSONValue.int($0.value)) })
+        return [
+            "type": "health",
+            "agent": .string(agent),
+            "boot": .string(boot),
+            "version": .string(Version.current),
+            "at": .int(clock.wall()),
+            "uptime": .int(max(0, clock.wall() - started)),
+            "status": .string(checks.contains { $0["ok"] == false } ? "red" : "green"),
+            "mqtt": .int(Int64(state.mqtt)),
+            "broker": .string(state.brokerURL),
+            "checks": .array(checks),
+            "counters": [
+                "connects": .int(state.connects),
+                "received": .int(state.received),
+                "duplicates": .int(state.duplicates),
+                "refused": .int(state.refused),
+                "ended": .object(ended),
+                "events": .int(events.sequence),
+                "eventsDropped": .int(events.dropped),
+            ],
+            "waiting": [
+                "commands": .int(Int64(monitor.commandsWaiting)),
+                "outbox": .int(Int64(outbox.waiting)),
+            ],
+            "map": map,
+            "limits": limits.json(),
+        ]
+    }
+
+    private var map: JSONValue {
+        let applied = maps.applied
+        let revision = applied.layers.last { $0.name == "agent" }?.revision
+        return [
+            "rev": revision.map(JSONValue.int) ?? .null,
+            "entries": .int(Int64(applied.entries)),
+            "inactive": .int(Int64(applied.inactive.count)),
+        ]
+    }
+
+    private func checks(_ state: HealthMonitor.State) -> [JSONValue] {
+        [
+            check("store", state.storeProblem == nil, state.storeProblem ?? "writable"),
+            check(
+                "subscriptions", state.subscriptionsRefused.isEmpty,
+                state.subscriptionsRefused.isEmpty
+                    ? "all granted" : "refused: \(state.subscriptionsRefused.joined(separator: " "))"),
+            check(
+                "echo", state.echo != .missing,
+                state.echo == .missing ? "own message did not come back: check the broker's rules" : state.echo.rawValue),
+        ]
+    }
+
+    private func check(_ name: String, _ isOK: Bool, _ detail: String) -> JSONValue {
+        ["name": .string(name), "ok": .bool(isOK), "detail": .string(detail)]
+    }
+}
+
+extension AgentLimits {
+    /// The limits as they stand in health.
+    func json() -> JSONValue {
+        [
+            "commandBytes": .int(Int64(commandBytes)),
+            "mapBytes": .int(Int64(mapBytes)),
+            "jsonDepth": .int(Int64(json.maximumDepth)),
+            "objectKeys": .int(Int64(json.maximumKeys)),
+            "stringBytes": .int(Int64(json.maximumStringBytes)),
+            "mapEntries": .int(Int64(MapDocument.maximumEntries)),
+            "intakeRate": .int(Int64(intakeRate)),
+            "intakeBurst": .int(Int64(intakeBurst)),
+            "waitingCommands": .int(Int64(waitingCommands)),
+            "dedupeKeys": .int(Int64(dedupeKeys)),
+            "logRate": .int(Int64(logRate)),
+            "logBurst": .int(Int64(logBurst)),
+            "logRing": .int(Int64(logRing)),
+            "outboxRecords": .int(Int64(outboxRecords)),
+            "outboxBytes": .int(Int64(outboxBytes)),
+            "inFlight": .int(Int64(inFlight)),
+            "handlerDeadlineMs": .int(handlerDeadline.milliseconds),
+        ]
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, cut.
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

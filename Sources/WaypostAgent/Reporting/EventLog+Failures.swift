@@ -1,0 +1,15 @@
+import WaypostMessages
+
+extension EventLog {
+    /// The event that goes with a failure report, with the same `ref`.
+    func log(_ failure: FailureReport) {
+        log(
+            .error, failure.room.tag, "\(failure.code.number) \(failure.code.name): \(failure.detail)",
+            url: failure.url, isError: true, ref: failure.ref)
+    }
+}
+
+extension FailureReport.Room {
+    /// The tag of the room's events.
+    var tag: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+}

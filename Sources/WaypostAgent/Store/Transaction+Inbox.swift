@@ -1,0 +1,114 @@
+import GRDB
+
+/// How far a stored command has come; each step is durable before the next.
+package enum InboxState: Int, Sendable {
+    case received, started, finished, acknowledged
+}
+
+/// A command as it is stored.
+package struct InboxRecord: Sendable {
+    package var sequence: Int64
+    package var topic: String
+    package var id: String
+    package var payload: [UInt8]
+    package var properties: [UInt8]?
+    package var received: Int64
+    package var expires: Int64
+    package var state: InboxState
+    package var attempt: Int
+    package var reply: [UInt8]?
+}
+
+/// What the inbox says of a command that arrives.
+package enum InboxReceipt: Sendable, Equatable {
+    case stored(sequence: Int64)
+    /// The same bytes came before; the reply is there once the command has ended.
+    case duplicate(sequence: Int64, reply: [UInt8]?)
+    /// The id was used before, with other bytes.
+    case reused
+}
+
+extension Store.Transaction {
+    /// Stores a command unless its key, topic and id, is there already.
+    func receive(
+        topic: String, id: String, digest: [UInt8], payload: [UInt8], properties: [UInt8]?, at now: Int64,
+        expires: Int64, keepUntil: Int64
+    ) throws -> InboxReceipt {
+        let insert = try database.cachedStatement(
+            sql: """
+                INSERT INTO inbox(topic, id, digest, payload, properties, received, expires, keep_until, state)
+                VALUES(?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT(topic, id) DO NOTHING
+                """)
+        try insert.execute(arguments: [
+            topic, id, Blob(digest), Blob(payload), properties.map(Blob.init), now, expires, keepUntil,
+        ])
+        if database.changesCount == 1 { return .stored(sequence: database.lastInsertedRowID) }
+        let select = try database.cachedStatement(
+            sql: "SELECT seq, digest, reply FROM inbox WHERE topic = ? AND id = ?")
+        guard let row = try Row.fetchOne(select, arguments: [topic, id]) else { return .reused }
+        guard row.bytes("digest") == digest else { return .reused }
+        return .duplicate(sequence: row["seq"], reply: row.bytes("reply"))
+    }
+
+    func start(_ sequence: Int64, attempt: Int) throws {
+        let update = try database.cachedStatement(
+            sql: "UPDATE inbox SET state = 1, attempt = ? WHERE seq = ? AND state < 2")
+        try update.execute(arguments: [attempt, sequence])
+    }
+
+    /// Stores the terminal reply; the payload has done its service and goes.
+    func finish(_ sequence: Int64, reply: [UInt8], attempt: Int) throws {
+        let update = try database.cachedStatement(
+            sql: "UPDATE inbox SET state = 2, reply = ?, attempt = ?, payload = NULL WHERE seq = ? AND state < 2")
+        try update.execute(arguments: [Blob(reply), attempt, sequence])
+    }
+
+    /// The broker has the reply.
+    func acknowledge(_ sequence: Int64) throws {
+        let update = try database.cachedStatement(sql: "UPDATE inbox SET state = 3 WHERE seq = ? AND state = 2")
+        try update.execute(arguments: [sequence])
+    }
+
+    /// The reply must be sent again, since its command came again.
+    func reopen(_ sequence: Int64) throws {
+        let update = try database.cachedStatement(sql: "UPDATE inbox SET state = 2 WHERE seq = ? AND state = 3")
+        try update.execute(arguments: [sequence])
+    }
+
+    /// Every command that has not come to its end, in order of arrival.
+    func unfinished() throws -> [InboxRecord] {
+        try Row.fetchAll(database, sql: "SELECT * FROM inbox WHERE state < 3 ORDER BY seq").map { row in
+            InboxRecord(
+                sequence: row["seq"],
+                topic: row["topic"],
+                id: row["id"],
+                payload: row.bytes("payload") ?? [],
+                properties: row.bytes("properties"),
+                received: row["received"],
+                expires: row["expires"],
+                state: InboxState(rawValue: row["state"]) ?? .finished,
+                attempt: row["attempt"],
+                reply: row.bytes("reply"))
+        }
+    }
+
+    func inboxCount() throws -> Int {
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM inbox") ?? 0
+    }
+
+    /// Forgets commands that have ended and whose time of recognition is over, looking at no more than `limit` rows
+    /// after `sequence`.
+    ///
+    /// - Returns: how many went, and where to go on; nil at the end of the table.
+    func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> (removed: Int, next: Int64?) {
+        let last = try Int64.fetchOne(
+            database,
+            sql: "SELECT max(seq) FROM (SELECT seq FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?)",
+            arguments: [sequence, limit])
+        guard let last else { return (0, nil) }
+        try database.execute(
+            sql: "DELETE FROM inbox WHERE seq > ? AND seq <= ? AND state = 3 AND keep_until < ?",
+            arguments: [sequence, last, now])
+        return (database.changesCount, last)
+    }
+}

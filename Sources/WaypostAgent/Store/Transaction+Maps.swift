@@ -1,0 +1,45 @@
+import GRDB
+
+/// The last good document of one layer.
+package struct MapRecord: Sendable, Equatable {
+    package var layer: String
+    package var revision: Int64?
+    /// The highest revision ever applied to the layer: none below it is taken, across restarts.
+    package var revisionFloor: Int64
+    /// SHA-256 of the document's bytes.
+    package var digest: [UInt8]
+    package var applied: Int64
+    package var expires: Int64?
+    /// The entries as a JSON array.
+    package var entries: [UInt8]
+}
+
+extension Store.Transaction {
+    func save(_ map: MapRecord) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries)
+                VALUES(?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT(layer) DO UPDATE SET rev = excluded.rev, rev_floor = excluded.rev_floor,
+                    digest = excluded.digest, applied = excluded.applied, expires = excluded.expires,
+                    entries = excluded.entries
+                """,
+            arguments: [
+                map.layer, map.revision, map.revisionFloor, Blob(map.digest), map.applied, map.expires,
+                Blob(map.entries),
+            ])
+    }
+
+    func removeMap(layer: String) throws {
+        try database.execute(sql: "DELETE FROM maps WHERE layer = ?", arguments: [layer])
+    }
+
+    func maps() throws -> [MapRecord] {
+        try Row.fetchAll(database, sql: "SELECT * FROM maps").map { row in
+            MapRecord(
+                layer: row["layer"], revision: row["rev"], revisionFloor: row["rev_floor"],
+                digest: row.bytes("digest") ?? [], applied: row["applied"], expires: row["expires"],
+                entries: row.bytes("entries") ?? [])
+        }
+    }
+}

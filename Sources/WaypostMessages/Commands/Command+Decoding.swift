@@ -1,0 +1,86 @@
+package import Waypost
+
+extension Command {
+    /// Reads the id out of a payload, before anything else is looked at, so that a refusal can be answered.
+    ///
+    /// - Throws: ``Refusal`` 422 when it is missing or not `[A-Za-z0-9_-]{1,64}`.
+    package static func id(in json: JSONValue) throws(Refusal) -> String {
+        guard let fields = json.objectValue else {
+            throw Refusal(.badField, "a command is one JSON object; found \(json.kind)")
+        }
+        guard let id = fields["id"] else { throw Refusal(.badField, "id is missing") }
+        guard let text = id.stringValue else {
+            throw Refusal(.badField, "id must be a string; found \(id.kind)")
+        }
+        guard Name.isValid(text) else {
+            throw Refusal(.badField, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        return text
+    }
+
+    /// Checks the fields of a command whose `id` was read already.
+    ///
+    /// - Parameter arrival: the agent's clock, in milliseconds since 1970.
+    /// - Throws: ``Refusal`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
+    package init(id: String, fields json: JSONValue, arrival: Int64) throws(Refusal) {
+        let fields = Fields(of: json)
+        if let version = try fields.integer("v"), version != Command.supportedVersion {
+            throw Refusal(
+                .version, "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
+        }
+        let at = try fields.integer("at", in: 0...Fields.latestTime)
+        let expires = try fields.integer("exp", in: 0...Fields.latestTime)
+        let lane = try fields.text("lane") ?? Command.defaultLane
+        guard Name.isValid(lane) else {
+            throw Refusal(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        self.init(
+            id: id,
+            operation: try Operation(fields),
+            at: at,
+            expires: min(
+                expires ?? (at ?? arrival) + Command.defaultLifetime, arrival + Command.maximumLifetime),
+            lane: lane,
+            sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
+            trace: try fields.text("trace"))
+    }
+}
+
+extension Command.Operation {
+    init(_ fields: Fields) throws(Refusal) {
+        let type = try fields.required("type", fields.text("type"))
+        switch type {
+        case "open":
+            self = .open(
+                url: try fields.required("url", fields.text("url")),
+                parameters: try fields.object("params") ?? [:])
+        case "call":
+            self = .call(
+                service: try fields.required("service", fields.text("service")),
+                method: try fields.required("method", fields.text("method")),
+                arguments: try fields.arguments("args"))
+        case "cancel":
+            self = .cancel(target: try fields.required("target", fields.text("target")))
+        case "log":
+            let letter = try fields.required("level", fields.text("level"))
+            guard let level = LogLevel(letter: letter) else {
+                throw Refusal(.badField, "level must be one of v d i w e f; found \(letter.debugDescription)")
+            }
+            self = .log(
+                level: level,
+                tag: try fields.text("tag"),
+                milliseconds: try fields.required(
+                    "for", fields.integer("for", in: 1...Command.maximumLogDuration)))
+        case "replay":
+            let maximum = try fields.integer("max", in: 1...Int64(Command.maximumReplay))
+            self = .replay(
+                since: try fields.required("since", fields.integer("since", in: 0...Fields.largestInteger)),
+                maximum: maximum.map(Int.init) ?? Command.maximumReplay)
+        case "ping":
+            self = .ping
+        default:
+            throw Refusal(
+                .unknownType, "type \(type.debugDescription) is unknown; known: open call cancel log replay ping")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package import Waypost
+
+/// One command, decoded and checked, but not yet admitted.
+package struct Command: Sendable, Hashable {
+    /// What the command asks for.
+    package enum Operation: Sendable, Hashable {
+        case open(url: String, parameters: [String: JSONValue])
+        case call(service: String, method: String, arguments: Arguments)
+        case cancel(target: String)
+        case log(level: LogLevel, tag: String?, milliseconds: Int64)
+        case replay(since: Int64, maximum: Int)
+        case ping
+    }
+
+    /// The arguments of a call: by position or by label.
+    package enum Arguments: Sendable, Hashable {
+        case positional([JSONValue])
+        case labeled([String: JSONValue])
+    }
+
+    /// The version of the protocol that this implementation speaks.
+    package static let supportedVersion: Int64 = 1
+    /// The lane of commands that name none.
+    package static let defaultLane = "main"
+    /// How long a command without `exp` may wait, in milliseconds.
+    package static let defaultLifetime: Int64 = 60_000
+    /// The farthest `exp` that is honoured, in milliseconds from the arrival; a later one is brought down to it.
+    package static let maximumLifetime: Int64 = 24 * 3_600_000
+    /// The longest time for which a `log` command changes what is published, in milliseconds.
+    package static let maximumLogDuration: Int64 = 3_600_000
+    /// The most events that one `replay` publishes again.
+    package static let maximumReplay = 500
+
+    package var id: String
+    package var operation: Operation
+    /// The sender's clock, in milliseconds since 1970.
+    package var at: Int64?
+    /// When the command must have been started, in milliseconds since 1970.
+    package var expires: Int64
+    package var lane: String
+    /// Rises per sender; nil when the sender does not count.
+    package var sequence: Int64?
+    /// A W3C `traceparent`.
+    package var trace: String?
+
+    package init(
+        id: String, operation: Operation, at: Int64? = nil, expires: Int64, lane: String = Command.defaultLane,
+        sequence: Int64? = nil, trace: String? = nil
+    ) {
+        self.id = id
+        self.operation = operation
+        self.at = at
+        self.expires = expires
+        self.lane = lane
+        self.sequence = sequence
+        self.trace = trace
+    }
+}

@@ -1,0 +1,64 @@
+package import Waypost
+
+/// Typed access to the members of an object from outside; what does not fit is a ``Refusal`` naming the field.
+package struct Fields: Sendable {
+    /// The largest integer that every JSON implementation reads exactly: 2^53 - 1.
+    package static let largestInteger: Int64 = 9_007_199_254_740_991
+    /// The latest time that is taken: the year 2286, in milliseconds since 1970.
+    package static let latestTime: Int64 = 9_999_999_999_999
+
+    private let members: [String: JSONValue]
+
+    package init(of json: JSONValue) {
+        members = json.objectValue ?? [:]
+    }
+
+    package subscript(_ name: String) -> JSONValue? {
+        switch members[name] {
+        case nil, .null: nil
+        case let value: value
+        }
+    }
+
+    package func required<Value>(_ name: String, _ value: Value?) throws(Refusal) -> Value {
+        guard let value else { throw Refusal(.badField, "\(name) is missing") }
+        return value
+    }
+
+    package func text(_ name: String) throws(Refusal) -> String? {
+        guard let value = self[name] else { return nil }
+        guard case .string(let text) = value else { throw mismatch(name, "a string", value) }
+        return text
+    }
+
+    package func integer(
+        _ name: String, in range: ClosedRange<Int64> = Int64.min...Int64.max
+    ) throws(Refusal) -> Int64? {
+        guard let value = self[name] else { return nil }
+        guard case .int(let number) = value else { throw mismatch(name, "an integer", value) }
+        guard range.contains(number) else {
+            throw Refusal(
+                .badField, "\(name) must be \(range.lowerBound) to \(range.upperBound); found \(number)")
+        }
+        return number
+    }
+
+    package func object(_ name: String) throws(Refusal) -> [String: JSONValue]? {
+        guard let value = self[name] else { return nil }
+        guard case .object(let members) = value else { throw mismatch(name, "an object", value) }
+        return members
+    }
+
+    package func arguments(_ name: String) throws(Refusal) -> Command.Arguments {
+        switch self[name] {
+        case nil: .positional([])
+        case .array(let values)?: .positional(values)
+        case .object(let members)?: .labeled(members)
+        case let value?: throw mismatch(name, "an array or an object", value)
+        }
+    }
+
+    private func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Refusal {
+        Refusal(.badField, "\(name) must be \(expected); found \(found.kind)")
+    }
+}

@@ -1,0 +1,106 @@
+package import Waypost
+
+/// The map in force, as the agent reports it on `map/applied`.
+package struct AppliedMap: Sendable, Hashable {
+    /// One layer that is in force.
+    package struct Layer: Sendable, Hashable {
+        /// `agent`, `@group` or `patch`.
+        package var name: String
+        package var revision: Int64?
+        /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits.
+        package var digest: String
+        /// When it was applied, in milliseconds since 1970.
+        package var at: Int64
+
+        package init(name: String, revision: Int64?, digest: String, at: Int64) {
+            self.name = name
+            self.revision = revision
+            self.digest = digest
+            self.at = at
+        }
+    }
+
+    /// An entry that is accepted and has no effect in this build.
+    package struct Inactive: Sendable, Hashable {
+        package var layer: String
+        package var index: Int
+        package var reason: String
+
+        package init(layer: String, index: Int, reason: String) {
+            self.layer = layer
+            self.index = index
+            self.reason = reason
+        }
+    }
+
+    /// The newest document that was refused; the map in force stayed.
+    package struct Refused: Sendable, Hashable {
+        package var layer: String
+        package var revision: Int64?
+        package var code: Code
+        package var detail: String
+        package var at: Int64
+
+        package init(layer: String, revision: Int64?, code: Code, detail: String, at: Int64) {
+            self.layer = layer
+            self.revision = revision
+            self.code = code
+            self.detail = detail
+            self.at = at
+        }
+    }
+
+    package var layers: [Layer]
+    package var entries: Int
+    package var inactive: [Inactive]
+    package var refused: Refused?
+
+    package init(layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [], refused: Refused? = nil) {
+        self.layers = layers
+        self.entries = entries
+        self.inactive = inactive
+        self.refused = refused
+    }
+
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.key("layers")
+        json.beginArray()
+        for layer in layers {
+            json.beginObject()
+            json.member("layer", layer.name)
+            json.member("rev", layer.revision.map(JSONValue.int) ?? .null)
+            json.member("digest", layer.digest)
+            json.member("at", layer.at)
+            json.endObject()
+        }
+        json.endArray()
+        json.member("entries", entries)
+        json.key("inactive")
+        json.beginArray()
+        for entry in inactive {
+            json.beginObject()
+            json.member("layer", entry.layer)
+            json.member("index", entry.index)
+            json.member("reason", entry.reason)
+            json.endObject()
+        }
+        json.endArray()
+        if let refused {
+            json.key("refused")
+            json.beginObject()
+            json.member("layer", refused.layer)
+            json.member("rev", refused.revision.map(JSONValue.int) ?? .null)
+            json.member("code", refused.code.number)
+            json.member("name", refused.code.name)
+            json.member("detail", refused.detail)
+            json.member("at", refused.at)
+            json.endObject()
+        } else {
+            json.member("refused", JSONValue.null)
+        }
+        json.endObject()
+        return json.bytes
+    }
+}

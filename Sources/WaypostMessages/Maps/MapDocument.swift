@@ -1,0 +1,76 @@
+package import Waypost
+
+/// A relocation map or a patch to one, as it came on its topic; the entries are not compiled yet.
+package struct MapDocument: Sendable, Hashable {
+    /// The most entries of one document.
+    package static let maximumEntries = 2_000
+
+    /// The sender's name for the document; nil in the bare forms.
+    package var id: String?
+    /// Only rises, across restarts; nil in the bare forms and in patches.
+    package var revision: Int64?
+    /// The agent or `@group` that the document is meant for.
+    package var audience: String?
+    /// When it stops being good for a first application, in milliseconds since 1970.
+    package var expires: Int64?
+    package var entries: [RelocationEntry]
+
+    /// Reads a document on `map`: the whole map wanted, enveloped, or a bare array without a revision.
+    ///
+    /// - Throws: ``Refusal`` naming the entry's index and the field.
+    package init(map json: JSONValue) throws(Refusal) {
+        if case .array = json {
+            self.init(entries: try Self.entries(json))
+            return
+        }
+        try self.init(enveloped: json, type: "map")
+        if let revision = try Fields(of: json).integer("rev", in: 1...Fields.largestInteger) {
+            self.revision = revision
+        }
+    }
+
+    /// Reads a document on `map/patch`: one entry, an array of entries, or the enveloped form.
+    ///
+    /// - Throws: ``Refusal`` naming the entry's index and the field.
+    package init(patch json: JSONValue) throws(Refusal) {
+        switch json {
+        case .array:
+            self.init(entries: try Self.entries(json))
+        case .object(let members) where members["routerType"] != nil || members["entries"] == nil:
+            self.init(entries: try Self.entries(.array([json])))
+        default:
+            try self.init(enveloped: json, type: "patch")
+        }
+    }
+
+    private init(entries: [RelocationEntry]) {
+        self.entries = entries
+    }
+
+    private init(enveloped json: JSONValue, type: String) throws(Refusal) {
+        guard case .object = json else {
+            throw Refusal(.badField, "a \(type) is a JSON object or an array of entries; found \(json.kind)")
+        }
+        let fields = Fields(of: json)
+        if let found = try fields.text("type"), found != type {
+            throw Refusal(.badField, "type must be \(type) on this topic; found \(found.debugDescription)")
+        }
+        if let version = try fields.integer("v"), version != Command.supportedVersion {
+            throw Refusal(
+                .version, "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
+        }
+        if json["id"] != nil { id = try Command.id(in: json) }
+        audience = try fields.text("aud")
+        expires = try fields.integer("exp", in: 0...Fields.latestTime)
+        guard let list = fields["entries"] else { throw Refusal(.badField, "entries is missing") }
+        entries = try Self.entries(list)
+    }
+
+    private static func entries(_ json: JSONValue) throws(Refusal) -> [RelocationEntry] {
+        do {
+            return try RelocationEntry.list(json, maximum: maximumEntries)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+}

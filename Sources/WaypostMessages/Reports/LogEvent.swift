@@ -1,0 +1,84 @@
+package import Waypost
+
+/// One logcat event: a line that the agent publishes.
+package struct LogEvent: Sendable, Hashable {
+    /// The longest message, in bytes; a longer one is cut.
+    package static let maximumMessageBytes = 2048
+
+    /// The agent's clock, in milliseconds since 1970.
+    package var time: Int64
+    package var level: LogLevel
+    package var tag: String
+    /// Names the start of the process.
+    package var boot: String
+    /// Rises by one per boot over all levels, so that a reader sees every gap.
+    package var sequence: Int64
+    package var process: Int64
+    package var thread: Int64
+    package var message: String
+    package var url: String?
+    /// TheRouter's log type: true is `1`, an error.
+    package var isError: Bool
+    /// The id of the command that caused it.
+    package var ref: String?
+    /// How many events were shed before this one.
+    package var dropped: Int64
+
+    package init(
+        time: Int64, level: LogLevel, tag: String, boot: String, sequence: Int64, process: Int64, thread: Int64,
+        message: String, url: String? = nil, isError: Bool = false, ref: String? = nil, dropped: Int64 = 0
+    ) {
+        self.time = time
+        self.level = level
+        self.tag = tag
+        self.boot = boot
+        self.sequence = sequence
+        self.process = process
+        self.thread = thread
+        self.message = message
+        self.url = url
+        self.isError = isError
+        self.ref = ref
+        self.dropped = dropped
+    }
+
+    package func encoded() -> [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("t", time)
+        json.member("l", level.letter)
+        json.member("tag", tag)
+        json.member("boot", boot)
+        json.member("seq", sequence)
+        json.member("pid", process)
+        json.member("tid", thread)
+        json.member("msg", message)
+        if let url { json.member("url", url) }
+        json.member("type", isError ? 1 : 0)
+        if let ref { json.member("ref", ref) }
+        if dropped > 0 { json.member("dropped", dropped) }
+        json.endObject()
+        return json.bytes
+    }
+
+    package init(_ json: JSONValue) throws(Refusal) {
+        let fields = Fields(of: json)
+        let letter = try fields.required("l", fields.text("l"))
+        guard let level = LogLevel(letter: letter) else {
+            throw Refusal(.badField, "l must be one of V D I W E F; found \(letter.debugDescription)")
+        }
+        self.init(
+            time: try fields.required("t", fields.integer("t", in: 0...Fields.latestTime)),
+            level: level,
+            tag: try fields.required("tag", fields.text("tag")),
+            boot: try fields.text("boot") ?? "",
+            sequence: try fields.integer("seq") ?? 0,
+            process: try fields.integer("pid") ?? 0,
+            thread: try fields.integer("tid") ?? 0,
+            message: try fields.required("msg", fields.text("msg")),
+            url: try fields.text("url"),
+            isError: try fields.integer("type") == 1,
+            ref: try fields.text("ref"),
+            dropped: try fields.integer("dropped") ?? 0)
+    }
+}

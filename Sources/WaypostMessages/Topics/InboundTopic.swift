@@ -1,0 +1,30 @@
+/// What a topic that an agent is subscribed to carries.
+package enum InboundTopic: Sendable, Hashable {
+    case command(Audience, from: String)
+    case map(Audience)
+    case patch(agent: String)
+    case echo(agent: String)
+}
+
+extension Topics {
+    /// Reads a topic that a message came in on; nil for any other topic, and when a name in it breaks the rule.
+    package func inbound(_ topic: String) -> InboundTopic? {
+        guard let levels = levels(below: topic), let audience = levels.first.flatMap({ Audience($0) })
+        else { return nil }
+        switch (audience, levels.count, levels.dropFirst().first) {
+        case (_, 3, "cmd") where Name.isValid(levels[2]): return .command(audience, from: String(levels[2]))
+        case (_, 2, "map"): return .map(audience)
+        case (.agent(let agent), 3, "map") where levels[2] == "patch": return .patch(agent: agent)
+        case (.agent(let agent), 2, "echo"): return .echo(agent: agent)
+        default: return nil
+        }
+    }
+
+    /// The levels that follow the root; nil when the topic is not under it.
+    package func levels(below topic: String) -> [Substring]? {
+        guard topic.utf8.count > root.utf8.count, topic.utf8.starts(with: root.utf8) else { return nil }
+        let rest = topic.utf8.dropFirst(root.utf8.count)
+        guard rest.first == UInt8(ascii: "/") else { return nil }
+        return Substring(rest.dropFirst()).split(separator: "/", omittingEmptySubsequences: false)
+    }
+}

@@ -1,0 +1,23 @@
+/// The rule for names of agents, groups and senders, and for command ids: `[A-Za-z0-9_-]{1,64}`.
+///
+/// It is checked before any name reaches the broker or the C library, whose topics end at the first NUL.
+package enum Name {
+    /// The longest name, in bytes.
+    package static let maximumBytes = 64
+
+    /// Whether `text` is such a name.
+    package static func isValid(_ text: some StringProtocol) -> Bool {
+        let utf8 = text.utf8
+        return !utf8.isEmpty && utf8.count <= maximumBytes && utf8.allSatisfy(isAllowed)
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default:
+            false
+        }
+    }
+}

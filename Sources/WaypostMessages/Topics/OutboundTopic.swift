@@ -1,0 +1,29 @@
+/// What a topic that an agent publishes on carries; operators' tools read it.
+package enum OutboundTopic: Sendable, Hashable {
+    case reply(to: String)
+    case applied
+    case log(LogLevel)
+    case failure
+    case state
+    case health
+    case routes
+}
+
+extension Topics {
+    /// Reads a topic that an agent published on: the agent and what the topic carries.
+    package func outbound(_ topic: String) -> (agent: String, content: OutboundTopic)? {
+        guard let levels = levels(below: topic), let agent = levels.first, Name.isValid(agent) else { return nil }
+        let content: OutboundTopic? =
+            switch (levels.count, levels.dropFirst().first) {
+            case (3, "reply"): Name.isValid(levels[2]) ? .reply(to: String(levels[2])) : nil
+            case (3, "map") where levels[2] == "applied": .applied
+            case (3, "log"): LogLevel(letter: levels[2]).map(OutboundTopic.log)
+            case (2, "fail"): .failure
+            case (2, "state"): .state
+            case (2, "health"): .health
+            case (2, "routes"): .routes
+            default: nil
+            }
+        return content.map { (String(agent), $0) }
+    }
+}

@@ -1,0 +1,54 @@
+/// The topics of the wire protocol under one root.
+package struct Topics: Sendable, Hashable {
+    /// The default root; the major version of the protocol lives in it.
+    package static let defaultRoot = "waypost/v1"
+
+    /// The first levels of every topic, without a slash at either end.
+    package let root: String
+
+    /// Nil when `root` is empty, longer than 200 bytes, begins or ends with `/`, or holds a wildcard, a control
+    /// character or an empty level.
+    package init?(root: String = Topics.defaultRoot) {
+        let levels = root.split(separator: "/", omittingEmptySubsequences: false)
+        guard root.utf8.count <= 200, levels.allSatisfy({ !$0.isEmpty }),
+            root.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") })
+        else { return nil }
+        self.root = root
+    }
+
+    /// The topics below the default root.
+    package static let standard = Topics(validRoot: defaultRoot)
+
+    private init(validRoot: String) { root = validRoot }
+
+    // MARK: To an agent
+
+    package func command(to audience: Audience, from sender: String) -> String {
+        "\(root)/\(audience)/cmd/\(sender)"
+    }
+
+    package func map(of audience: Audience) -> String { "\(root)/\(audience)/map" }
+
+    package func patch(of agent: String) -> String { "\(root)/\(agent)/map/patch" }
+
+    package func echo(of agent: String) -> String { "\(root)/\(agent)/echo" }
+
+    /// The filters that an agent in `groups` subscribes to, all at QoS 1.
+    package func filters(of agent: String, groups: [String]) -> [String] {
+        let audiences = [Audience.all] + groups.map(Audience.group)
+        return ["\(root)/\(agent)/cmd/+", map(of: .agent(agent)), patch(of: agent), echo(of: agent)]
+            + audiences.flatMap { ["\(root)/\($0)/cmd/+", map(of: $0)] }
+    }
+
+    // MARK: From an agent
+
+    package func reply(of agent: String, to sender: String) -> String { "\(root)/\(agent)/reply/\(sender)" }
+    package func applied(of agent: String) -> String { "\(root)/\(agent)/map/applied" }
+    package func log(of agent: String, level: LogLevel) -> String {
+        "\(root)/\(agent)/log/\(level.topicLevel)"
+    }
+    package func failures(of agent: String) -> String { "\(root)/\(agent)/fail" }
+    package func state(of agent: String) -> String { "\(root)/\(agent)/state" }
+    package func health(of agent: String) -> String { "\(root)/\(agent)/health" }
+    package func routes(of agent: String) -> String { "\(root)/\(agent)/routes" }
+}
