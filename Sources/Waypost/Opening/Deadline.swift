@@ -1,0 +1,69 @@
+import Synchronization
+
+/// How work with a deadline ended.
+enum Timed<Value: Sendable>: Sendable {
+    case finished(Result<Value, any Error>)
+    case deadline
+    case canceled
+}
+
+/// Runs the work, and stops waiting for it when the time is up or the caller was cancelled.
+///
+/// The work is then cancelled, but it is not waited for: work that ignores cancellation must not hold the
+/// caller. So it runs in a task of its own, and whoever comes first decides the outcome.
+func withDeadline<Value: Sendable>(
+    _ limit: Duration?, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
+) async -> Timed<Value> {
+    let race = Race<Timed<Value>>()
+    let worker = Task {
+        do {
+            race.finish(.finished(.success(try await work())))
+        } catch {
+            race.finish(.finished(.failure(error)))
+        }
+    }
+    let timer = limit.map { limit in
+        Task {
+            guard (try? await clock.sleep(for: limit)) != nil else { return }
+            race.finish(.deadline)
+        }
+    }
+    let outcome = await withTaskCancellationHandler {
+        await race.outcome()
+    } onCancel: {
+        race.finish(.canceled)
+    }
+    worker.cancel()
+    timer?.cancel()
+    return outcome
+}
+
+/// The first of several results; later ones are dropped.
+final class Race<Value: Sendable>: Sendable {
+    private struct State {
+        var first: Value?
+        var waiting: CheckedContinuation<Value, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func finish(_ value: Value) {
+        let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
+            guard state.first == nil else { return nil }
+            state.first = value
+            return state.waiting.take()
+        }
+        waiting?.resume(returning: value)
+    }
+
+    /// Waits for the first result; called once.
+    func outcome() async -> Value {
+        await withCheckedContinuation { continuation in
+            let first = state.withLock { state -> Value? in
+                if state.first == nil { state.waiting = continuation }
+                return state.first
+            }
+            if let first { continuation.resume(returning: first) }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// A parameter that is missing or is not what the destination needs.
+public struct ParameterError: Error, Hashable, Sendable {
+    /// The key, with the way to the place inside its value when that is a structure: `items[2].name`.
+    public var key: String
+    /// What was given; nil when nothing was.
+    public var found: JSONValue?
+    /// The type that was asked for.
+    public var type: String
+    /// What was wrong, as the rest of a sentence that begins with the key.
+    public var reason: String
+
+    /// An error of that key.
+    public init(key: String, found: JSONValue?, type: String, reason: String) {
+        self.key = key
+        self.found = found
+        self.type = type
+        self.reason = reason
+    }
+}
+
+extension ParameterError: CustomStringConvertible {
+    /// One sentence with key, text and type.
+    public var description: String {
+        "parameter \"\(key)\" \(reason) (read as \(type))"
+    }
+}

@@ -1,0 +1,115 @@
+/// What an open brings to its destination, kept apart by where it came from and also given merged.
+///
+/// Values of the path and the query are text, except where a pattern names a type. A `null` is dropped:
+/// a key is there with a value or it is not there.
+public struct RouteParameters: Sendable {
+    /// Where a parameter came from.
+    public enum Source: String, Sendable, Hashable, CaseIterable {
+        /// A placeholder of the pattern.
+        case path
+        /// The URL's query.
+        case query
+        /// The caller's own parameters.
+        case caller
+        /// The `params` of the relocation entries that were followed.
+        case relocation
+    }
+
+    /// The values of the pattern's placeholders.
+    public var path: [String: JSONValue]
+    /// The values of the URL's query; of a repeated key the last one.
+    public var query: [String: JSONValue]
+    /// What the caller gave beside the URL.
+    public var caller: [String: JSONValue]
+    /// What relocation entries added on the way.
+    public var relocation: [String: JSONValue]
+    /// Native values of a caller in this process, which have no form in JSON: models, closures.
+    public var objects: [String: any Sendable]
+    /// Who wins in `merged` and in typed access.
+    public var rule: MergeRule
+
+    /// Parameters by their sources; a null is dropped.
+    public init(
+        path: [String: JSONValue] = [:], query: [String: JSONValue] = [:], caller: [String: JSONValue] = [:],
+        relocation: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
+        rule: MergeRule = .callerOverPathOverQuery
+    ) {
+        self.path = Self.withoutNulls(path)
+        self.query = Self.withoutNulls(query)
+        self.caller = Self.withoutNulls(caller)
+        self.relocation = Self.withoutNulls(relocation)
+        self.objects = objects
+        self.rule = rule
+    }
+
+    /// The parameters of one source.
+    public subscript(source: Source) -> [String: JSONValue] {
+        get {
+            switch source {
+            case .path: path
+            case .query: query
+            case .caller: caller
+            case .relocation: relocation
+            }
+        }
+        set {
+            switch source {
+            case .path: path = newValue
+            case .query: query = newValue
+            case .caller: caller = newValue
+            case .relocation: relocation = newValue
+            }
+        }
+    }
+
+    /// The value of a key after merging; nil when no source has it.
+    public subscript(key: String) -> JSONValue? {
+        guard rule != .collect else { return collected(key) }
+        for source in rule.order {
+            if let value = self[source][key] { return value }
+        }
+        return nil
+    }
+
+    /// All parameters as one object, merged by the rule.
+    public var merged: [String: JSONValue] {
+        var merged: [String: JSONValue] = [:]
+        for source in rule.order {
+            for (key, value) in self[source] {
+                if let present = merged[key] {
+                    if rule == .collect { merged[key] = Self.join(present, value) }
+                } else {
+                    merged[key] = value
+                }
+            }
+        }
+        return merged
+    }
+
+    /// Lays changes over all sources: each key gets that value, whatever the rule; a null removes the key.
+    public mutating func rewrite(_ changes: [String: JSONValue]) {
+        for (key, value) in changes {
+            path[key] = nil
+            query[key] = nil
+            relocation[key] = nil
+            if value.isNull { caller.removeValue(forKey: key) } else { caller[key] = value }
+        }
+    }
+
+    private func collected(_ key: String) -> JSONValue? {
+        var found: JSONValue?
+        for source in rule.order {
+            guard let value = self[source][key] else { continue }
+            found = found.map { Self.join($0, value) } ?? value
+        }
+        return found
+    }
+
+    private static func join(_ first: JSONValue, _ second: JSONValue) -> JSONValue {
+        if case .array(let elements) = first { .array(elements + [second]) } else { .array([first, second]) }
+    }
+
+    private static func withoutNulls(_ values: [String: JSONValue]) -> [String: JSONValue] {
+        values.contains { $0.value.isNull } ? values.filter { !$0.value.isNull } : values
+    }
+}

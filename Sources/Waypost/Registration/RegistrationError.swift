@@ -1,0 +1,21 @@
+/// Why something could not be registered; the registration changed nothing.
+public enum RegistrationError: Error, Hashable, Sendable {
+    /// The pattern is not one; the offset is in bytes.
+    case badPattern(String, offset: Int, detail: String)
+    /// Another route holds a pattern that could never be told apart from this one.
+    case conflict(pattern: String, heldBy: String)
+    /// An exposed service or method is not well formed or its name is taken.
+    case badService(String, detail: String)
+}
+
+extension RegistrationError: CustomStringConvertible {
+    /// One sentence with the subject and what was found.
+    public var description: String {
+        switch self {
+        case .badPattern(let pattern, let offset, let detail):
+            "register \(pattern): \(detail) at byte \(offset)"
+        case .conflict(let pattern, let rival): "register \(pattern): already held by \(rival)"
+        case .badService(let name, let detail): "expose \(name): \(detail)"
+        }
+    }
+}

@@ -1,0 +1,117 @@
+/// One method of a service that may be called from outside.
+///
+/// The closure takes the service and then the arguments, in the order of the name's labels:
+///
+///     Exposed("add(a:b:)", idempotent: true) { (s: CalculatorService, a: Int, b: Int) in
+///         try s.add(a: a, b: b)
+///     }
+///
+/// Arguments are decoded and the result is encoded; the closure may be async and throw, and is cancelled at the
+/// call's deadline.
+public struct Exposed<Service: Sendable>: Sendable {
+    let name: String
+    let selector: String?
+    let idempotent: Bool
+    let types: [String]
+    let invoke: @Sendable (Service, ArgumentSource, ServiceResultType) async throws -> JSONValue
+
+    /// A method with a result.
+    ///
+    /// - Parameters:
+    ///   - name: The full Swift name: `add(a:b:)`.
+    ///   - selector: The Objective-C selector when it is not the derived one (`addWithA:b:`).
+    ///   - idempotent: Whether running it twice is the same as running it once; then a call that a crash
+    ///     interrupted is run again.
+    ///   - body: What to run.
+    public init<each Argument: Decodable & Sendable, Answer: Encodable & SendableMetatype>(
+        _ name: String, selector: String? = nil, idempotent: Bool = false,
+        _ body: @escaping @Sendable (Service, repeat each Argument) async throws -> Answer
+    ) {
+        self.name = name
+        self.selector = selector
+        self.idempotent = idempotent
+        types = Self.typeNames(repeat (each Argument).self)
+        invoke = { service, source, wanted in
+            let arguments: (repeat each Argument) = try Self.read(name, source)
+            let answer = try await body(service, repeat each arguments)
+            switch wanted {
+            case .none: return .null
+            case .value: return try Self.encode(answer, of: name)
+            case .reference: return .string(String(describing: answer))
+            }
+        }
+    }
+
+    /// A method without a result.
+    public init<each Argument: Decodable & Sendable>(
+        _ name: String, selector: String? = nil, idempotent: Bool = false,
+        _ body: @escaping @Sendable (Service, repeat each Argument) async throws -> Void
+    ) {
+        self.name = name
+        self.selector = selector
+        self.idempotent = idempotent
+        types = Self.typeNames(repeat (each Argument).self)
+        invoke = { service, source, _ in
+            let arguments: (repeat each Argument) = try Self.read(name, source)
+            try await body(service, repeat each arguments)
+            return .null
+        }
+    }
+
+    private static func typeNames<each Argument>(_ types: repeat (each Argument).Type) -> [String] {
+        var names: [String] = []
+        for type in repeat each types { names.append("\(type)") }
+        return names
+    }
+
+    private static func read<each Argument: Decodable>(
+        _ name: String, _ source: ArgumentSource
+    ) throws -> (repeat each Argument) {
+        // A name that is no name or has other labels is refused when the service is exposed.
+        guard let method = MethodName(name) else {
+            throw ServiceFailure.failed("\(name) is not a method name")
+        }
+        var reader = try ArgumentReader(method: method, source: source)
+        func next<T: Decodable>(_ type: T.Type) throws -> T { try reader.next(type) }
+        return (repeat try next((each Argument).self))
+    }
+
+    private static func encode(_ answer: some Encodable, of name: String) throws -> JSONValue {
+        do {
+            return try JSONValueEncoder().encode(answer)
+        } catch {
+            throw ServiceFailure.failed("the result of \(name) has no form in JSON: \(error)")
+        }
+    }
+}
+
+/// Which form of a result the caller wants; TheRouter's `resultType`.
+public enum ServiceResultType: Int, Sendable, Hashable {
+    /// Nothing.
+    case none = 0
+    /// The value, encoded.
+    case value = 1
+    /// A description in words; the object itself never leaves the process.
+    case reference = 2
+}
+
+/// Collects the exposed methods of one service.
+@resultBuilder
+public enum ExposedBuilder<Service: Sendable> {
+    /// One method.
+    public static func buildExpression(_ method: Exposed<Service>) -> [Exposed<Service>] { [method] }
+    /// Several methods.
+    public static func buildBlock(_ methods: [Exposed<Service>]...) -> [Exposed<Service>] {
+        methods.flatMap(\.self)
+    }
+    /// Methods under a condition.
+    public static func buildOptional(_ methods: [Exposed<Service>]?) -> [Exposed<Service>] { methods ?? [] }
+    /// The first of two.
+    public static func buildEither(first methods: [Exposed<Service>]) -> [Exposed<Service>] { methods }
+    /// The second of two.
+    public static func buildEither(second methods: [Exposed<Service>]) -> [Exposed<Service>] { methods }
+    /// Methods made in a loop.
+    public static func buildArray(_ methods: [[Exposed<Service>]]) -> [Exposed<Service>] {
+        methods.flatMap(\.self)
+    }
+}

@@ -1,0 +1,86 @@
+/// A service whose methods may be called from outside, made by hand in one expression.
+///
+///     try registry.expose(
+///         ExposedService("CalculatorService", make: CalculatorService.init) {
+///             Exposed("add(a:b:)", idempotent: true) { (s: CalculatorService, a: Int, b: Int) in
+///                 try s.add(a: a, b: b)
+///             }
+///         })
+///
+/// What is not listed here cannot be reached from outside: nothing is looked up by reflection.
+public struct ExposedService: Sendable {
+    /// The name that callers use.
+    public let name: String
+    let register: @Sendable (ServiceRegistry) -> Void
+    let methods: [ExposedMethod]
+
+    /// A service that the registry makes when it is first needed.
+    ///
+    /// It can also be fetched by its type.
+    public init<Service: Sendable>(
+        _ name: String, lifetime: ServiceLifetime = .shared, make: @escaping @Sendable () throws -> Service,
+        @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
+    ) {
+        self.init(name, of: Service.self, methods: methods) { registry in
+            guard registry.entry(of: Service.self) == nil else { return }
+            registry.register(Service.self, name: name, lifetime: lifetime, make: make)
+        }
+    }
+
+    /// A service that exists already.
+    public init<Service: Sendable>(
+        _ name: String, instance: Service, @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
+    ) {
+        self.init(name, make: { instance }, methods: methods)
+    }
+
+    /// A service that is registered in the registry under its type, for instance a protocol.
+    public init<Service: Sendable>(
+        _ name: String, of type: Service.Type, @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
+    ) {
+        self.init(name, of: type, methods: methods) { _ in }
+    }
+
+    private init<Service: Sendable>(
+        _ name: String, of type: Service.Type, methods: () -> [Exposed<Service>],
+        register: @escaping @Sendable (ServiceRegistry) -> Void
+    ) {
+        self.name = name
+        self.register = register
+        self.methods = methods().map(ExposedMethod.init)
+    }
+}
+
+/// An exposed method without the type of its service.
+struct ExposedMethod: Sendable {
+    let description: MethodDescription
+    /// All names under which it is called, without the base name.
+    let names: Set<String>
+    let base: String
+    /// Why it cannot be exposed; nil for a good one.
+    let mistake: String?
+    let invoke: @Sendable (ServiceRegistry, ArgumentSource, ServiceResultType) async throws -> JSONValue
+
+    init<Service: Sendable>(_ method: Exposed<Service>) {
+        let name = MethodName(method.name)
+        let labels = name?.labels ?? []
+        let selectors = method.selector.map { [$0] } ?? name?.selectors ?? []
+        description = MethodDescription(
+            name: name?.full ?? method.name, selector: selectors.first ?? method.name,
+            arguments: zip(labels, method.types).map { .init(label: $0, type: $1) },
+            idempotent: method.idempotent)
+        names = Set(selectors + [description.name])
+        base = name?.base ?? method.name
+        if name == nil {
+            mistake = "\"\(method.name)\" is not a method name like add(a:b:)"
+        } else if labels.count != method.types.count {
+            mistake =
+                "\(method.name) names \(labels.count) arguments, its closure takes \(method.types.count)"
+        } else {
+            mistake = nil
+        }
+        invoke = { registry, source, wanted in
+            try await method.invoke(try registry.instance(of: Service.self), source, wanted)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+/// The arguments of a call as they came over the wire.
+public enum ServiceArguments: Sendable, Hashable {
+    /// In the order of the method's parameters.
+    case positional([JSONValue])
+    /// By label; `ivar1` and `ivar2` name the first and the second.
+    case labeled([String: JSONValue])
+}
+
+extension ServiceArguments {
+    /// Arguments from the `args` of a message: an array, an object, or nothing.
+    ///
+    /// - Throws: `ServiceFailure` 422 when it is anything else.
+    public init(_ json: JSONValue?) throws(ServiceFailure) {
+        switch json {
+        case nil, .null: self = .positional([])
+        case .array(let values): self = .positional(values)
+        case .object(let values): self = .labeled(values)
+        case let other?:
+            throw .badField("args should be an array or an object but is \(other.kind)", argument: "args")
+        }
+    }
+}
+
+/// What a method is called with, and how strictly it is read.
+struct ArgumentSource: Sendable {
+    var positional: [JSONValue] = []
+    var labeled: [String: JSONValue] = [:]
+    /// Whether `"2"` may be an integer: true for what came in a URL.
+    var readsText = false
+    /// Whether labels that the method does not have are passed over: true for what is left of a query.
+    var ignoresUnknown = false
+    /// Whether a single argument that no label names takes all there is, as TheRouter promises for queries.
+    var mayTakeAll = false
+
+    init(_ arguments: ServiceArguments) {
+        switch arguments {
+        case .positional(let values): positional = values
+        case .labeled(let values): labeled = values
+        }
+    }
+}
+
+/// Hands the arguments of one call out, one parameter after the other.
+struct ArgumentReader {
+    let method: MethodName
+    let source: ArgumentSource
+    private var place = 0
+
+    /// - Throws: `ServiceFailure` 422 when there are too many, or unknown labels.
+    init(method: MethodName, source: ArgumentSource) throws(ServiceFailure) {
+        self.method = method
+        self.source = source
+        guard source.positional.count <= method.labels.count else {
+            throw .badField(
+                "\(method.full) takes \(method.labels.count) arguments but got \(source.positional.count)")
+        }
+        guard !source.ignoresUnknown else { return }
+        let known = Set(method.labels + ["ivar1", "ivar2"].prefix(method.labels.count))
+        if let unknown = source.labeled.keys.sorted().first(where: { !known.contains($0) }) {
+            throw .badField("\(method.full) has no argument \"\(unknown.prefix(64))\"", argument: unknown)
+        }
+    }
+
+    mutating func next<T: Decodable>(_ type: T.Type) throws -> T {
+        let label = method.labels[place]
+        let name = label == "_" ? "\(place + 1)" : label
+        let found = value(label)
+        place += 1
+        guard let found else {
+            if let absent = T.self as? any OptionalArgument.Type, let none = absent.none as? T { return none }
+            throw ServiceFailure.badField(
+                "argument \"\(name)\" of \(method.full) is missing (\(type))", argument: name)
+        }
+        return try decode(found, as: type, name: name)
+    }
+
+    private func value(_ label: String) -> JSONValue? {
+        if source.positional.indices.contains(place) { return source.positional[place] }
+        if label != "_", let value = source.labeled[label] { return value }
+        if let value = source.labeled["ivar\(place + 1)"], place < 2 { return value }
+        guard source.mayTakeAll, method.labels.count == 1, !source.labeled.isEmpty else { return nil }
+        return .object(source.labeled)
+    }
+
+    private func decode<T: Decodable>(_ found: JSONValue, as type: T.Type, name: String) throws -> T {
+        let decoder = JSONValueDecoder(readsText: source.readsText)
+        do {
+            return try decoder.decode(type, from: found)
+        } catch {
+            // In a query an object can only be written as JSON text.
+            if source.readsText, case .string(let text) = found, let json = try? JSONValue(parsing: text),
+                let value = try? decoder.decode(type, from: json)
+            {
+                return value
+            }
+            var place = ""
+            var reason = "\(error)"
+            if let error = error as? DecodingError {
+                place = error.place
+                reason = error.reason
+            }
+            let path = place.isEmpty ? name : place.hasPrefix("[") ? name + place : "\(name).\(place)"
+            throw ServiceFailure.badField("argument \"\(path)\" of \(method.full) \(reason)", argument: name)
+        }
+    }
+}
+
+/// Lets a missing argument of an optional type be nil.
+private protocol OptionalArgument {
+    static var none: Self { get }
+}
+
+extension Optional: OptionalArgument {}

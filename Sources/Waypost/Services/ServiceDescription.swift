@@ -1,0 +1,56 @@
+/// A service that may be called from outside, as it is listed.
+public struct ServiceDescription: Sendable, Hashable {
+    /// The name that callers use.
+    public var name: String
+    /// Its methods, in the order in which they were exposed.
+    public var methods: [MethodDescription]
+}
+
+/// A method that may be called from outside, as it is listed.
+public struct MethodDescription: Sendable, Hashable {
+    /// One argument.
+    public struct Argument: Sendable, Hashable {
+        /// The label; `_` for none.
+        public var label: String
+        /// The Swift type.
+        public var type: String
+    }
+
+    /// The Swift name: `add(a:b:)`.
+    public var name: String
+    /// The Objective-C selector: `addWithA:b:`.
+    public var selector: String
+    /// The arguments in order.
+    public var arguments: [Argument]
+    /// Whether a call that a crash interrupted may run again.
+    public var idempotent: Bool
+}
+
+/// Something that happened in a service call, for logs.
+public struct ServiceEvent: Sendable, Hashable {
+    /// What happened.
+    public enum Kind: String, Sendable, Hashable {
+        /// The method is about to run.
+        case called
+        /// It gave its result.
+        case returned
+        /// It failed, or the call was refused before it ran.
+        case threw
+    }
+
+    /// What happened.
+    public var kind: Kind
+    /// The service as the caller named it.
+    public var service: String
+    /// The method as the caller named it, or its Swift name once it was found.
+    public var method: String
+    /// The id of the command behind the call, if there is one.
+    public var ref: String?
+    /// What more there is to say; the code and sentence of a failure.
+    public var detail: String
+    /// The failure's code; 0 when there is none.
+    public var code: Int
+
+    /// Whether this is TheRouter's log type 1.
+    public var isError: Bool { kind == .threw }
+}

@@ -1,0 +1,174 @@
+import Synchronization
+
+extension ServiceRegistry {
+    /// Opens a service's methods to callers from outside.
+    ///
+    /// - Throws: `RegistrationError.badService` when a method's name is not one or does not fit its closure,
+    ///   when two methods share a name, or when the service's name is taken and `replacing` is false.
+    public func expose(_ service: ExposedService, replacing: Bool = false) throws(RegistrationError) {
+        let callable = try CallableService(service)
+        let isTaken = state.withLock { state in
+            guard replacing || state.exposed[service.name] == nil else { return true }
+            state.exposed[service.name] = callable
+            return false
+        }
+        guard !isTaken else {
+            throw .badService(service.name, detail: "a service of this name is exposed already")
+        }
+        service.register(self)
+    }
+
+    /// Opens several services; when one is refused, those before it stay.
+    public func expose(_ services: [ExposedService]) throws(RegistrationError) {
+        for service in services { try expose(service) }
+    }
+
+    /// Narrows what may be called from outside to these names: `Service`, or `Service.add(a:b:)`.
+    ///
+    /// Everything that is exposed is allowed until this is set, and again after it was set to nil.
+    public func allowOnly(_ names: Set<String>?) {
+        state.withLock { $0.allowed = names }
+    }
+
+    /// All services that may be called from outside, by name.
+    public var services: [ServiceDescription] {
+        state.withLock { $0.exposed }
+            .map { ServiceDescription(name: $0.key, methods: $0.value.service.methods.map(\.description)) }
+            .sorted { $0.name < $1.name }
+    }
+
+    /// The method that a call of these names would run; nil when there is none.
+    public func method(_ service: String, _ method: String) -> MethodDescription? {
+        try? find(service, method).get().description
+    }
+
+    /// Hears of every call; the listener runs on the caller's thread and must return soon.
+    @discardableResult
+    public func observe(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> RegistrationHandle {
+        let id = state.withLock { $0.listeners.add(listener) }
+        return RegistrationHandle { [weak self] in self?.state.withLock { $0.listeners.remove(id) } }
+    }
+
+    /// Runs an exposed method.
+    ///
+    /// - Parameters:
+    ///   - service: The exposed name.
+    ///   - method: The Swift name (`add(a:b:)`), its base where unambiguous, or the Objective-C selector.
+    ///   - arguments: By position or by label.
+    ///   - result: Which form of the result is wanted.
+    ///   - deadline: After this the method is cancelled and the call is 408, whether or not the method heeds it.
+    ///   - ref: The id of the command behind the call; stands in the events.
+    public func call(
+        _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
+        result: ServiceResultType = .value, deadline: Duration? = .seconds(10), ref: String? = nil
+    ) async -> Result<JSONValue, ServiceFailure> {
+        await call(
+            service, method, source: ArgumentSource(arguments), result: result, deadline: deadline, ref: ref)
+    }
+
+    func call(
+        _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
+        deadline: Duration?, ref: String?
+    ) async -> Result<JSONValue, ServiceFailure> {
+        var event = ServiceEvent(
+            kind: .called, service: service, method: method, ref: ref, detail: "", code: 0)
+        let answer: Result<JSONValue, ServiceFailure>
+        switch find(service, method) {
+        case .success(let found):
+            event.method = found.description.name
+            tell(event)
+            answer = await run(found, named: "\(service).\(found.description.name)", source, result, deadline)
+        case .failure(let failure): answer = .failure(failure)
+        }
+        switch answer {
+        case .success: event.kind = .returned
+        case .failure(let failure):
+            event.kind = .threw
+            event.code = failure.code
+            event.detail = failure.description
+        }
+        tell(event)
+        return answer
+    }
+
+    private func run(
+        _ method: ExposedMethod, named name: String, _ source: ArgumentSource, _ result: ServiceResultType,
+        _ deadline: Duration?
+    ) async -> Result<JSONValue, ServiceFailure> {
+        let timed = await withDeadline(deadline, clock: clock) {
+            try await method.invoke(self, source, result)
+        }
+        switch timed {
+        case .finished(.success(let value)): return .success(value)
+        case .finished(.failure(let failure as ServiceFailure)): return .failure(failure)
+        case .finished(.failure(is CancellationError)), .canceled: return .failure(.canceled(name))
+        case .finished(.failure(let error)): return .failure(.failed("\(name) failed: \(error)"))
+        case .deadline: return .failure(.deadline(name, deadline))
+        }
+    }
+
+    private func tell(_ event: ServiceEvent) {
+        let listeners = state.withLock { $0.listeners }
+        listeners.tell(event)
+    }
+
+    private func find(_ service: String, _ method: String) -> Result<ExposedMethod, ServiceFailure> {
+        let (callable, allowed, names) = state.withLock { state in
+            let callable = state.exposed[service]
+            return (callable, state.allowed, callable == nil ? Array(state.exposed.keys) : [])
+        }
+        guard let callable else {
+            return .failure(.noService(service, nearest: NearestNames.find(service, among: names)))
+        }
+        return callable.find(method).flatMap { found in
+            guard let allowed, !allowed.contains(service),
+                !allowed.contains("\(service).\(found.description.name)")
+            else { return .success(found) }
+            return .failure(
+                ServiceFailure(
+                    code: 403, name: "NOT_ALLOWED",
+                    detail: "\(service).\(found.description.name) may not be called from outside"))
+        }
+    }
+}
+
+/// An exposed service with its methods by all their names.
+final class CallableService: Sendable {
+    let service: ExposedService
+    private let byName: [String: Int]
+    private let byBase: [String: [Int]]
+
+    init(_ service: ExposedService) throws(RegistrationError) {
+        var byName: [String: Int] = [:]
+        for (index, method) in service.methods.enumerated() {
+            if let mistake = method.mistake { throw .badService(service.name, detail: mistake) }
+            for name in method.names {
+                guard byName.updateValue(index, forKey: name) == nil else {
+                    throw .badService(service.name, detail: "two methods answer to \(name)")
+                }
+            }
+        }
+        self.service = service
+        self.byName = byName
+        byBase = Dictionary(grouping: service.methods.indices) { service.methods[$0].base }
+    }
+
+    func find(_ name: String) -> Result<ExposedMethod, ServiceFailure> {
+        if let index = byName[name] { return .success(service.methods[index]) }
+        let candidates = byBase[name] ?? []
+        if candidates.count == 1 { return .success(service.methods[candidates[0]]) }
+        let full = service.methods.map(\.description.name)
+        guard candidates.isEmpty else {
+            let choice = candidates.map { full[$0] }
+            return .failure(
+                ServiceFailure(
+                    code: 404, name: "NO_METHOD",
+                    detail: "\(service.name).\(name) is ambiguous: \(choice.joined(separator: ", "))",
+                    nearest: Array(choice.prefix(3))))
+        }
+        return .failure(
+            ServiceFailure(
+                code: 404, name: "NO_METHOD", detail: "\(service.name) exposes no method \(name.prefix(128))",
+                nearest: NearestNames.find(name, among: full)))
+    }
+}

@@ -1,0 +1,171 @@
+import Synchronization
+
+/// Whether everybody gets the same instance of a service.
+public enum ServiceLifetime: Sendable, Hashable {
+    /// One instance, made at the first need and kept.
+    case shared
+    /// A new instance for each fetch and each call.
+    case perCall
+}
+
+/// Finds services by type and by name, and runs their exposed methods for callers from outside.
+///
+/// Fetching is typed and local; calling is by name, decoded, and open only to what was exposed.
+public final class ServiceRegistry: Sendable {
+    struct State {
+        var byType: [ObjectIdentifier: ServiceEntry] = [:]
+        var byName: [String: ServiceEntry] = [:]
+        var exposed: [String: CallableService] = [:]
+        var allowed: Set<String>?
+        var listeners = ListenerList<ServiceEvent>()
+    }
+
+    let state = Mutex(State())
+    let clock: any Clock<Duration>
+    private let creation = Mutex(())
+
+    /// What this task is making, so that a factory may fetch other services, but not itself.
+    @TaskLocal private static var making: [ObjectIdentifier] = []
+
+    /// A registry; calls measure their deadlines with the clock.
+    public init(clock: any Clock<Duration> = ContinuousClock()) {
+        self.clock = clock
+    }
+
+    // MARK: Registering
+
+    /// Registers how to make a service; an earlier one of the type or name is replaced.
+    ///
+    /// The factory runs at the first need, once even when several threads need it at the same time.
+    /// - Parameters:
+    ///   - type: The type under which it is fetched, often a protocol: `(any Clock).self`.
+    ///   - name: The name; the type's unless given.
+    ///   - lifetime: `.shared` unless given.
+    ///   - make: The factory; a failure is not kept, the next need tries again.
+    public func register<Service: Sendable>(
+        _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
+        make: @escaping @Sendable () throws -> Service
+    ) {
+        let name = name ?? Self.name(of: type)
+        let entry = ServiceEntry(type: ObjectIdentifier(type), name: name, lifetime: lifetime, make: make)
+        state.withLock { state in
+            state.byType[entry.type] = entry
+            state.byName[name] = entry
+        }
+    }
+
+    /// Registers a service that exists already.
+    public func register<Service: Sendable>(_ type: Service.Type, name: String? = nil, instance: Service) {
+        register(type, name: name) { instance }
+    }
+
+    /// Forgets the service of that type, also by name; its exposed methods answer 404 from then on.
+    @discardableResult
+    public func unregister<Service>(_ type: Service.Type) -> Bool {
+        state.withLock { state in
+            guard let entry = state.byType.removeValue(forKey: ObjectIdentifier(type)) else { return false }
+            if state.byName[entry.name] === entry { state.byName[entry.name] = nil }
+            return true
+        }
+    }
+
+    /// Forgets the service of that name, and closes what was exposed under it.
+    @discardableResult
+    public func unregister(named name: String) -> Bool {
+        state.withLock { state in
+            let wasExposed = state.exposed.removeValue(forKey: name) != nil
+            guard let entry = state.byName.removeValue(forKey: name) else { return wasExposed }
+            if state.byType[entry.type] === entry { state.byType[entry.type] = nil }
+            return true
+        }
+    }
+
+    /// Forgets the instances that were made, so that the next need makes new ones.
+    public func forgetInstances() {
+        let entries = state.withLock { Array($0.byType.values) + Array($0.byName.values) }
+        for entry in entries { entry.made.withLock { $0 = nil } }
+    }
+
+    // MARK: Fetching
+
+    /// The service of that type; nil when there is none or it could not be made.
+    ///
+    ///     let config = registry.fetch((any AppConfigServiceProtocol).self)
+    public func fetch<Service>(_ type: Service.Type = Service.self) -> Service? {
+        try? instance(of: type)
+    }
+
+    /// The service of that name; nil when there is none or it could not be made.
+    public func fetch(named name: String) -> (any Sendable)? {
+        guard let entry = state.withLock({ $0.byName[name] }) else { return nil }
+        return try? instance(from: entry)
+    }
+
+    /// The service of that type, with the reason when there is none.
+    ///
+    /// - Throws: `ServiceFailure` 404 when it is not registered, 500 when it needs itself to be made;
+    ///   whatever its factory throws.
+    public func instance<Service>(of type: Service.Type) throws -> Service {
+        guard let entry = entry(of: type) else {
+            throw ServiceFailure.noService(Self.name(of: type), nearest: [])
+        }
+        guard let service = try instance(from: entry) as? Service else {
+            throw ServiceFailure.failed("\(entry.name) is not a \(type)")
+        }
+        return service
+    }
+
+    func entry<Service>(of type: Service.Type) -> ServiceEntry? {
+        state.withLock { $0.byType[ObjectIdentifier(type)] }
+    }
+
+    private func instance(from entry: ServiceEntry) throws -> any Sendable {
+        if entry.lifetime == .shared, let made = entry.made.withLock({ $0 }) { return made }
+        let making = Self.making
+        guard !making.contains(ObjectIdentifier(entry)) else {
+            throw ServiceFailure.failed("making \(entry.name) needs \(entry.name) itself")
+        }
+        // One lock for all creations: with one per service, two services that need each other would lock two
+        // threads for ever. Inside a creation this task holds it already.
+        guard making.contains(ObjectIdentifier(self)) else {
+            return try creation.withLock { _ in
+                try Self.$making.withValue(making + [ObjectIdentifier(self), ObjectIdentifier(entry)]) {
+                    try entry.instance()
+                }
+            }
+        }
+        return try Self.$making.withValue(making + [ObjectIdentifier(entry)]) { try entry.instance() }
+    }
+
+    static func name<Service>(of type: Service.Type) -> String {
+        let name = String(describing: type)
+        return name.hasPrefix("any ") ? String(name.dropFirst(4)) : name
+    }
+}
+
+/// How to get a service, and the instance when there is one.
+final class ServiceEntry: Sendable {
+    let type: ObjectIdentifier
+    let name: String
+    let lifetime: ServiceLifetime
+    let made = Mutex<(any Sendable)?>(nil)
+    private let make: @Sendable () throws -> any Sendable
+
+    init(
+        type: ObjectIdentifier, name: String, lifetime: ServiceLifetime,
+        make: @escaping @Sendable () throws -> any Sendable
+    ) {
+        self.type = type
+        self.name = name
+        self.lifetime = lifetime
+        self.make = make
+    }
+
+    func instance() throws -> any Sendable {
+        guard lifetime == .shared else { return try make() }
+        if let made = made.withLock({ $0 }) { return made }
+        let new = try make()
+        made.withLock { $0 = new }
+        return new
+    }
+}

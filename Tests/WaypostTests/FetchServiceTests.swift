@@ -1,0 +1,92 @@
+import Synchronization
+import Testing
+
+@testable import Waypost
+
+@Suite struct `Fetch a service` {
+    protocol Clocklike: Sendable {
+        var number: Int { get }
+    }
+
+    struct Fixed: Clocklike {
+        var number: Int
+    }
+
+    final class Counter: Sendable {
+        let made = Mutex(0)
+        func next() -> Int {
+            made.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+    }
+
+    @Test func `a protocol's service is fetched by type and by name`() {
+        let registry = ServiceRegistry()
+        registry.register((any Clocklike).self) { Fixed(number: 7) }
+        #expect(registry.fetch((any Clocklike).self)?.number == 7)
+        #expect((registry.fetch(named: "Clocklike") as? any Clocklike)?.number == 7)
+        #expect(registry.fetch(Fixed.self) == nil)
+        registry.unregister((any Clocklike).self)
+        #expect(registry.fetch((any Clocklike).self) == nil)
+        #expect(registry.fetch(named: "Clocklike") == nil)
+    }
+
+    @Test func `a shared service is made at the first need and once, also by many threads`() async {
+        let registry = ServiceRegistry()
+        let counter = Counter()
+        registry.register(Fixed.self) { Fixed(number: counter.next()) }
+        #expect(counter.made.withLock { $0 } == 0)
+        let numbers = await withTaskGroup { group in
+            for _ in 0..<64 { group.addTask { registry.fetch(Fixed.self)?.number } }
+            return await group.reduce(into: Set<Int?>()) { $0.insert($1) }
+        }
+        #expect(numbers == [1])
+        registry.forgetInstances()
+        #expect(registry.fetch(Fixed.self)?.number == 2)
+    }
+
+    @Test func `a service per call is made each time`() {
+        let registry = ServiceRegistry()
+        let counter = Counter()
+        registry.register(Fixed.self, lifetime: .perCall) { Fixed(number: counter.next()) }
+        #expect(registry.fetch(Fixed.self)?.number == 1)
+        #expect(registry.fetch(Fixed.self)?.number == 2)
+    }
+
+    @Test func `a factory may fetch other services and one that needs itself fails`() {
+        struct Inner: Sendable {}
+        struct Outer: Sendable {}
+        let registry = ServiceRegistry()
+        registry.register(Inner.self) { Inner() }
+        registry.register(Outer.self) {
+            _ = try registry.instance(of: Inner.self)
+            return Outer()
+        }
+        #expect(registry.fetch(Outer.self) != nil)
+        registry.register(Inner.self) {
+            _ = try registry.instance(of: Outer.self)
+            return Inner()
+        }
+        registry.forgetInstances()
+        registry.register(Outer.self) {
+            _ = try registry.instance(of: Inner.self)
+            return Outer()
+        }
+        #expect(throws: ServiceFailure.self) { try registry.instance(of: Outer.self) }
+    }
+
+    @Test func `a factory that fails is tried again`() {
+        struct NotYet: Error {}
+        let registry = ServiceRegistry()
+        let counter = Counter()
+        registry.register(Fixed.self) {
+            let number = counter.next()
+            if number == 1 { throw NotYet() }
+            return Fixed(number: number)
+        }
+        #expect(registry.fetch(Fixed.self) == nil)
+        #expect(registry.fetch(Fixed.self)?.number == 2)
+    }
+}
