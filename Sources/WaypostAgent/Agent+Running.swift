@@ -105,7 +105,9 @@ extension Agent {
 
     private func settled(_ item: OutboxItem, _ result: PublishReceipt.Result) {
         switch item.origin {
-        case .reply(let sequence): journal.append(.replyAcknowledged(sequence: sequence))
+        case .reply(let sequence):
+            FaultPoint.beforeReplyAcknowledged.reached()
+            journal.append(.replyAcknowledged(sequence: sequence))
         case .stored(let sequence): journal.append(.outboxAcknowledged(sequence: sequence))
         case .volatile: break
         }

@@ -9,12 +9,14 @@ struct CommandRunner: Sendable {
     /// The answer to `ping`.
     let report: HealthReport
     let store: Store
+    /// How long a called method may run.
+    let deadline: Duration
 
     /// Whether the command may run again after a crash in the middle of it.
     func isIdempotent(_ operation: Command.Operation) -> Bool {
         switch operation {
         case .open(let url, _): router.isIdempotent(url)
-        case .call(let service, let method, _): router.services.method(service, method)?.isIdempotent ?? true
+        case .call(let service, let method, _): router.services.method(service, method)?.idempotent ?? true
         case .cancel, .log, .replay, .ping: true
         }
     }
@@ -44,14 +46,11 @@ struct CommandRunner: Sendable {
                 url, parameters: parameters, context: OpenContext(ref: work.command.id))
             return Verdict(opening)
         case .call(let service, let method, let arguments):
-            events.log(.verbose, "Service", "called \(service).\(method)", ref: work.command.id)
-            let result = await router.services.call(service, method, arguments: ServiceArguments(arguments))
+            let result = await router.services.call(
+                service, method, arguments: ServiceArguments(arguments), deadline: deadline, ref: work.command.id)
             switch result {
-            case .success(let value):
-                events.log(.info, "Service", "returned \(service).\(method)", ref: work.command.id)
-                return .ok(value)
-            case .failure(let failure):
-                return Verdict(failure)
+            case .success(let value): return .ok(value)
+            case .failure(let failure): return Verdict(failure)
             }
         case .cancel, .log, .replay, .ping:
             return runAtOnce(work) ?? .ok()

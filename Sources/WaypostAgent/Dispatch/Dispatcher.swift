@@ -108,6 +108,7 @@ final class Dispatcher: Sendable {
         case .run(let work):
             tasks[work.sequence] = Task {
                 let verdict = await runner.run(work)
+                FaultPoint.afterHandler.reached()
                 mailbox.send(.finished(sequence: work.sequence, verdict))
             }
         case .cancelTask(let sequence):

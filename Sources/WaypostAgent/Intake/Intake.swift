@@ -159,6 +159,7 @@ final class Intake: Sendable {
     private func store(_ candidates: inout [Candidate], at now: Int64) -> Bool {
         guard !candidates.isEmpty else { return true }
         let receipts: [InboxReceipt]
+        FaultPoint.beforeStore.reached()
         do {
             receipts = try rooms.store.commit { transaction in
                 try candidates.map { candidate in
@@ -179,6 +180,7 @@ final class Intake: Sendable {
             rooms.events.log(.error, "Store", error.description, isError: true)
             return false
         }
+        FaultPoint.afterStore.reached()
         var work: [Work] = []
         for (candidate, receipt) in zip(candidates, receipts) {
             switch receipt {

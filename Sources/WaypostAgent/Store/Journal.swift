@@ -109,8 +109,11 @@ final class Journal: Sendable {
         var items: [OutboxItem] = []
         for entry in batch {
             switch entry {
-            case .started(_, _, let then): then()
+            case .started(_, _, let then):
+                FaultPoint.afterStarted.reached()
+                then()
             case .ended(let sequence, _, let reply, let address):
+                FaultPoint.afterResult.reached()
                 items.append(
                     OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
             case .failed, .replyAcknowledged, .outboxAcknowledged: break

@@ -1,0 +1,94 @@
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@Suite(.serialized) struct `Presence over crashes and absences` {
+    private let state = "waypost/v1/k1/state"
+
+    @Test func `birth, the will after kill -9, and a goodbye carry rising epochs`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        var agent = try AgentProcess("k1", broker: broker.url)
+        let birth = try AgentState(try await backend.message(on: state) { $0["state"] == "online" })
+        #expect(birth.reason == .birth)
+
+        await backend.forget()
+        agent.kill()
+        let will = try AgentState(try await backend.message(on: state) { $0["state"] == "offline" })
+        #expect(will.reason == .will)
+        #expect(will.epoch == birth.epoch)
+
+        await backend.forget()
+        agent = try AgentProcess("k1", broker: broker.url, directory: agent.directory)
+        let reborn = try AgentState(try await backend.message(on: state) { $0["state"] == "online" })
+        #expect(reborn.epoch > birth.epoch)
+        #expect(reborn.boot != birth.boot)
+
+        await backend.forget()
+        try await agent.online()
+        #expect(agent.terminate() == 0)
+        let goodbye = try AgentState(try await backend.message(on: state) { $0["state"] == "offline" })
+        #expect(goodbye.reason == .shutdown)
+        #expect(goodbye.epoch == reborn.epoch)
+        await backend.disconnect()
+    }
+
+    @Test func `a command sent while the agent is down runs at its return`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        var agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        agent.kill()
+        try await backend.publish(
+            #"{"id":"late","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
+            to: "waypost/v1/k1/cmd/me")
+        agent = try AgentProcess("k1", broker: broker.url, directory: agent.directory)
+        let reply = try await backend.reply(to: "late", of: "k1")
+        #expect(reply.code == .ok)
+        #expect(reply.result == 42)
+        await backend.disconnect()
+        #expect(agent.terminate() == 0)
+    }
+
+    @Test func `a repeated command is not run again and gets the same reply`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        let command = #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["a"]}"#
+        let first = try await backend.command(command, to: "k1")
+        #expect(first.result == 1)
+        await backend.forget()
+        let second = try await backend.command(command, to: "k1")
+        #expect(second.isDuplicate)
+        #expect(second.result == 1)
+        #expect(second.at == first.at)
+        await backend.forget()
+        let reused = try await backend.command(
+            #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["b"]}"#, to: "k1")
+        #expect(reused.code == .idReused)
+        await backend.disconnect()
+        #expect(agent.terminate() == 0)
+    }
+
+    @Test func `routes, health and the map in force are retained for whoever comes later`() async throws {
+        let broker = try await TestBroker.start()
+        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--group", "fleet"])
+        try await agent.online()
+        let backend = try await Backend(broker: broker.url)
+        let routes = try await backend.message(on: "waypost/v1/k1/routes")
+        #expect(routes.arrayValue?.contains { $0["path"] == "scheme://router/demo" } == true)
+        let health = try await backend.message(on: "waypost/v1/k1/health")
+        #expect(health["limits"]?["commandBytes"] == 65_536)
+        _ = try await backend.message(on: "waypost/v1/k1/map/applied")
+
+        // A group's command is answered on the agent's own topic.
+        try await backend.publish(#"{"id":"g1","type":"ping"}"#, to: "waypost/v1/@fleet/cmd/me")
+        #expect(try await backend.reply(to: "g1", of: "k1").code == .ok)
+        try await backend.publish(#"{"id":"g2","type":"ping"}"#, to: "waypost/v1/@all/cmd/me")
+        #expect(try await backend.reply(to: "g2", of: "k1").code == .ok)
+        await backend.disconnect()
+        #expect(agent.terminate() == 0)
+    }
+}

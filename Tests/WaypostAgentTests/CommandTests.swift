@@ -1,0 +1,67 @@
+import Testing
+import Waypost
+
+@testable import WaypostMessages
+
+@Suite struct `Reading a command` {
+    private func read(_ text: String, arrival: Int64 = 1_000_000) throws -> Command {
+        let json = try JSONValue(parsing: text)
+        return try Command(id: try Command.id(in: json), fields: json, arrival: arrival)
+    }
+
+    @Test func `the examples of the protocol are read as they stand`() throws {
+        let open = try read(
+            #"{"id":"c-17","type":"open","url":"scheme://router/demo?id=2","params":{"name":"AKyS"}}"#)
+        #expect(open.id == "c-17")
+        #expect(open.operation == .open(url: "scheme://router/demo?id=2", parameters: ["name": "AKyS"]))
+        let call = try read(
+            #"{"id":"c-18","type":"call","service":"AppConfigServiceProtocol","method":"openMiniProgram","args":{"info":{"key":"value"}}}"#
+        )
+        #expect(
+            call.operation
+                == .call(
+                    service: "AppConfigServiceProtocol", method: "openMiniProgram",
+                    arguments: .labeled(["info": ["key": "value"]])))
+    }
+
+    @Test func `without exp a command lives a minute from at, or from its arrival`() throws {
+        #expect(try read(#"{"id":"a","type":"ping"}"#).expires == 1_060_000)
+        #expect(try read(#"{"id":"a","type":"ping","at":500000}"#).expires == 560_000)
+    }
+
+    @Test func `an exp beyond a day is brought down to a day`() throws {
+        #expect(try read(#"{"id":"a","type":"ping","exp":1999999999000}"#).expires == 1_000_000 + 86_400_000)
+    }
+
+    @Test(arguments: [
+        (#"[]"#, 422, "BAD_FIELD"), (#"{}"#, 422, "BAD_FIELD"), (#"{"id":1,"type":"ping"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"","type":"ping"}"#, 422, "BAD_FIELD"), (#"{"id":"a b","type":"ping"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a"}"#, 422, "BAD_FIELD"), (#"{"id":"a","type":7}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"dance"}"#, 404, "UNKNOWN_TYPE"), (#"{"id":"a","type":"ping","v":2}"#, 505, "VERSION"),
+        (#"{"id":"a","type":"open"}"#, 422, "BAD_FIELD"), (#"{"id":"a","type":"open","url":1}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"open","url":"x","params":[]}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"call","service":"S"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"call","service":"S","method":"m","args":3}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"ping","exp":"soon"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"ping","exp":1.5}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"ping","at":-1}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"ping","at":99999999999999999}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"ping","lane":"a b"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"ping","seq":-1}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"cancel"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"log","level":"x","for":1}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"log","level":"v","for":3600001}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"log","level":"v"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"replay","since":0,"max":501}"#, 422, "BAD_FIELD"),
+    ])
+    func `a field that breaks its rule is refused by name`(text: String, number: Int, name: String) throws {
+        let refusal = #expect(throws: Refusal.self) { try read(text) }
+        #expect(refusal?.code.number == number)
+        #expect(refusal?.code.name == name)
+        #expect(refusal?.detail.isEmpty == false)
+    }
+
+    @Test func `unknown keys are ignored and null counts as absent`() throws {
+        #expect(try read(#"{"id":"a","type":"ping","color":"red","lane":null}"#).lane == "main")
+    }
+}

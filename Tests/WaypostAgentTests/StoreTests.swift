@@ -1,0 +1,98 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import WaypostAgent
+
+@Suite struct `The state file` {
+    private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("waypost-\(UUID())").path
+
+    private func receive(_ store: Store, id: String, digest: UInt8 = 1) throws -> InboxReceipt {
+        try store.commit {
+            try $0.receive(
+                topic: "t", id: id, digest: [digest], payload: [1, 2], properties: nil, at: 10, expires: 20,
+                keepUntil: 30)
+        }
+    }
+
+    @Test func `a repeated command is recognised by topic, id and digest`() throws {
+        let store = try Store(directory: directory)
+        #expect(try receive(store, id: "a") == .stored(sequence: 1))
+        #expect(try receive(store, id: "b") == .stored(sequence: 2))
+        #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: nil))
+        #expect(try receive(store, id: "a", digest: 9) == .reused)
+        try store.commit { try $0.finish(1, reply: [7], attempt: 1) }
+        #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
+    }
+
+    @Test func `what was stored is there after the file was closed and opened again`() throws {
+        do {
+            let store = try Store(directory: directory)
+            _ = try receive(store, id: "a")
+            _ = try receive(store, id: "b")
+            _ = try receive(store, id: "c")
+            try store.commit {
+                try $0.start(1, attempt: 1)
+                try $0.finish(2, reply: [7], attempt: 1)
+                try $0.acknowledge(2)
+                _ = try $0.append(topic: "f", payload: [5])
+            }
+        }
+        let store = try Store(directory: directory)
+        let unfinished = try store.commit { try $0.unfinished() }
+        #expect(unfinished.map(\.id) == ["a", "c"])
+        #expect(unfinished.map(\.state) == [.started, .received])
+        #expect(unfinished.map(\.payload) == [[1, 2], [1, 2]])
+        #expect(try store.commit { try $0.outbox() }.map(\.payload) == [[5]])
+    }
+
+    @Test func `a finished command is never started or finished again`() throws {
+        let store = try Store(directory: directory)
+        _ = try receive(store, id: "a")
+        try store.commit {
+            try $0.finish(1, reply: [7], attempt: 1)
+            try $0.finish(1, reply: [8], attempt: 2)
+            try $0.start(1, attempt: 3)
+        }
+        #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
+    }
+
+    @Test func `only commands that have ended and are past their time are forgotten`() throws {
+        let store = try Store(directory: directory)
+        for id in ["a", "b", "c"] { _ = try receive(store, id: id) }
+        try store.commit {
+            try $0.finish(1, reply: [], attempt: 1)
+            try $0.acknowledge(1)
+            try $0.finish(2, reply: [], attempt: 1)
+        }
+        #expect(try store.commit { try $0.forgetEnded(after: 0, at: 30, limit: 10).removed } == 0)
+        #expect(try store.commit { try $0.forgetEnded(after: 0, at: 31, limit: 10).removed } == 1)
+        #expect(try store.commit { try $0.inboxCount() } == 2)
+    }
+
+    @Test func `a second agent is kept from the directory`() throws {
+        let store = try Store(directory: directory)
+        let error = #expect(throws: StoreError.self) { try Store(directory: directory) }
+        #expect(error?.reason == .locked)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test func `a newer schema is refused and not touched`() throws {
+        do {
+            let store = try Store(directory: directory)
+            try store.commit { try $0.database.execute(sql: "PRAGMA user_version = 99") }
+        }
+        let error = #expect(throws: StoreError.self) { try Store(directory: directory) }
+        #expect(error?.reason == .newerSchema(found: 99, supported: Schema.version))
+    }
+
+    @Test func `a file that is no database is named, and left as it is`() throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let path = "\(directory)/\(Store.fileName)"
+        let garbage = Data(repeating: 0x55, count: 8192)
+        try garbage.write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: StoreError.self) { try Store(directory: directory) }
+        #expect(error?.reason == .corrupt)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage)
+    }
+}
