@@ -1,1 +1,127 @@
-// skeleton
+import Synchronization
+
+/// A link to an MQTT broker that comes back by itself.
+///
+/// One thread of its own does all the work and calls the delegate. What arrives in one turn is handed over as a
+/// batch, and only when the delegate has taken it do its acknowledgements leave: so a batch can be made durable
+/// with one write to the disk.
+///
+///     let link = MQTTLink(configuration: configuration, delegate: agent)
+///     link.start()
+///     link.publish([OutgoingMessage(token: 1, message: message)])
+///     await link.stop(after: [goodbye], within: .seconds(5))
+public final class MQTTLink: Sendable {
+    private enum Phase: Sendable {
+        case new
+        case running(PlainThread)
+        case stopping
+        case stopped
+    }
+
+    private let configuration: MQTTLinkConfiguration
+    private let mailbox: Mailbox
+    private let phase = Mutex(Phase.new)
+    private let end = Latch()
+    private let delegate: DelegateReference
+
+    /// A link that is not started yet.
+    ///
+    /// The configuration names at least one broker. The delegate is not kept alive by the link.
+    public init(configuration: MQTTLinkConfiguration, delegate: any MQTTLinkDelegate) {
+        precondition(!configuration.brokers.isEmpty, "a link needs a broker")
+        self.configuration = configuration
+        self.delegate = DelegateReference(delegate)
+        mailbox = Mailbox(limit: configuration.queueLimit, byteLimit: configuration.queueByteLimit)
+    }
+
+    deinit {
+        // Nobody waits for a goodbye. The thread ends by itself; the broker sends the will, as it should.
+        guard case .running(let thread) = phase.withLock({ $0 }) else { return }
+        mailbox.post(.abandon)
+        thread.detach()
+    }
+
+    /// Begins to connect; once.
+    ///
+    /// If the system has no thread for it, the delegate is told with `linkDidDisconnect`, here and now.
+    public func start() {
+        phase.withLock { phase in
+            guard case .new = phase, let delegate = delegate.value else { return }
+            let (configuration, mailbox, end) = (configuration, mailbox, end)
+            let reference = self.delegate
+            let thread = PlainThread.start(name: "mqtt-link") {
+                if let delegate = reference.value { LinkLoop(configuration, mailbox, delegate).run() }
+                end.open()
+            }
+            switch thread {
+            case .success(let thread): phase = .running(thread)
+            case .failure(let code):
+                phase = .stopped
+                end.open()
+                delegate.linkDidDisconnect(
+                    DisconnectReason(
+                        cause: .system(code.value), stage: .connecting, broker: configuration.brokers[0]))
+            }
+        }
+    }
+
+    /// Publishes messages, in this order, from any thread.
+    ///
+    /// Each gets exactly one receipt through `link(settled:)`: while there is no connection that is `.lost`, at
+    /// once. After `stop` has returned there are none.
+    public func publish(_ messages: [OutgoingMessage]) {
+        mailbox.publish(messages)
+    }
+
+    /// Subscribes beyond the configuration's subscriptions, now and on every later connect.
+    ///
+    /// Returns the broker's answers in order, or `nil` when there was no connection or no answer in time.
+    public func subscribe(_ subscriptions: [Subscription]) async -> [SubscriptionResult]? {
+        await withCheckedContinuation { continuation in
+            let isPosted = mailbox.post(.subscribe(subscriptions) { continuation.resume(returning: $0) })
+            if !isPosted { continuation.resume(returning: nil) }
+        }
+    }
+
+    /// Ends the link for good: publishes the goodbyes behind what waits, waits for their acknowledgements, and says
+    /// DISCONNECT, so that the will is not sent.
+    ///
+    /// Returns when the thread has ended. What is not through within the limit is `.lost`, and then the will may
+    /// be sent after all.
+    public func stop(after goodbyes: [MQTTMessage] = [], within limit: Duration = .seconds(5)) async {
+        let thread: PlainThread? = phase.withLock { phase in
+            switch phase {
+            case .new:
+                phase = .stopped
+                end.open()
+                return nil
+            case .running(let thread):
+                phase = .stopping
+                return thread
+            case .stopping, .stopped: return nil
+            }
+        }
+        if let thread {
+            mailbox.post(.stop(goodbyes: goodbyes, within: limit))
+            await end.opened()
+            // The thread has nothing left to do but to return.
+            thread.join()
+            phase.withLock { $0 = .stopped }
+        } else {
+            await end.opened()
+        }
+    }
+}
+
+/// A weak reference that may cross threads.
+private final class DelegateReference: Sendable {
+    private struct Weak: Sendable {
+        weak var value: (any MQTTLinkDelegate)?
+    }
+
+    private let reference: Mutex<Weak>
+
+    init(_ delegate: any MQTTLinkDelegate) { reference = Mutex(Weak(value: delegate)) }
+
+    var value: (any MQTTLinkDelegate)? { reference.withLock { $0.value } }
+}

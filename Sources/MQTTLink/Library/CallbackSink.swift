@@ -1,0 +1,108 @@
+import CMosquitto
+import Glibc
+
+/// What libmosquitto's callbacks leave behind: copies, to be looked at when the call that ran them has returned.
+///
+/// Callbacks run under libmosquitto's own mutex, so they do nothing else.
+final class CallbackSink {
+    struct Connack {
+        var code: UInt8
+        var sessionPresent: Bool
+        var receiveMaximum: UInt16?
+        var maximumPacketSize: UInt32?
+        var serverKeepAlive: UInt16?
+        var detail: String?
+    }
+
+    struct End {
+        /// A v5 reason code from 0x80, or one of libmosquitto's errors below that.
+        var code: Int32
+        var detail: String?
+    }
+
+    var messages: [MQTTMessage] = []
+    var messageBytes = 0
+    var acknowledgementsOwed = 0
+    var settled: [(id: UInt16, code: UInt8)] = []
+    var connack: Connack?
+    var subacks: [(id: Int32, code: UInt8)] = []
+    var end: End?
+    /// A message was at level 2, which we never asked for.
+    var sawExactlyOnce = false
+    /// Rises with every packet that had a callback: a read that leaves it as it was found nothing.
+    var progress = 0
+    /// The library's complaints, a few at most.
+    var complaints: [String] = []
+    /// What OpenSSL thinks of the broker's certificate, when it did not like it.
+    var certificateVerdict: String?
+
+    /// The sink of a call; libmosquitto hands back the pointer that it was made with.
+    private static func of(_ context: UnsafeMutableRawPointer?) -> CallbackSink? {
+        context.map { Unmanaged<CallbackSink>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    func install(on client: OpaquePointer) {
+        mosquitto_user_data_set(client, Unmanaged.passUnretained(self).toOpaque())
+        mosquitto_connect_v5_callback_set(client) { _, context, code, flags, properties in
+            CallbackSink.of(context)?.connected(code, flags, PropertyReader(head: properties))
+        }
+        mosquitto_disconnect_v5_callback_set(client) { _, context, code, properties in
+            guard let sink = CallbackSink.of(context), sink.end == nil else { return }
+            sink.progress += 1
+            sink.end = End(
+                code: code, detail: PropertyReader(head: properties).string(MQTT_PROP_REASON_STRING))
+        }
+        mosquitto_publish_v5_callback_set(client) { _, context, id, code, _ in
+            guard let sink = CallbackSink.of(context) else { return }
+            sink.progress += 1
+            sink.settled.append((UInt16(truncatingIfNeeded: id), UInt8(truncatingIfNeeded: code)))
+        }
+        mosquitto_subscribe_v5_callback_set(client) { _, context, id, count, codes, _ in
+            guard let sink = CallbackSink.of(context) else { return }
+            sink.progress += 1
+            // One filter per SUBSCRIBE; a SUBACK without any code is a no.
+            let code = count > 0 ? codes?.pointee ?? 0x80 : 0x80
+            sink.subacks.append((id, UInt8(truncatingIfNeeded: code)))
+        }
+        mosquitto_message_v5_callback_set(client) { _, context, message, properties in
+            guard let message else { return }
+            CallbackSink.of(context)?.received(message.pointee, properties)
+        }
+        mosquitto_log_callback_set(client) { client, context, level, text in
+            guard level & (MOSQ_LOG_ERR | MOSQ_LOG_WARNING) != 0, let text else { return }
+            CallbackSink.of(context)?.complained(String(cString: text), client)
+        }
+    }
+
+    private func connected(_ code: Int32, _ flags: Int32, _ properties: PropertyReader) {
+        progress += 1
+        connack = Connack(
+            code: UInt8(truncatingIfNeeded: code), sessionPresent: flags & 1 != 0,
+            receiveMaximum: properties.short(MQTT_PROP_RECEIVE_MAXIMUM),
+            maximumPacketSize: properties.word(MQTT_PROP_MAXIMUM_PACKET_SIZE),
+            serverKeepAlive: properties.short(MQTT_PROP_SERVER_KEEP_ALIVE),
+            detail: properties.string(MQTT_PROP_REASON_STRING))
+    }
+
+    private func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
+        progress += 1
+        let count = Int(message.payloadlen)
+        let payload = [UInt8](UnsafeRawBufferPointer(start: message.payload, count: max(count, 0)))
+        if message.qos > 1 { sawExactlyOnce = true }
+        if message.qos > 0 { acknowledgementsOwed += 1 }
+        messageBytes += count
+        messages.append(
+            MQTTMessage(
+                topic: message.topic.map { String(cString: $0) } ?? "", payload: payload,
+                qos: message.qos > 0 ? .atLeastOnce : .atMostOnce, retain: message.retain,
+                properties: properties == nil
+                    ? MQTTProperties() : PropertyReader(head: properties).messageProperties()))
+    }
+
+    private func complained(_ text: String, _ client: OpaquePointer?) {
+        guard complaints.count < 8 else { return }
+        complaints.append(text)
+        // The session is still there now; when the call returns it is freed.
+        if certificateVerdict == nil { certificateVerdict = CertificateVerdict.of(client) }
+    }
+}

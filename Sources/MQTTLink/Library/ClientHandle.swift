@@ -1,0 +1,180 @@
+import CMosquitto
+import Glibc
+
+/// One `struct mosquitto` for one connection, from before the CONNECT to its end.
+///
+/// There is a fresh one for every attempt. That costs microseconds, and with it go the library's leftovers: its
+/// own queue that is sent before we say so, packet ids, half-read packets, and a TLS context with old
+/// certificates. The broker keeps the session by the client's id, not by this.
+///
+/// `@unchecked Sendable`: it is used by one thread at a time. The thread that makes it hands it over through the
+/// mailbox and forgets it; from then on only the link's thread touches it.
+final class ClientHandle: @unchecked Sendable {
+    let sink = CallbackSink()
+    let version: MQTTVersion
+    private let client: OpaquePointer
+
+    /// libmosquitto's and OpenSSL's one-time setup; never taken down, since another part of the process may use it.
+    private static let library: Int32 = mosquitto_lib_init()
+
+    init(clientID: String, cleanStart: Bool, version: MQTTVersion) throws(LibraryError) {
+        _ = Self.library
+        guard let client = mosquitto_new(clientID, cleanStart, nil) else {
+            throw LibraryError(
+                code: MOSQ_ERR_INVAL.rawValue, doing: "mosquitto_new for client id \"\(clientID)\"")
+        }
+        self.client = client
+        self.version = version
+        // Without this a PUBACK is on the wire before the message callback ran.
+        mosquitto_threaded_set(client, true)
+        mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, Int32(version.rawValue))
+        mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1)
+        // 0: no window of its own. Ours is kept by the loop, and its own would queue without a limit.
+        mosquitto_max_inflight_messages_set(client, 0)
+        sink.install(on: client)
+    }
+
+    deinit {
+        mosquitto_destroy(client)
+    }
+
+    // MARK: Before the connect
+
+    func set(_ credentials: Credentials) throws(LibraryError) {
+        try check(
+            mosquitto_username_pw_set(client, credentials.username, credentials.password),
+            "mosquitto_username_pw_set")
+    }
+
+    func set(_ tls: TLSOptions) throws(LibraryError) {
+        if tls.caFile == nil && tls.caDirectory == nil {
+            try check(mosquitto_int_option(client, MOSQ_OPT_TLS_USE_OS_CERTS, 1), "MOSQ_OPT_TLS_USE_OS_CERTS")
+        }
+        try check(
+            mosquitto_tls_set(client, tls.caFile, tls.caDirectory, tls.certificateFile, tls.keyFile, nil),
+            "mosquitto_tls_set with \(tls.files)")
+        // 1 is SSL_VERIFY_PEER; with the library's default version list TLS 1.0 and 1.1 would depend on OpenSSL's.
+        try check(
+            mosquitto_tls_opts_set(client, 1, tls.minimumVersion.rawValue, nil), "mosquitto_tls_opts_set")
+    }
+
+    func set(will: MQTTMessage, delay: UInt32) throws(LibraryError) {
+        var properties: OpaquePointer?
+        if version == .v5 {
+            let list = PropertyList(will.properties, willDelay: delay)
+            try check(list.fault, "properties of the will for \(will.topic)")
+            properties = list.release()
+        }
+        let code = will.payload.withUnsafeBytes {
+            mosquitto_will_set_v5(
+                client, will.topic, Int32($0.count), $0.baseAddress, Int32(will.qos.rawValue), will.retain,
+                properties)
+        }
+        // The list is the library's only when the call succeeded.
+        if code != MOSQ_ERR_SUCCESS.rawValue { mosquitto_property_free_all(&properties) }
+        try check(code, "mosquitto_will_set for \(will.topic)")
+    }
+
+    /// Begins to connect without waiting; the CONNECT waits in the library's queue for the first `write`.
+    ///
+    /// Blocks for as long as the name takes to resolve, so a name is for a thread that may wait.
+    func connect(
+        host: String, port: UInt16, keepAlive: Int32, bindTo: String?, properties: borrowing PropertyList
+    ) throws(LibraryError) {
+        if version == .v5 {
+            // The asynchronous connect takes no properties, but uses those of the last synchronous one. An empty
+            // path is no address, so this leaves nothing but the properties behind.
+            _ = mosquitto_connect_bind_v5(client, "", 0, keepAlive, nil, properties.head)
+            sink.complaints = []
+        }
+        errno = 0
+        let code = mosquitto_connect_bind_async(client, host, Int32(port), keepAlive, bindTo)
+        let system = errno
+        if code == MOSQ_ERR_ERRNO.rawValue {
+            throw LibraryError(code: code, systemCode: system, doing: "connect")
+        }
+        try check(code, "mosquitto_connect_bind_async")
+    }
+
+    // MARK: While connected
+
+    /// The socket, or -1.
+    var socket: Int32 { mosquitto_socket(client) }
+    var wantsWrite: Bool { mosquitto_want_write(client) }
+
+    /// Reads what there is, a packet or a few; the library ignores the count.
+    func read() -> Step { step { mosquitto_loop_read(client, 1) } }
+    func write() -> Step { step { mosquitto_loop_write(client, 1) } }
+    func keepAlive() -> Step { step { mosquitto_loop_misc(client) } }
+
+    /// What a call left behind: the library's code, and `errno` at that moment.
+    struct Step {
+        var code: Int32
+        var systemCode: Int32
+        var isFine: Bool { code == MOSQ_ERR_SUCCESS.rawValue }
+    }
+
+    private func step(_ call: () -> Int32) -> Step {
+        errno = 0
+        let code = call()
+        return Step(code: code, systemCode: errno)
+    }
+
+    func publish(_ message: MQTTMessage) -> Result<UInt16, LibraryError> {
+        var id: Int32 = 0
+        let code: Int32
+        if version == .v5 && !message.properties.isEmpty {
+            code = publish(message, PropertyList(message.properties), &id)
+        } else {
+            code = message.payload.withUnsafeBytes {
+                mosquitto_publish_v5(
+                    client, &id, message.topic, Int32($0.count), $0.baseAddress, Int32(message.qos.rawValue),
+                    message.retain, nil)
+            }
+        }
+        guard code == MOSQ_ERR_SUCCESS.rawValue else {
+            return .failure(LibraryError(code: code, doing: "mosquitto_publish"))
+        }
+        return .success(UInt16(truncatingIfNeeded: id))
+    }
+
+    private func publish(_ message: MQTTMessage, _ properties: borrowing PropertyList, _ id: inout Int32)
+        -> Int32
+    {
+        guard properties.fault == MOSQ_ERR_SUCCESS.rawValue else { return properties.fault }
+        let list = properties.head
+        return message.payload.withUnsafeBytes {
+            mosquitto_publish_v5(
+                client, &id, message.topic, Int32($0.count), $0.baseAddress, Int32(message.qos.rawValue),
+                message.retain, list)
+        }
+    }
+
+    func subscribe(_ subscription: Subscription) -> Result<Int32, LibraryError> {
+        var id: Int32 = 0
+        let options: Int32 =
+            version == .v5 && subscription.noLocal ? Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue) : 0
+        let code = mosquitto_subscribe_v5(
+            client, &id, subscription.filter, Int32(subscription.qos.rawValue), options, nil)
+        guard code == MOSQ_ERR_SUCCESS.rawValue else {
+            return .failure(LibraryError(code: code, doing: "mosquitto_subscribe"))
+        }
+        return .success(id)
+    }
+
+    /// Queues a DISCONNECT; once it is written the library closes the socket.
+    func disconnect() -> Bool { mosquitto_disconnect_v5(client, 0, nil) == MOSQ_ERR_SUCCESS.rawValue }
+
+    /// The complaints are formatted for every packet, so they are wanted only until the CONNACK.
+    func stopListeningToComplaints() { mosquitto_log_callback_set(client, nil) }
+
+    private func check(_ code: Int32, _ doing: String) throws(LibraryError) {
+        if code != MOSQ_ERR_SUCCESS.rawValue { throw LibraryError(code: code, doing: doing) }
+    }
+}
+
+extension TLSOptions {
+    fileprivate var files: String {
+        [caFile, caDirectory, certificateFile, keyFile].compactMap(\.self).joined(separator: ", ")
+    }
+}

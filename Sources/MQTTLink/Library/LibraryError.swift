@@ -1,0 +1,61 @@
+import CMosquitto
+import Glibc
+
+/// A call into libmosquitto that failed: its code, the system's when there is one, and what was being done.
+struct LibraryError: Error, Sendable, CustomStringConvertible {
+    var code: Int32
+    var systemCode: Int32 = 0
+    var doing: String
+
+    /// The library's words for the code.
+    var text: String { mosquitto_strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+
+    var description: String { "\(doing): \(text)" }
+
+    /// What it means for a message that was to be published.
+    var rejection: PublishReceipt.Rejection {
+        switch code {
+        case MOSQ_ERR_OVERSIZE_PACKET.rawValue, MOSQ_ERR_PAYLOAD_SIZE.rawValue: .tooLarge
+        default: .library(code: code, text: text)
+        }
+    }
+
+    /// Nothing more can be sent on this connection.
+    var meansNoConnection: Bool {
+        code == MOSQ_ERR_NO_CONN.rawValue || code == MOSQ_ERR_CONN_LOST.rawValue
+    }
+}
+
+extension DisconnectReason.Cause {
+    /// What the end of a call, a callback's code or the library's complaints come down to.
+    static func of(
+        code: Int32, systemCode: Int32, complaints: [String] = [], verdict: String? = nil
+    ) -> Self {
+        if let tls = tlsFinding(complaints, verdict) { return .tls(tls) }
+        switch code {
+        case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_SUCCESS.rawValue:
+            return .closedByBroker
+        case MOSQ_ERR_KEEPALIVE.rawValue: return .keepAlive
+        case MOSQ_ERR_ERRNO.rawValue where systemCode == EPROTO: return .closedByBroker
+        case MOSQ_ERR_ERRNO.rawValue where systemCode != 0: return .system(systemCode)
+        case MOSQ_ERR_PROTOCOL.rawValue, MOSQ_ERR_MALFORMED_PACKET.rawValue, MOSQ_ERR_MALFORMED_UTF8.rawValue,
+            MOSQ_ERR_INVAL.rawValue, MOSQ_ERR_DUPLICATE_PROPERTY.rawValue, MOSQ_ERR_NOT_SUPPORTED.rawValue:
+            return .protocolViolation(LibraryError(code: code, doing: "").text)
+        default: return .library(code: code, text: LibraryError(code: code, doing: "").text)
+        }
+    }
+
+    /// `OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed` without what nobody reads.
+    private static func tlsFinding(_ complaints: [String], _ verdict: String?) -> String? {
+        var findings: [String] = []
+        for complaint in complaints {
+            if complaint.hasPrefix("OpenSSL Error") {
+                findings.append(String(complaint.split(separator: ":").last ?? "error"))
+            } else if complaint.hasPrefix("Error: ") {
+                findings.append(String(complaint.dropFirst("Error: ".count)))
+            }
+        }
+        if let verdict { findings.append(verdict) }
+        return findings.isEmpty ? nil : findings.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,122 @@
+import CMosquitto
+import Glibc
+import Synchronization
+
+/// Makes a handle and begins its connection on a thread of its own, which may block in the name server.
+///
+/// The link's thread does not wait for it: when the deadline has passed it forgets the attempt, and a handle that
+/// comes late is destroyed over there. The TCP connect itself is not waited for here; it goes on in the link's poll.
+final class ConnectAttempt: Sendable {
+    struct Request: Sendable {
+        var attempt: LinkState.Attempt
+        var broker: BrokerURL
+        var will: MQTTMessage?
+        var configuration: MQTTLinkConfiguration
+    }
+
+    enum Outcome: Sendable {
+        case begun(ClientHandle)
+        case failed(DisconnectReason.Cause, DisconnectReason.Stage)
+        /// It came too late; only the thread's end is of interest.
+        case abandoned
+    }
+
+    private let request: Request
+    private let isAbandoned = Atomic(false)
+
+    init(_ request: Request) { self.request = request }
+
+    /// Starts the thread; its outcome comes through the mailbox.
+    func start(_ mailbox: Mailbox) {
+        let number = request.attempt.number
+        let thread = PlainThread.start(name: "mqtt-connect") { [self] in
+            let outcome = outcome()
+            mailbox.post(
+                .attempted(number: number, isAbandoned.load(ordering: .acquiring) ? .abandoned : outcome))
+        }
+        switch thread {
+        case .success(let thread): thread.detach()
+        case .failure(let code):
+            mailbox.post(.attempted(number: number, .failed(.system(code.value), .resolving)))
+        }
+    }
+
+    /// Nobody waits for it any more.
+    func abandon() { isAbandoned.store(true, ordering: .releasing) }
+
+    private func outcome() -> Outcome {
+        let broker = request.broker
+        guard broker.transport != .unix else { return begin([Target(host: broker.host)]) }
+        let addresses: [NumericAddress]
+        do {
+            addresses = try Resolver.addresses(of: broker.host)
+        } catch {
+            return .failed(.unknownHost(error.text), .resolving)
+        }
+        // Begin with another address after each failure: the first may be a black hole.
+        let turn = request.attempt.addressTurn % addresses.count
+        let ordered = addresses[turn...] + addresses[..<turn]
+        if broker.transport == .tcp { return begin(ordered.map { Target(host: $0.text) }) }
+        // TLS checks the name, so the name it must be. Where a name has both kinds of addresses, binding to the
+        // kind keeps the library to it.
+        let isMixed = Set(addresses.map(\.isIPv6)).count > 1
+        return begin(ordered.map { Target(host: broker.host, bindTo: isMixed ? $0.wildcard : nil) })
+    }
+
+    private struct Target: Hashable {
+        var host: String
+        var bindTo: String?
+    }
+
+    /// The first target that does not fail at once.
+    private func begin(_ targets: [Target]) -> Outcome {
+        var last = Outcome.failed(.unknownHost("no address"), .resolving)
+        var tried: Set<Target> = []
+        for target in targets where tried.insert(target).inserted {
+            if isAbandoned.load(ordering: .acquiring) { return .abandoned }
+            last = begin(target)
+            guard case .failed(.network, _) = last else { return last }
+        }
+        return last
+    }
+
+    private func begin(_ target: Target) -> Outcome {
+        let configuration = request.configuration
+        let version = request.attempt.version
+        var handle: ClientHandle?
+        do {
+            let made = try ClientHandle(
+                clientID: configuration.clientID, cleanStart: configuration.cleanStart, version: version)
+            handle = made
+            if let credentials = configuration.credentials { try made.set(credentials) }
+            if request.broker.transport == .tls { try made.set(configuration.tls ?? TLSOptions()) }
+            if let will = request.will { try made.set(will: will, delay: configuration.willDelay) }
+            try made.connect(
+                host: target.host, port: request.broker.port, keepAlive: configuration.keepAliveSeconds,
+                bindTo: target.bindTo, properties: properties)
+            return .begun(made)
+        } catch {
+            let isTLS = request.broker.transport == .tls && error.doing.hasPrefix("mosquitto_tls")
+            if isTLS { return .failed(.tls(error.description), .connecting) }
+            if error.code == MOSQ_ERR_EAI.rawValue { return .failed(.unknownHost(error.text), .resolving) }
+            var cause = DisconnectReason.Cause.of(
+                code: error.code, systemCode: error.systemCode, complaints: handle?.sink.complaints ?? [],
+                verdict: nil)
+            if case .protocolViolation = cause { cause = .library(code: error.code, text: error.description) }
+            return .failed(cause, .connecting)
+        }
+    }
+
+    private var properties: PropertyList {
+        var list = PropertyList()
+        list.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL.id, word: request.configuration.sessionExpiry)
+        list.add(MQTT_PROP_RECEIVE_MAXIMUM.id, short: max(request.configuration.receiveMaximum, 1))
+        list.add(MQTT_PROP_MAXIMUM_PACKET_SIZE.id, word: max(request.configuration.maximumPacketSize, 1))
+        return list
+    }
+}
+
+extension MQTTLinkConfiguration {
+    /// What libmosquitto takes: whole seconds, at least 5.
+    var keepAliveSeconds: Int32 { Int32(max(5, min(keepAlive.components.seconds, 65_535))) }
+}

@@ -1,0 +1,165 @@
+import CMosquitto
+import Glibc
+
+extension LinkLoop {
+    /// Threads that may hang in the name server at a time; beyond, an attempt fails at once.
+    private static let attemptLimit = 4
+
+    func begin(_ next: LinkState.Attempt) {
+        guard attemptsUnderWay < Self.attemptLimit else {
+            perform(state.ended(.timedOut, at: now))
+            return
+        }
+        let request = ConnectAttempt.Request(
+            attempt: next, broker: configuration.brokers[next.broker], will: delegate?.linkWillConnect(),
+            configuration: configuration)
+        isTLS = request.broker.transport == .tls
+        let attempt = ConnectAttempt(request)
+        self.attempt = attempt
+        attemptsUnderWay += 1
+        attempt.start(mailbox)
+    }
+
+    func attempted(_ number: Int, _ outcome: ConnectAttempt.Outcome) {
+        attemptsUnderWay -= 1
+        // One that was given up is of no interest; its handle goes with the outcome.
+        guard case .connecting(let current, _) = state.phase, current.number == number else { return }
+        attempt = nil
+        switch outcome {
+        case .abandoned: break
+        case .failed(let cause, let stage):
+            state.stage = stage
+            perform(state.ended(cause, at: now))
+        case .begun(let handle):
+            state.stage = .connecting
+            self.handle = handle
+        }
+    }
+
+    /// The non-blocking connect came to an end, good or bad.
+    func socketOpened(_ socket: Int32) {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size)
+        guard code == 0 else {
+            perform(state.ended(.system(code), at: now))
+            return
+        }
+        isSocketOpen = true
+        state.stage = .handshaking
+        // Until the CONNACK says otherwise; the connect deadline is shorter anyway.
+        keepAlive = nil
+    }
+
+    /// The broker's answer to the CONNECT.
+    func signedIn(_ connack: CallbackSink.Connack) {
+        guard let handle, case .connecting(let attempt, _) = state.phase else { return }
+        handle.stopListeningToComplaints()
+        handle.sink.complaints = []
+        let interval = Duration.seconds(
+            connack.serverKeepAlive.map { Int64($0) } ?? Int64(configuration.keepAliveSeconds))
+        connection = Connection(
+            broker: configuration.brokers[attempt.broker], version: attempt.version, fellBack: state.fellBack,
+            sessionPresent: connack.sessionPresent, receiveMaximum: max(connack.receiveMaximum ?? .max, 1),
+            maximumPacketSize: connack.maximumPacketSize, keepAlive: interval)
+        // A keepalive of 0 is the broker's way to switch it off.
+        keepAlive = interval > .zero ? KeepAliveClock(interval: interval, at: now) : nil
+        perform(state.accepted(at: now))
+    }
+
+    // MARK: Subscriptions
+
+    func subscribeToAll() {
+        begin(SubscribeRound(subscriptions), subscriptions, reply: nil)
+    }
+
+    /// Subscribes beyond what the configuration says; from now on it is made on every connect, too.
+    func subscribe(_ wanted: [Subscription], _ reply: @escaping @Sendable ([SubscriptionResult]?) -> Void) {
+        for subscription in wanted {
+            subscriptions.removeAll { $0.filter == subscription.filter }
+            subscriptions.append(subscription)
+        }
+        guard state.isOnline else { return reply(nil) }
+        begin(SubscribeRound(wanted), wanted, reply: reply)
+    }
+
+    private func begin(
+        _ round: SubscribeRound, _ wanted: [Subscription],
+        reply: (@Sendable ([SubscriptionResult]?) -> Void)?
+    ) {
+        var round = round
+        for (place, subscription) in wanted.enumerated() {
+            if let reason = Topic.fault(inFilter: subscription.filter) {
+                round.settle(place, .invalid(TopicError(topic: subscription.filter, reason: reason)))
+                continue
+            }
+            switch handle?.subscribe(subscription) {
+            case .success(let id): round.sent(place, id: id)
+            case .failure, nil: round.settle(place, .refused(ReasonCode(rawValue: 0x80)))
+            }
+        }
+        rounds.append((round, now + configuration.subscribeTimeout, reply))
+        finishRounds()
+    }
+
+    func subscriptionsAcknowledged(_ subacks: [(id: Int32, code: UInt8)]) {
+        for suback in subacks {
+            for index in rounds.indices
+            where rounds[index].round.acknowledged(id: suback.id, code: suback.code) {
+                break
+            }
+        }
+        finishRounds()
+    }
+
+    private func finishRounds() {
+        while let index = rounds.firstIndex(where: { $0.round.isAnswered }) {
+            let done = rounds.remove(at: index)
+            if let reply = done.reply {
+                reply(done.round.answers)
+            } else {
+                connection?.subscriptions = done.round.answers
+                perform(state.subscribed(at: now))
+            }
+        }
+    }
+
+    /// Those of a connect have the state machine's deadline; later ones are told that nobody answered.
+    func checkSubscribeDeadlines() {
+        guard !rounds.isEmpty else { return }
+        let time = now
+        while let index = rounds.firstIndex(where: { $0.reply != nil && $0.deadline <= time }) {
+            rounds.remove(at: index).reply?(nil)
+        }
+    }
+
+    // MARK: The end
+
+    /// Works out why the connection ended, and says so to the state machine.
+    func connectionEnded(_ step: ClientHandle.Step) {
+        guard let handle else { return }
+        perform(state.ended(Self.cause(step, handle), at: now))
+    }
+
+    static func cause(_ step: ClientHandle.Step, _ handle: ClientHandle) -> DisconnectReason.Cause {
+        let sink = handle.sink
+        if let connack = sink.connack, connack.code != 0 {
+            let code =
+                handle.version == .v5
+                ? ReasonCode(rawValue: connack.code) : ReasonCode(connackReturnCode: connack.code)
+            return .refused(code, detail: connack.detail)
+        }
+        if let end = sink.end, handle.version == .v5 {
+            // Below 0x80 these are the library's own errors, except 0: a broker's normal goodbye.
+            if end.code == Int32(ReasonCode.sessionTakenOver.rawValue) { return .sessionTakenOver }
+            if end.code >= 0x80 || (end.code == 0 && step.isFine) {
+                return .serverDisconnect(
+                    ReasonCode(rawValue: UInt8(truncatingIfNeeded: end.code)), detail: end.detail)
+            }
+        }
+        let code = step.isFine ? sink.end?.code ?? step.code : step.code
+        return .of(
+            code: code, systemCode: step.systemCode, complaints: sink.complaints,
+            verdict: sink.certificateVerdict)
+    }
+}

@@ -1,0 +1,190 @@
+import CMosquitto
+import Glibc
+
+/// The link's thread: polls, reads a batch, has it stored, lets the acknowledgements go, publishes.
+///
+/// All decisions on connecting are `LinkState`'s; this does what it says. It lives on one thread, and nothing of
+/// it is seen by another.
+final class LinkLoop {
+    typealias Instant = ContinuousClock.Instant
+
+    let configuration: MQTTLinkConfiguration
+    let mailbox: Mailbox
+    weak var delegate: (any MQTTLinkDelegate)?
+    var state: LinkState
+
+    var handle: ClientHandle?
+    /// TCP is through; before that only writability is of interest.
+    var isSocketOpen = false
+    var isTLS = false
+    /// The cap or TLS may have left something behind that poll does not see.
+    var mayHaveMore = MoreToRead.no
+    var attempt: ConnectAttempt?
+    var attemptsUnderWay = 0
+    var connection: Connection?
+    var keepAlive: KeepAliveClock?
+
+    /// Made on every connect.
+    var subscriptions: [Subscription]
+    var rounds:
+        [(round: SubscribeRound, deadline: Instant, reply: (@Sendable ([SubscriptionResult]?) -> Void)?)] = []
+
+    var inFlight = InFlight()
+    var receipts: [PublishReceipt] = []
+    var goodbyes: [MQTTMessage] = []
+    var hasDisconnected = false
+    var isFinished = false
+
+    enum MoreToRead {
+        case no
+        /// Bytes may wait inside OpenSSL: look again soon.
+        case perhaps
+        case yes
+    }
+
+    init(_ configuration: MQTTLinkConfiguration, _ mailbox: Mailbox, _ delegate: any MQTTLinkDelegate) {
+        self.configuration = configuration
+        self.mailbox = mailbox
+        self.delegate = delegate
+        subscriptions = configuration.subscriptions
+        var settings = LinkState.Settings(brokers: configuration.brokers)
+        settings.version = configuration.protocolVersion
+        settings.connectTimeout = configuration.connectTimeout
+        settings.subscribeTimeout = configuration.subscribeTimeout
+        settings.reconnect = configuration.reconnect
+        state = LinkState(settings)
+    }
+
+    var now: Instant { ContinuousClock.now }
+
+    func run() {
+        perform(state.started(at: now))
+        while !isFinished { turn() }
+        let last = mailbox.close()
+        for case .subscribe(_, let reply) in last.commands { reply(nil) }
+        settle(last)
+        loseWaiting()
+        flushReceipts()
+    }
+
+    private func turn() {
+        let readable = poll()
+        runCommands()
+        if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
+        if isSocketOpen {
+            // The order is the point: read, have it stored, and only then write.
+            if readable || mayHaveMore != .no { readBatch() }
+            if isSocketOpen { writeOut() }
+            if isSocketOpen { checkKeepAlive() }
+        }
+        checkSubscribeDeadlines()
+        perform(state.timePassed(at: now))
+        sayFarewell()
+        flushReceipts()
+        delegate?.linkTick()
+    }
+
+    var isLeaving: Bool { if case .leaving = state.phase { true } else { false } }
+
+    // MARK: Actions
+
+    func perform(_ actions: [LinkState.Action]) {
+        for action in actions {
+            switch action {
+            case .connect(let attempt): begin(attempt)
+            case .subscribe: subscribeToAll()
+            case .announce: announce()
+            case .close: close()
+            case .report(let reason):
+                flushReceipts()
+                delegate?.linkDidDisconnect(reason)
+            case .sayGoodbye: mailbox.append(goodbyes: goodbyes)
+            case .disconnect: disconnect()
+            case .finish: isFinished = true
+            }
+        }
+    }
+
+    private func announce() {
+        guard let connection else { return }
+        flushReceipts()
+        delegate?.linkDidConnect(connection)
+    }
+
+    private func close() {
+        attempt?.abandon()
+        attempt = nil
+        handle = nil
+        isSocketOpen = false
+        mayHaveMore = .no
+        connection = nil
+        keepAlive = nil
+        for origin in inFlight.lostAll() { settle(origin, .lost) }
+        loseWaiting()
+        let replies = rounds.compactMap(\.reply)
+        rounds = []
+        for reply in replies { reply(nil) }
+    }
+
+    private func runCommands() {
+        let orders = mailbox.takeOrders()
+        settle(orders)
+        for command in orders.commands {
+            switch command {
+            case .attempted(let number, let outcome): attempted(number, outcome)
+            case .subscribe(let wanted, let reply): subscribe(wanted, reply)
+            case .stop(let messages, let limit):
+                goodbyes = messages
+                perform(state.stopRequested(at: now, within: limit))
+            case .abandon:
+                close()
+                isFinished = true
+            }
+        }
+    }
+
+    private func settle(_ orders: Mailbox.Orders) {
+        receipts += orders.overflowed.map { PublishReceipt(token: $0, result: .rejected(.overflow)) }
+        receipts += orders.late.map { PublishReceipt(token: $0, result: .lost) }
+    }
+
+    // MARK: Sleep
+
+    /// Sleeps until something comes or is due; whether the socket can be read, or has news of its end.
+    private func poll() -> Bool {
+        var descriptors = [pollfd(fd: mailbox.wake.descriptor, events: Int16(POLLIN), revents: 0)]
+        if let handle, handle.socket >= 0 {
+            var events = isSocketOpen ? Int16(POLLIN) : Int16(POLLOUT)
+            if isSocketOpen && handle.wantsWrite && !isHandshaking { events |= Int16(POLLOUT) }
+            descriptors.append(pollfd(fd: handle.socket, events: events, revents: 0))
+        }
+        let count = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout(at: now))
+        guard count > 0, descriptors.count == 2, descriptors[1].revents != 0 else { return false }
+        if !isSocketOpen {
+            socketOpened(descriptors[1].fd)
+            return false
+        }
+        return descriptors[1].revents & ~Int16(POLLOUT) != 0
+    }
+
+    /// TLS, and no CONNACK yet: then an unwritten CONNECT usually waits for the broker's part of the handshake,
+    /// and polling for writability would spin.
+    private var isHandshaking: Bool { isTLS && connection == nil }
+
+    private func timeout(at now: Instant) -> Int32 {
+        var limit = configuration.tickInterval
+        switch mayHaveMore {
+        case .yes: return 0
+        case .perhaps: limit = min(limit, .milliseconds(100))
+        case .no: break
+        }
+        if isSocketOpen && isHandshaking { limit = min(limit, .milliseconds(100)) }
+        for deadline in [state.deadline, keepAlive?.due] + rounds.map({ Optional($0.deadline) }) {
+            if let deadline { limit = min(limit, now.duration(to: deadline)) }
+        }
+        let (seconds, attoseconds) = limit.components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        // Rounded up: waking a moment early would only mean to sleep again.
+        return Int32(min(seconds, 3_600)) * 1_000 + Int32(attoseconds / 1_000_000_000_000_000) + 1
+    }
+}

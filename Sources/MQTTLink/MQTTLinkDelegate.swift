@@ -1,0 +1,43 @@
+/// What to do with the acknowledgements of a batch.
+public enum BatchVerdict: Sendable, Hashable {
+    /// The batch is safe: let the PUBACKs go.
+    case acknowledge
+    /// The batch could not be kept: drop the connection, so that the broker delivers it again.
+    case refuse
+}
+
+/// The one who listens to a link.
+///
+/// All of it is called on the link's own thread, one call after another, and must return soon: as long as a call
+/// lasts nothing is read, written or kept alive.
+public protocol MQTTLinkDelegate: AnyObject, Sendable {
+    /// A CONNECT is about to be made; returns the will for it, if there is to be one.
+    func linkWillConnect() -> MQTTMessage?
+
+    /// The broker accepted us and has answered all subscriptions; from now on messages can be published.
+    ///
+    /// Messages of a resumed session may have been handed over before this.
+    func linkDidConnect(_ connection: Connection)
+
+    /// All messages that one turn found. No PUBACK of theirs leaves before this returns.
+    func link(received batch: [MQTTMessage]) -> BatchVerdict
+
+    /// What became of published messages, in the order in which it became known.
+    func link(settled receipts: [PublishReceipt])
+
+    /// A connection ended or could not be made.
+    ///
+    /// Called once per change: a broker that stays away for the same reason is reported the first time only.
+    func linkDidDisconnect(_ reason: DisconnectReason)
+
+    /// Each turn of the loop, also while offline, and at least every `MQTTLinkConfiguration.tickInterval`.
+    func linkTick()
+}
+
+extension MQTTLinkDelegate {
+    /// No will.
+    public func linkWillConnect() -> MQTTMessage? { nil }
+
+    /// Nothing is watched.
+    public func linkTick() {}
+}

@@ -1,0 +1,110 @@
+/// One connection to a broker for a tool on the command line: connect, subscribe, publish, listen, leave.
+///
+/// It does not come back by itself: when the connection ends, `messages` ends, and `endReason` says why.
+///
+///     let session = try await MQTTSession.connect(.oneShot(brokers: [broker], clientID: "ops-17"))
+///     _ = try await session.subscribe([Subscription("waypost/v1/+/reply/ops")])
+///     _ = try await session.publish(MQTTMessage(topic: topic, payload: payload))
+///     for await message in session.messages { … }
+///     await session.disconnect()
+public final class MQTTSession: Sendable {
+    /// What the broker granted.
+    public let connection: Connection
+    /// What arrives, in order; for one reader.
+    ///
+    /// At most `messageLimit` messages wait for it. When it is slower than the broker the oldest are dropped, and
+    /// `droppedMessages` counts them exactly.
+    public let messages: AsyncStream<MQTTMessage>
+
+    private let link: MQTTLink
+    private let core: SessionCore
+
+    private init(
+        _ connection: Connection, _ messages: AsyncStream<MQTTMessage>, _ link: MQTTLink, _ core: SessionCore
+    ) {
+        self.connection = connection
+        self.messages = messages
+        self.link = link
+        self.core = core
+    }
+
+    /// Connects to the first broker that accepts us, each tried once; the configuration's subscriptions are made.
+    ///
+    /// Throws `.notConnected` with the last broker's reason, or `.deadline`.
+    public static func connect(
+        _ configuration: MQTTLinkConfiguration, within limit: Duration = .seconds(10),
+        messageLimit: Int = 16_384
+    ) async throws(MQTTSessionError) -> MQTTSession {
+        var configuration = configuration
+        configuration.reconnect.isOn = false
+        configuration.connectTimeout = min(configuration.connectTimeout, limit)
+        configuration.subscribeTimeout = min(configuration.subscribeTimeout, limit)
+        let (messages, continuation) = AsyncStream.makeStream(
+            of: MQTTMessage.self, bufferingPolicy: .bufferingNewest(max(messageLimit, 1)))
+        let core = SessionCore(continuation)
+        let link = MQTTLink(configuration: configuration, delegate: core)
+        let alarm = Task {
+            try await Task.sleep(for: limit)
+            core.connectDeadlinePassed()
+        }
+        defer { alarm.cancel() }
+        link.start()
+        let outcome = await withTaskCancellationHandler {
+            await core.connected()
+        } onCancel: {
+            core.connectDeadlinePassed()
+        }
+        switch outcome {
+        case .connected(let connection): return MQTTSession(connection, messages, link, core)
+        case .failed(let reason):
+            await link.stop(within: .zero)
+            throw .notConnected(reason)
+        case .late:
+            await link.stop(within: .zero)
+            throw .deadline(limit, broker: configuration.brokers[0])
+        }
+    }
+
+    /// How many messages were dropped because nobody read them in time.
+    public var droppedMessages: Int { core.droppedMessages }
+
+    /// Why the connection ended; `nil` while it lasts.
+    public var endReason: DisconnectReason? { core.endReason }
+
+    /// Subscribes; the answers are in the order of the subscriptions.
+    public func subscribe(
+        _ subscriptions: [Subscription]
+    ) async throws(MQTTSessionError) -> [SubscriptionResult] {
+        if let error = core.error { throw error }
+        if let results = await link.subscribe(subscriptions) { return results }
+        throw core.error ?? .noAnswer
+    }
+
+    /// Publishes and waits for the acknowledgement; at most once: for the write.
+    ///
+    /// A refusal by the broker is a result; that the connection went is an error.
+    public func publish(_ message: MQTTMessage) async throws(MQTTSessionError) -> PublishReceipt.Result {
+        let result = await core.settled { token in
+            link.publish([OutgoingMessage(token: token, message: message)])
+        }
+        if case .lost = result { throw core.error ?? .closed }
+        return result
+    }
+
+    /// Waits for what is under way, says DISCONNECT and ends.
+    public func disconnect(within limit: Duration = .seconds(2)) async {
+        await link.stop(within: limit)
+        core.closed()
+    }
+}
+
+extension MQTTLinkConfiguration {
+    /// A configuration for a tool: a session that the broker does not keep, and no coming back.
+    public static func oneShot(brokers: [BrokerURL], clientID: String) -> MQTTLinkConfiguration {
+        var configuration = MQTTLinkConfiguration(brokers: brokers, clientID: clientID)
+        configuration.cleanStart = true
+        configuration.sessionExpiry = 0
+        configuration.reconnect.isOn = false
+        return configuration
+    }
+}

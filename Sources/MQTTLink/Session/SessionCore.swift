@@ -1,0 +1,115 @@
+import Synchronization
+
+/// The part of a session that the link calls.
+final class SessionCore: MQTTLinkDelegate {
+    enum Outcome: Sendable {
+        case connected(Connection)
+        case failed(DisconnectReason)
+        case late
+    }
+
+    private struct Content {
+        var outcome: Outcome?
+        var connecting: CheckedContinuation<Outcome, Never>?
+        var publishing: [UInt64: CheckedContinuation<PublishReceipt.Result, Never>] = [:]
+        var lastToken: UInt64 = 0
+        var dropped = 0
+        var endReason: DisconnectReason?
+        var isClosed = false
+    }
+
+    private let content = Mutex(Content())
+    private let messages: AsyncStream<MQTTMessage>.Continuation
+
+    init(_ messages: AsyncStream<MQTTMessage>.Continuation) { self.messages = messages }
+
+    deinit { messages.finish() }
+
+    var droppedMessages: Int { content.withLock { $0.dropped } }
+    var endReason: DisconnectReason? { content.withLock { $0.endReason } }
+
+    /// What to throw when there is no connection any more.
+    var error: MQTTSessionError? {
+        content.withLock { content in content.isClosed ? .closed : content.endReason.map { .ended($0) } }
+    }
+
+    // MARK: The session's side
+
+    func connected() async -> Outcome {
+        await withCheckedContinuation { continuation in
+            let outcome = content.withLock { content in
+                if content.outcome == nil { content.connecting = continuation }
+                return content.outcome
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+    }
+
+    func connectDeadlinePassed() { decide(.late) }
+
+    func closed() {
+        let waiters = content.withLock { content in
+            content.isClosed = true
+            defer { content.publishing = [:] }
+            return content.publishing.values.map(\.self)
+        }
+        for waiter in waiters { waiter.resume(returning: .lost) }
+        messages.finish()
+    }
+
+    /// Gives a token to `publish` and waits for its receipt.
+    func settled(_ publish: (UInt64) -> Void) async -> PublishReceipt.Result {
+        await withCheckedContinuation { continuation in
+            let token: UInt64? = content.withLock { content in
+                if content.isClosed || content.endReason != nil { return nil }
+                content.lastToken += 1
+                content.publishing[content.lastToken] = continuation
+                return content.lastToken
+            }
+            if let token { publish(token) } else { continuation.resume(returning: .lost) }
+        }
+    }
+
+    private func decide(_ outcome: Outcome) {
+        let waiter = content.withLock { content in
+            if content.outcome != nil { return nil as CheckedContinuation<Outcome, Never>? }
+            content.outcome = outcome
+            defer { content.connecting = nil }
+            return content.connecting
+        }
+        waiter?.resume(returning: outcome)
+    }
+
+    // MARK: The link's side
+
+    func linkDidConnect(_ connection: Connection) { decide(.connected(connection)) }
+
+    func link(received batch: [MQTTMessage]) -> BatchVerdict {
+        var dropped = 0
+        for message in batch {
+            if case .dropped = messages.yield(message) { dropped += 1 }
+        }
+        if dropped > 0 { content.withLock { $0.dropped += dropped } }
+        return .acknowledge
+    }
+
+    func link(settled receipts: [PublishReceipt]) {
+        let waiters = content.withLock { content in
+            receipts.map { (content.publishing.removeValue(forKey: $0.token), $0.result) }
+        }
+        for (waiter, result) in waiters { waiter?.resume(returning: result) }
+    }
+
+    func linkDidDisconnect(_ reason: DisconnectReason) {
+        // A session does not come back; a link that is not to reconnect reports its last reason without a next try.
+        guard reason.retryIn == nil else { return }
+        let waiters = content.withLock { content in
+            content.endReason = reason
+            defer { content.publishing = [:] }
+            return content.publishing.values.map(\.self)
+        }
+        for waiter in waiters { waiter.resume(returning: .lost) }
+        messages.finish()
+        decide(.failed(reason))
+    }
+}

@@ -1,0 +1,48 @@
+/// Messages that libmosquitto has and the broker has not acknowledged, by packet id.
+struct InFlight: Sendable {
+    /// Who waits for the receipt.
+    enum Origin: Sendable, Equatable {
+        case caller(token: UInt64)
+        case goodbye
+    }
+
+    private struct Entry {
+        var order: UInt64
+        var origin: Origin
+        var qos: QoS
+    }
+
+    private var entries: [UInt16: Entry] = [:]
+    private var order: UInt64 = 0
+    private(set) var unacknowledged = 0
+    /// At most once, and not yet written to the socket.
+    private(set) var unwritten = 0
+    private(set) var goodbyes = 0
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    mutating func sent(_ id: UInt16, _ origin: Origin, _ qos: QoS) {
+        order += 1
+        entries[id] = Entry(order: order, origin: origin, qos: qos)
+        count(origin, qos, by: 1)
+    }
+
+    /// The message with that id is done; `nil` for an id that nobody waits for.
+    mutating func settled(_ id: UInt16) -> Origin? {
+        guard let entry = entries.removeValue(forKey: id) else { return nil }
+        count(entry.origin, entry.qos, by: -1)
+        return entry.origin
+    }
+
+    /// Forgets all, oldest first.
+    mutating func lostAll() -> [Origin] {
+        let origins = entries.values.sorted { $0.order < $1.order }.map(\.origin)
+        self = InFlight()
+        return origins
+    }
+
+    private mutating func count(_ origin: Origin, _ qos: QoS, by step: Int) {
+        if qos == .atMostOnce { unwritten += step } else { unacknowledged += step }
+        if origin == .goodbye { goodbyes += step }
+    }
+}

@@ -1,0 +1,102 @@
+/// Why a text names no broker.
+public struct BrokerURLError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The text, with anything before an `@` left out: it may hold a password.
+    public var text: String
+    /// What was found.
+    public var reason: String
+
+    /// The text and what was found.
+    public var description: String {
+        "\"\(text)\" is no broker: \(reason); expected mqtt://host[:1883], mqtts://host[:8883] or unix:///path"
+    }
+}
+
+/// Where a broker listens: `mqtt://host:1883`, `mqtts://host:8883` or `unix:///run/broker.sock`.
+///
+/// Names and passwords do not stand in it: it is shown in logs.
+public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
+    /// How the bytes get there.
+    public enum Transport: Sendable, Hashable {
+        /// Plain TCP.
+        case tcp
+        /// TLS over TCP.
+        case tls
+        /// A socket in the file system.
+        case unix
+    }
+
+    /// How the bytes get there.
+    public var transport: Transport
+    /// A name, an IPv4 or IPv6 address without brackets, or the socket's path.
+    public var host: String
+    /// The port; 0 for a socket in the file system.
+    public var port: UInt16
+
+    /// A broker on a host.
+    public init(host: String, port: UInt16, transport: Transport = .tcp) {
+        self.host = host
+        self.port = port
+        self.transport = transport
+    }
+
+    /// Reads a URL; the port is 1883 or 8883 (with TLS) unless given.
+    public init(_ text: String) throws(BrokerURLError) {
+        let shown = text.split(separator: "@", omittingEmptySubsequences: false).last.map(String.init) ?? text
+        func fault(_ reason: String) -> BrokerURLError { BrokerURLError(text: shown, reason: reason) }
+        guard let mark = text.firstIndex(of: ":"), text[mark...].hasPrefix("://") else {
+            throw fault("it has no scheme")
+        }
+        let scheme = text[..<mark].lowercased()
+        var rest = text[text.index(mark, offsetBy: 3)...]
+        switch scheme {
+        case "mqtt", "tcp": transport = .tcp
+        case "mqtts", "ssl", "tls": transport = .tls
+        case "unix", "mqtt+unix":
+            // 107: what fits into sun_path with its NUL.
+            guard rest.hasPrefix("/"), rest.utf8.count <= 107, !rest.utf8.contains(0) else {
+                throw fault("the path of a socket is absolute and has at most 107 bytes")
+            }
+            (transport, host, port) = (.unix, String(rest), 0)
+            return
+        default: throw fault("its scheme is \(scheme)")
+        }
+        if rest.contains("@") { throw fault("a name or password does not belong into a URL") }
+        if rest.hasSuffix("/") { rest = rest.dropLast() }
+        let portText: Substring?
+        if rest.hasPrefix("[") {
+            guard let end = rest.firstIndex(of: "]") else { throw fault("a bracket is left open") }
+            host = String(rest[rest.index(after: rest.startIndex)..<end])
+            let tail = rest[rest.index(after: end)...]
+            guard tail.isEmpty || tail.hasPrefix(":") else { throw fault("something follows the bracket") }
+            portText = tail.isEmpty ? nil : tail.dropFirst()
+        } else {
+            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count <= 2 else { throw fault("an IPv6 address stands in brackets") }
+            host = String(parts.first ?? "")
+            portText = parts.count == 2 ? parts[1] : nil
+        }
+        guard !host.isEmpty, host.utf8.count <= 255 else { throw fault("it has no host of 1 to 255 bytes") }
+        guard
+            host.utf8.allSatisfy({
+                $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
+            })
+        else { throw fault("its host has characters that no host has, or a path follows") }
+        if let portText {
+            guard let number = UInt16(portText), number > 0 else { throw fault("its port is not 1 to 65535") }
+            port = number
+        } else {
+            port = transport == .tls ? 8883 : 1883
+        }
+    }
+
+    /// The URL in full, port included.
+    public var description: String {
+        switch transport {
+        case .unix: "unix://\(host)"
+        case .tcp: "mqtt://\(bracketedHost):\(port)"
+        case .tls: "mqtts://\(bracketedHost):\(port)"
+        }
+    }
+
+    private var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
+}

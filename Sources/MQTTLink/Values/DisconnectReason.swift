@@ -1,0 +1,132 @@
+/// Why there is no connection: what was tried, against which broker, what was found, and what comes next.
+public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertible {
+    /// How far it had come.
+    public enum Stage: String, Sendable, Hashable {
+        /// Looking up the broker's name.
+        case resolving = "resolving the name of"
+        /// Opening the socket.
+        case connecting = "connecting to"
+        /// TLS and CONNECT, until the CONNACK.
+        case handshaking = "signing in at"
+        /// Waiting for the answers to the subscriptions.
+        case subscribing = "subscribing at"
+        /// Connected.
+        case online = "connected to"
+    }
+
+    /// What was found.
+    public enum Cause: Sendable, Hashable {
+        /// The broker refused the CONNECT; with its own words, if it gave any.
+        case refused(ReasonCode, detail: String?)
+        /// The name has no address now.
+        case unknownHost(String)
+        /// The operating system reported an error, by its `errno`.
+        case network(code: Int32, text: String)
+        /// The broker closed the connection without a word.
+        case closedByBroker
+        /// Nothing came within the deadline.
+        case timedOut
+        /// Nothing came for two keepalives: the link is half open.
+        case keepAlive
+        /// TLS failed; with OpenSSL's findings.
+        case tls(String)
+        /// The broker said goodbye (v5 DISCONNECT); with its own words, if it gave any.
+        case serverDisconnect(ReasonCode, detail: String?)
+        /// Another client with our id took the session.
+        case sessionTakenOver
+        /// Again and again the session was taken after a moment: two clients share one id.
+        case clientIDConflict(shortSessions: Int)
+        /// The broker sent something that is not MQTT, or broke its rules.
+        case protocolViolation(String)
+        /// The broker announced a packet beyond `maximumPacketSize`.
+        case packetTooLarge(bytes: Int, limit: Int)
+        /// The delegate could not keep a batch; the broker will deliver it again.
+        case batchRefused
+        /// libmosquitto failed otherwise; with its code and its words.
+        case library(code: Int32, text: String)
+        /// `stop` was called.
+        case stopped
+    }
+
+    /// What was found.
+    public var cause: Cause
+    /// How far it had come.
+    public var stage: Stage
+    /// The broker it was tried with.
+    public var broker: BrokerURL
+    /// The version it was tried with.
+    public var version: MQTTVersion
+    /// When it is tried next; `nil` when it is not.
+    public var retryIn: Duration?
+
+    /// A reason; for tests that play a link.
+    public init(
+        cause: Cause, stage: Stage, broker: BrokerURL, version: MQTTVersion = .v5, retryIn: Duration? = nil
+    ) {
+        self.cause = cause
+        self.stage = stage
+        self.broker = broker
+        self.version = version
+        self.retryIn = retryIn
+    }
+
+    /// One sentence for people, ending with what to do and when it is tried again.
+    public var description: String {
+        var text = "\(stage.rawValue) \(broker) (MQTT \(version)): \(finding)"
+        if let advice { text += "; \(advice)" }
+        guard let retryIn else { return text }
+        return text + "; next try in \(Self.seconds(retryIn)) s"
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        let tenths =
+            (duration.components.seconds * 10) + duration.components.attoseconds / 100_000_000_000_000_000
+        return tenths < 100 ? "\(tenths / 10).\(tenths % 10)" : "\(tenths / 10)"
+    }
+
+    private func quoted(_ detail: String?) -> String { detail.map { ", saying \"\($0)\"" } ?? "" }
+
+    private var finding: String {
+        switch cause {
+        case .refused(let code, let detail): "refused with \(code)\(quoted(detail))"
+        case .unknownHost(let text): "the name has no address (\(text))"
+        case .network(let code, let text): "\(text) (errno \(code))"
+        case .closedByBroker: "the broker closed the connection"
+        case .timedOut: "no answer in time"
+        case .keepAlive: "no sign of life for two keepalives"
+        case .tls(let text): "TLS failed: \(text)"
+        case .serverDisconnect(let code, let detail):
+            "the broker disconnected us with \(code)\(quoted(detail))"
+        case .sessionTakenOver: "another client with our id took the session"
+        case .clientIDConflict(let count): "lost the session \(count) times in a row after a moment"
+        case .protocolViolation(let text): "the other side breaks the protocol: \(text)"
+        case .packetTooLarge(let bytes, let limit):
+            "a packet of \(bytes) bytes was announced, and the limit is \(limit)"
+        case .batchRefused: "a batch could not be kept, and the broker shall deliver it again"
+        case .library(let code, let text): "\(text) (libmosquitto \(code))"
+        case .stopped: "stopped"
+        }
+    }
+
+    private var advice: String? {
+        switch cause {
+        case .refused(.badUserNameOrPassword, _): "check the user name and the password"
+        case .refused(.notAuthorized, _):
+            "check the user name, the password and the broker's rules for this client id"
+        case .refused(.unsupportedProtocolVersion, _): "let the version be chosen automatically"
+        case .unknownHost: "check the broker's name and the name server"
+        case .network: stage == .online ? nil : "is a broker listening there?"
+        case .closedByBroker where stage == .handshaking:
+            broker.transport == .tls ? nil : "does this port expect TLS (mqtts://), or is it no broker?"
+        case .timedOut where stage == .resolving: "check the name server"
+        case .timedOut where stage == .handshaking:
+            "something accepts connections there, but it does not answer MQTT"
+        case .timedOut where stage == .connecting: "check the address and the firewall"
+        case .tls: "check the certificates on both sides, and that this port expects TLS"
+        case .sessionTakenOver, .clientIDConflict: "give each client an id of its own"
+        case .packetTooLarge:
+            "set the broker's largest message (mosquitto: message_size_limit) below the limit"
+        default: nil
+        }
+    }
+}

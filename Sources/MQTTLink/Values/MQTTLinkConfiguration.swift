@@ -1,0 +1,103 @@
+/// Everything a link needs to know.
+public struct MQTTLinkConfiguration: Sendable {
+    /// Which version is spoken.
+    public enum ProtocolVersion: Sendable, Hashable {
+        /// 5 first; 3.1.1 where 5 is refused, remembered as long as the link lives.
+        case automatic
+        /// 5 or nothing.
+        case v5
+        /// 3.1.1 or nothing.
+        case v311
+    }
+
+    /// What happens after a connection ended.
+    public struct Reconnect: Sendable, Hashable {
+        /// Whether it is tried again; without, each broker is tried once.
+        public var isOn: Bool
+        /// The upper end of the first delay; the delay itself is random between 0 and it (full jitter).
+        public var first: Duration
+        /// The upper end doubles up to this.
+        public var longest: Duration
+        /// A connection that held this long sets the delay back to the first.
+        public var stableAfter: Duration
+
+        /// 0.5 s, doubling to 60 s, set back after 30 s, unless said otherwise.
+        public init(
+            isOn: Bool = true, first: Duration = .milliseconds(500), longest: Duration = .seconds(60),
+            stableAfter: Duration = .seconds(30)
+        ) {
+            self.isOn = isOn
+            self.first = first
+            self.longest = longest
+            self.stableAfter = stableAfter
+        }
+    }
+
+    /// The brokers, tried in turn.
+    public var brokers: [BrokerURL]
+    /// The id of the session that the broker keeps; not empty.
+    public var clientID: String
+    /// Name and password, if the broker wants them.
+    public var credentials: Credentials?
+    /// Files for TLS; without, an `mqtts` broker is checked against the system's trust store.
+    public var tls: TLSOptions?
+    /// Which version is spoken; automatic unless given.
+    public var protocolVersion: ProtocolVersion
+    /// The longest silence, 30 s unless given, at least 5 s: libmosquitto refuses less.
+    public var keepAlive: Duration
+    /// Seconds that the broker keeps the session while we are away (v5); a day unless given.
+    public var sessionExpiry: UInt32
+    /// Whether to begin without what the broker kept; off unless given.
+    public var cleanStart: Bool
+    /// How many unacknowledged messages the broker may have on the way to us (v5).
+    public var receiveMaximum: UInt16
+    /// The largest packet we take, in bytes, 1 MiB unless given.
+    ///
+    /// A v5 broker keeps larger ones from us; with 3.1.1 the link is dropped, see `DisconnectReason.Cause`.
+    public var maximumPacketSize: UInt32
+    /// How long name resolution, TCP, TLS and CONNACK may take together; 10 s unless given.
+    public var connectTimeout: Duration
+    /// How long the answers to the subscriptions may take; 10 s unless given.
+    public var subscribeTimeout: Duration
+    /// What happens after a connection ended.
+    public var reconnect: Reconnect
+    /// Subscribed to on every connect, also in a resumed session.
+    public var subscriptions: [Subscription]
+    /// Seconds between our silence and the will on v5; 5 unless given.
+    public var willDelay: UInt32
+    /// Our own limit of unacknowledged messages to the broker, 256 unless given; the broker's counts too.
+    public var inFlightLimit: Int
+    /// How many messages may wait for their turn, 10 000 unless given; what is more is rejected as `.overflow`.
+    public var queueLimit: Int
+    /// How many bytes of payload may wait, 64 MiB unless given.
+    public var queueByteLimit: Int
+    /// The most messages in one batch, 1 000 unless given.
+    public var batchLimit: Int
+    /// The most bytes of payload in one batch before it is handed on, 4 MiB unless given.
+    public var batchByteLimit: Int
+    /// The longest time between two ticks, 5 s unless given.
+    public var tickInterval: Duration
+
+    /// A configuration with everything but the essentials at its default.
+    public init(brokers: [BrokerURL], clientID: String, subscriptions: [Subscription] = []) {
+        self.brokers = brokers
+        self.clientID = clientID
+        self.subscriptions = subscriptions
+        protocolVersion = .automatic
+        keepAlive = .seconds(30)
+        sessionExpiry = 86_400
+        cleanStart = false
+        receiveMaximum = 1_000
+        maximumPacketSize = 1 << 20
+        connectTimeout = .seconds(10)
+        subscribeTimeout = .seconds(10)
+        reconnect = Reconnect()
+        willDelay = 5
+        inFlightLimit = 256
+        queueLimit = 10_000
+        queueByteLimit = 64 << 20
+        batchLimit = 1_000
+        batchByteLimit = 4 << 20
+        tickInterval = .seconds(5)
+    }
+}

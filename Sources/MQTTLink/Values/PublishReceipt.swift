@@ -1,0 +1,51 @@
+/// A message to publish, with a number of the caller's own to know the receipt by.
+public struct OutgoingMessage: Sendable, Hashable {
+    /// Comes back in the receipt; the link does not look at it.
+    public var token: UInt64
+    /// What to publish.
+    public var message: MQTTMessage
+
+    /// A message and its token.
+    public init(token: UInt64, message: MQTTMessage) {
+        self.token = token
+        self.message = message
+    }
+}
+
+/// What became of a published message.
+public struct PublishReceipt: Sendable, Hashable {
+    /// How it ended.
+    public enum Result: Sendable, Hashable {
+        /// The broker has it. At most once: it was written to the socket.
+        case acknowledged
+        /// The broker refused it with a reason of 0x80 or above; sending it again will not help by itself.
+        case refused(ReasonCode)
+        /// There was no connection, or it went before the acknowledgement: it may or may not have arrived.
+        case lost
+        /// It was never sent, and never can be as it is.
+        case rejected(Rejection)
+    }
+
+    /// Why a message was not sent at all.
+    public enum Rejection: Sendable, Hashable {
+        /// The queue holds as much as it may: `MQTTLinkConfiguration.queueLimit`.
+        case overflow
+        /// The topic breaks the rules.
+        case topic(TopicError)
+        /// Larger than the broker takes, or than MQTT allows.
+        case tooLarge
+        /// libmosquitto refused it, in its own words.
+        case library(code: Int32, text: String)
+    }
+
+    /// The token it was published with.
+    public var token: UInt64
+    /// How it ended.
+    public var result: Result
+
+    /// A token and how its message ended.
+    public init(token: UInt64, result: Result) {
+        self.token = token
+        self.result = result
+    }
+}

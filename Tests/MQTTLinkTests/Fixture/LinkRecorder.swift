@@ -1,0 +1,77 @@
+import MQTTLink
+import Synchronization
+import TestSupport
+
+/// What a link told its delegate.
+enum LinkEvent: Sendable {
+    case connected(Connection)
+    case batch([MQTTMessage])
+    case settled([PublishReceipt])
+    case disconnected(DisconnectReason)
+
+    var connection: Connection? { if case .connected(let connection) = self { connection } else { nil } }
+    var messages: [MQTTMessage] { if case .batch(let batch) = self { batch } else { [] } }
+    var receipts: [PublishReceipt] { if case .settled(let receipts) = self { receipts } else { [] } }
+    var reason: DisconnectReason? { if case .disconnected(let reason) = self { reason } else { nil } }
+}
+
+/// A delegate that writes down what it is told, and answers as the test wants.
+final class LinkRecorder: MQTTLinkDelegate {
+    let log = EventLog<LinkEvent>()
+    private let answer: @Sendable ([MQTTMessage]) -> BatchVerdict
+    private let will: @Sendable () -> MQTTMessage?
+    private let ticked = Mutex(0)
+
+    init(
+        will: @escaping @Sendable () -> MQTTMessage? = { nil },
+        answer: @escaping @Sendable ([MQTTMessage]) -> BatchVerdict = { _ in .acknowledge }
+    ) {
+        self.will = will
+        self.answer = answer
+    }
+
+    var ticks: Int { ticked.withLock { $0 } }
+
+    func linkWillConnect() -> MQTTMessage? { will() }
+    func linkDidConnect(_ connection: Connection) { log.append(.connected(connection)) }
+    func link(settled receipts: [PublishReceipt]) { log.append(.settled(receipts)) }
+    func linkDidDisconnect(_ reason: DisconnectReason) { log.append(.disconnected(reason)) }
+    func linkTick() { ticked.withLock { $0 += 1 } }
+
+    func link(received batch: [MQTTMessage]) -> BatchVerdict {
+        let verdict = answer(batch)
+        log.append(.batch(batch))
+        return verdict
+    }
+
+    // MARK: Waiting
+
+    var messages: [MQTTMessage] { log.events.flatMap(\.messages) }
+    var receipts: [PublishReceipt] { log.events.flatMap(\.receipts) }
+    var connections: [Connection] { log.events.compactMap(\.connection) }
+    var reasons: [DisconnectReason] { log.events.compactMap(\.reason) }
+
+    @discardableResult
+    func connected(times: Int = 1) async throws -> Connection {
+        try await log.wait(for: "connection number \(times)") { $0.count { $0.connection != nil } >= times }
+        return connections[times - 1]
+    }
+
+    @discardableResult
+    func received(_ count: Int) async throws -> [MQTTMessage] {
+        try await log.wait(for: "\(count) messages") { $0.reduce(0) { $0 + $1.messages.count } >= count }
+        return messages
+    }
+
+    @discardableResult
+    func settled(_ count: Int) async throws -> [PublishReceipt] {
+        try await log.wait(for: "\(count) receipts") { $0.reduce(0) { $0 + $1.receipts.count } >= count }
+        return receipts
+    }
+
+    @discardableResult
+    func disconnected(times: Int = 1) async throws -> DisconnectReason {
+        try await log.wait(for: "disconnection number \(times)") { $0.count { $0.reason != nil } >= times }
+        return reasons[times - 1]
+    }
+}

@@ -1,0 +1,87 @@
+import Synchronization
+
+/// What happened so far, and a way to wait for more without sleeping.
+public final class EventLog<Event: Sendable>: Sendable {
+    private struct Waiter {
+        let id: Int
+        let condition: ([Event]) -> Bool
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct Content: ~Copyable {
+        var events: [Event] = []
+        var waiters: [Waiter] = []
+        var lastID = 0
+    }
+
+    private let content = Mutex(Content())
+
+    /// An empty log.
+    public init() {}
+
+    /// All so far.
+    public var events: [Event] { content.withLock { $0.events } }
+
+    /// Adds one, and lets those go on who waited for it.
+    public func append(_ event: Event) {
+        let done = content.withLock { content in
+            content.events.append(event)
+            let done = content.waiters.filter { $0.condition(content.events) }
+            content.waiters.removeAll { waiter in done.contains { $0.id == waiter.id } }
+            return done.map(\.continuation)
+        }
+        for continuation in done { continuation.resume(returning: true) }
+    }
+
+    /// Waits until the condition holds; the limit is for a hanging test, so it is generous.
+    ///
+    /// Throws `Timeout` with what had happened until then.
+    public func wait(
+        for what: String, within limit: Duration = .seconds(60),
+        until condition: @escaping @Sendable ([Event]) -> Bool
+    ) async throws {
+        let id = content.withLock { content in
+            content.lastID += 1
+            return content.lastID
+        }
+        let alarm = Task {
+            try await Task.sleep(for: limit)
+            let late = content.withLock { content in
+                let late = content.waiters.first { $0.id == id }
+                content.waiters.removeAll { $0.id == id }
+                return late
+            }
+            late?.continuation.resume(returning: false)
+        }
+        defer { alarm.cancel() }
+        let happened = await withCheckedContinuation { continuation in
+            let holds = content.withLock { content in
+                if condition(content.events) { return true }
+                content.waiters.append(Waiter(id: id, condition: condition, continuation: continuation))
+                return false
+            }
+            if holds { continuation.resume(returning: true) }
+        }
+        if !happened { throw Timeout(what: what, seen: events.suffix(20).map { "\($0)" }) }
+    }
+
+    /// Waits for the first event that something can be made of.
+    public func first<Value: Sendable>(
+        _ what: String, within limit: Duration = .seconds(60), _ make: @escaping @Sendable (Event) -> Value?
+    ) async throws -> Value {
+        try await wait(for: what, within: limit) { $0.contains { make($0) != nil } }
+        guard let value = events.lazy.compactMap(make).first else { throw Timeout(what: what, seen: []) }
+        return value
+    }
+}
+
+/// What was waited for did not happen.
+public struct Timeout: Error, CustomStringConvertible {
+    /// What was waited for.
+    public var what: String
+    /// The last events.
+    public var seen: [String]
+
+    /// Both, in lines.
+    public var description: String { "waited in vain for \(what); seen:\n" + seen.joined(separator: "\n") }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Synchronization
+
+/// One life of a mosquitto process.
+final class RunningBroker: Sendable {
+    /// Logged by us when the process has ended.
+    static let lastLine = "(mosquitto has ended)"
+
+    let pid: pid_t
+    private let shell: Mutex<Process>
+    private let leash: FileHandle
+
+    /// A shell stands between: when the test process dies, however it dies, its input closes, and it takes
+    /// mosquitto with it.
+    private static let script = """
+        "$0" -c "$1" & echo $!; exec 2>/dev/null; cat >/dev/null; kill -9 $!
+        """
+
+    init(_ executable: String, _ configuration: String, _ lines: EventLog<String>) throws {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", Self.script, executable, configuration]
+        let (input, output, log) = (Pipe(), Pipe(), Pipe())
+        shell.standardInput = input
+        shell.standardOutput = output
+        shell.standardError = log
+        try shell.run()
+        leash = input.fileHandleForWriting
+        self.shell = Mutex(shell)
+        var text = ""
+        while !text.hasSuffix("\n") {
+            let data = output.fileHandleForReading.availableData
+            if data.isEmpty { break }
+            text += String(decoding: data, as: UTF8.self)
+        }
+        guard let pid = pid_t(text.dropLast()) else {
+            throw TestBroker.Failure(description: "no pid from the shell that starts mosquitto: \(text)")
+        }
+        self.pid = pid
+        let reading = log.fileHandleForReading
+        Thread.detachNewThread {
+            var rest = Data()
+            while true {
+                let data = reading.availableData
+                if data.isEmpty { break }
+                rest += data
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    lines.append(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+                    rest = Data(rest[rest.index(after: end)...])
+                }
+            }
+            lines.append(Self.lastLine)
+        }
+    }
+
+    /// Lets the leash go, so that the shell ends what still runs, and waits for it.
+    func end() {
+        try? leash.close()
+        shell.withLock { $0.waitUntilExit() }
+    }
+}
+
+/// A port that was free a moment ago.
+public enum FreePort {
+    /// Asks the system for one on the loopback.
+    public static func find() throws -> UInt16 {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard socket >= 0 else { throw TestBroker.Failure(description: "socket: errno \(errno)") }
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(socket, pointer, size) == 0 ? getsockname(socket, pointer, &size) : -1
+            }
+        }
+        guard code == 0 else { throw TestBroker.Failure(description: "bind: errno \(errno)") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}
