@@ -57,7 +57,18 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(name: "WaypostTests", dependencies: ["Waypost"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "TestSupport"]),
+        .testTarget(
+            name: "WaypostAgentTests",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,6 @@
+import Logging
 import MQTTLink
+import Waypost
 import WaypostMessages
 
 extension Agent {
@@ -17,13 +19,15 @@ extension Agent {
         outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
         testEcho()
         logger.notice(
-            "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))")
+            "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))"
+        )
         events.log(
             .info, "Agent",
             "online, MQTT \(connection.version)\(connection.sessionPresent ? ", session resumed" : "")")
         for filter in refused {
             reportFailure(
-                .subscriptionRefused, "the broker refused the subscription to \(filter); check its rules for this agent")
+                .subscriptionRefused,
+                "the broker refused the subscription to \(filter); check its rules for this agent")
         }
     }
 

@@ -48,7 +48,8 @@ public final class Agent: Service {
         let health = HealthMonitor()
         let outbox = Outbox(window: limits.inFlight)
         let events = EventLog(
-            agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits, level: level)
+            agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits,
+            level: level)
         let failures = FailureLog()
         let journal = Journal(
             store: store, outbox: outbox, events: events, failures: failures, health: health,

@@ -13,7 +13,7 @@ final class AgentProcess: Sendable {
     let name: String
     let directory: String
     private let state = Mutex(State())
-    private nonisolated(unsafe) let process = Process()  // Configured before it runs, then only signalled.
+    private let process = Process()
 
     /// Starts `waypost agent` and returns at once; ``online()`` waits until it is there.
     init(_ name: String, broker: String, directory: String? = nil, arguments: [String] = ["--demo"]) throws {

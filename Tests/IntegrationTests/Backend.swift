@@ -16,14 +16,17 @@ actor Backend {
         var json: JSONValue? { try? JSONValue(parsing: text, limits: .trustedFile) }
         /// A payload on `log/` holds a line an event.
         var lines: [JSONValue] {
-            text.split(separator: "\n").compactMap { try? JSONValue(parsing: String($0), limits: .trustedFile) }
+            text.split(separator: "\n").compactMap {
+                try? JSONValue(parsing: String($0), limits: .trustedFile)
+            }
         }
     }
 
     private let session: MQTTSession
     private let topics = Topics.standard
     private var seen: [Seen] = []
-    private var waiting: [(matches: @Sendable (Seen) -> Bool, continuation: CheckedContinuation<Seen?, Never>)] = []
+    private var waiting:
+        [(matches: @Sendable (Seen) -> Bool, continuation: CheckedContinuation<Seen?, Never>)] = []
     private var reader: Task<Void, Never>?
 
     init(broker: String, name: String = "backend") async throws {
@@ -32,7 +35,7 @@ actor Backend {
         session = try await MQTTSession.connect(configuration, within: Self.patience)
         _ = try await session.subscribe([Subscription("waypost/v1/#")])
         reader = Task { [session] in
-            for await message in session.messages { await self.saw(message) }
+            for await message in session.messages { self.saw(message) }
         }
     }
 
@@ -70,7 +73,9 @@ actor Backend {
     }
 
     /// The log event that matches.
-    func event(of agent: String, where matches: @escaping @Sendable (JSONValue) -> Bool) async throws -> JSONValue {
+    func event(of agent: String, where matches: @escaping @Sendable (JSONValue) -> Bool) async throws
+        -> JSONValue
+    {
         let prefix = "\(topics.root)/\(agent)/log/"
         let seen = try await first { $0.topic.hasPrefix(prefix) && $0.lines.contains(where: matches) }
         return try #require(seen.lines.first(where: matches))
@@ -112,7 +117,8 @@ actor Backend {
 
     private func saw(_ message: MQTTMessage) {
         let item = Seen(
-            topic: message.topic, text: String(decoding: message.payload, as: UTF8.self), isRetained: message.retain)
+            topic: message.topic, text: String(decoding: message.payload, as: UTF8.self),
+            isRetained: message.retain)
         seen.append(item)
         waiting.removeAll { entry in
             guard entry.matches(item) else { return false }

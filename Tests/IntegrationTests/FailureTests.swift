@@ -4,7 +4,9 @@ import Waypost
 import WaypostMessages
 
 @Suite(.serialized) struct `What fails is answered and reported` {
-    @Test func `an unknown route gives a 404, a failure report and an error event with the same ref`() async throws {
+    @Test func `an unknown route gives a 404, a failure report and an error event with the same ref`()
+        async throws
+    {
         let broker = try await TestBroker.start()
         let agent = try AgentProcess("k1", broker: broker.url)
         try await agent.online()
@@ -88,7 +90,8 @@ import WaypostMessages
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
         try await backend.publish(
-            #"{"id":"old","type":"open","url":"scheme://router/demo"}"#, to: "waypost/v1/k1/cmd/me", retain: true)
+            #"{"id":"old","type":"open","url":"scheme://router/demo"}"#, to: "waypost/v1/k1/cmd/me",
+            retain: true)
         let agent = try AgentProcess("k1", broker: broker.url)
         let reply = try await backend.reply(to: "old", of: "k1")
         #expect(reply.code == .retainedCommand)

@@ -66,7 +66,8 @@ import WaypostMessages
         #expect(second.at == first.at)
         await backend.forget()
         let reused = try await backend.command(
-            #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["b"]}"#, to: "k1")
+            #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["b"]}"#, to: "k1"
+        )
         #expect(reused.code == .idReused)
         await backend.disconnect()
         #expect(agent.terminate() == 0)

@@ -62,7 +62,8 @@ import WaypostMessages
         reply = try await backend.command(
             #"{"id":"r6","type":"open","url":"scheme://router/demo2Android"}"#, to: "k1")
         #expect(reply.code == .noRoute)
-        reply = try await backend.command(#"{"id":"r7","type":"open","url":"scheme://router/demo2"}"#, to: "k1")
+        reply = try await backend.command(
+            #"{"id":"r7","type":"open","url":"scheme://router/demo2"}"#, to: "k1")
         #expect(reply.code == .ok)
 
         await backend.disconnect()

@@ -79,8 +79,9 @@ final class EventLog: Sendable {
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
             let event = LogEvent(
-                time: now, level: level, tag: tag, boot: boot, sequence: state.sequence, process: Int64(getpid()),
-                thread: Int64(gettid()), message: message.cut(to: LogEvent.maximumMessageBytes), url: url,
+                time: now, level: level, tag: tag, boot: boot, sequence: state.sequence,
+                process: Int64(getpid()),
+                thread: CurrentThread.id, message: message.cut(to: LogEvent.maximumMessageBytes), url: url,
                 isError: isError, ref: ref)
             state.ring.append(event)
             if state.ring.count > limits.logRing { state.ring.removeFirst() }
@@ -148,7 +149,9 @@ final class EventLog: Sendable {
             }
             for event in events where event.level == level {
                 let line = event.encoded()
-                if count == Self.maximumBatch || batch.count + line.count + 1 > Self.maximumBatchBytes { close() }
+                if count == Self.maximumBatch || batch.count + line.count + 1 > Self.maximumBatchBytes {
+                    close()
+                }
                 if count > 0 { batch.append(UInt8(ascii: "\n")) }
                 batch += line
                 count += 1

@@ -49,7 +49,8 @@ final class Journal: Sendable {
         if verdict.isFailure {
             report(
                 FailureReport(
-                    id: Identifier.ulid(at: now), code: verdict.code, room: verdict.room, ref: work.command.id,
+                    id: Identifier.ulid(at: now), code: verdict.code, room: verdict.room,
+                    ref: work.command.id,
                     url: verdict.url, detail: verdict.detail ?? verdict.code.name, nearest: verdict.nearest,
                     at: now))
         }
@@ -76,7 +77,7 @@ final class Journal: Sendable {
         while let batch = await mailbox.next() {
             while true {
                 do {
-                    let stored = try await store.commit(waiting: { try self.write(batch, in: $0) })
+                    let stored = try await store.commitInBackground({ try self.write(batch, in: $0) })
                     health.storeRecovered()
                     release(batch, stored)
                     break
@@ -89,7 +90,8 @@ final class Journal: Sendable {
         }
     }
 
-    private func write(_ batch: [Entry], in transaction: borrowing Store.Transaction) throws -> [OutboxRecord] {
+    private func write(_ batch: [Entry], in transaction: borrowing Store.Transaction) throws -> [OutboxRecord]
+    {
         var stored: [OutboxRecord] = []
         for entry in batch {
             switch entry {
@@ -115,7 +117,8 @@ final class Journal: Sendable {
             case .ended(let sequence, _, let reply, let address):
                 FaultPoint.afterResult.reached()
                 items.append(
-                    OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
+                    OutboxItem(
+                        origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
             case .failed, .replyAcknowledged, .outboxAcknowledged: break
             }
         }

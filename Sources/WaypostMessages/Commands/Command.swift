@@ -44,7 +44,8 @@ package struct Command: Sendable, Hashable {
     package var trace: String?
 
     package init(
-        id: String, operation: Operation, at: Int64? = nil, expires: Int64, lane: String = Command.defaultLane,
+        id: String, operation: Operation, at: Int64? = nil, expires: Int64,
+        lane: String = Command.defaultLane,
         sequence: Int64? = nil, trace: String? = nil
     ) {
         self.id = id
