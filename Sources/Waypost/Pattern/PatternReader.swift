@@ -17,7 +17,9 @@ struct PatternReader {
         self.syntax = syntax
     }
 
-    /// Reads all of `bytes`, which are UTF-8. Offsets in errors count from their start, those in pieces from `start`.
+    /// Reads all of `bytes`, which are UTF-8.
+    ///
+    /// Offsets in errors count from their start, those in pieces from `start`.
     mutating func read(_ bytes: UnsafeBufferPointer<UInt8>) throws(PatternFault) {
         guard bytes.count <= RoutePattern.maximumBytes else {
             throw PatternFault(reason: .tooLong, offset: RoutePattern.maximumBytes)

@@ -1,13 +1,17 @@
 /// How patterns are read: the settings by which the dialects differ.
 public struct PatternSyntax: Sendable, Hashable {
-    /// Whether `*` and `**` are wildcards; otherwise they are literals, as in TheRouter. True unless set.
+    /// Whether `*` and `**` are wildcards; otherwise they are literals, as in TheRouter.
+    ///
+    /// True unless set.
     public var wildcards: Bool
     /// The host that every pattern without a scheme lies under; nil when the first component is the host.
     ///
     /// ReerRouter's Mode 2: with `"phoenix.com"` the key `user/profile`, with or without a leading slash, matches
     /// `myapp://phoenix.com/user/profile` and nothing under another host.
     public var host: String?
-    /// Whether every route takes deeper URLs, as in KYRouter. False unless set: routes opt in one by one.
+    /// Whether every route takes deeper URLs, as in KYRouter.
+    ///
+    /// False unless set: routes opt in one by one.
     public var parentsTakeDeeper: Bool
     /// The names that may stand before the colon of `<name:parameter>`, beside `path`.
     public var converterNames: Set<String>

@@ -42,7 +42,9 @@ struct EdgeIndex {
 
     // MARK: Hashing
 
-    /// The hash of an edge from that of its text. A node's share is a multiple of the golden ratio, which spreads
+    /// The hash of an edge from that of its text.
+    ///
+    /// A node's share is a multiple of the golden ratio, which spreads
     /// the same text under many nodes evenly; the text's own hash holds the secret.
     @inline(__always)
     static func hash(_ parent: UInt32, _ text: UInt64) -> UInt64 {

@@ -1,4 +1,6 @@
-/// A hit: which route, and where its parameters lie in the URL. A plain value without references.
+/// A hit: which route, and where its parameters lie in the URL.
+///
+/// A plain value without references.
 public struct RouteMatch: Sendable, Hashable {
     /// How many ranges a match carries; those of further parameters are found again when they are asked for.
     static let inlineCaptures = 8
@@ -35,7 +37,9 @@ public struct RouteMatch: Sendable, Hashable {
     }
 
     /// Where the component lies that a placeholder matched, in the bytes that were matched: percent-encoded still,
-    /// and with the literal parts of a partial one. A rest runs to the end of the path.
+    /// and with the literal parts of a partial one.
+    ///
+    /// A rest runs to the end of the path.
     ///
     /// Nil for a parameter that there is not, and for all behind the eighth.
     public func range(ofParameter number: Int) -> Range<Int>? {

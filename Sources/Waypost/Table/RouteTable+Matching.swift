@@ -173,7 +173,9 @@ extension RouteTable {
         return parameters
     }
 
-    /// The pattern of the matched route, as it was written. `match` must come from this table.
+    /// The pattern of the matched route, as it was written.
+    ///
+    /// `match` must come from this table.
     public func pattern(of match: RouteMatch) -> String {
         guard match.entry < storage.entries.count else { return "" }
         return storage.patternText(storage.entries[match.entry])

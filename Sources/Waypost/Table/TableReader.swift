@@ -44,7 +44,9 @@ struct TableReader {
             start: texts[Int(reference >> TextArena.pageShift)] + Int(reference & 0xffff), count: count)
     }
 
-    /// The node behind the literal edge for `component`, or 0. `text` is what the component's text lies in.
+    /// The node behind the literal edge for `component`, or 0.
+    ///
+    /// `text` is what the component's text lies in.
     @inline(__always)
     func child(of parent: UInt32, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
         let hash = EdgeIndex.hash(parent, component.hash)

@@ -1,4 +1,6 @@
-/// A place in the tree of components. Record 0 is never used, so that 0 can mean none.
+/// A place in the tree of components.
+///
+/// Record 0 is never used, so that 0 can mean none.
 struct TableNode: BitwiseCopyable {
     /// The node behind a plain placeholder.
     var placeholder: UInt32 = 0
@@ -6,7 +8,9 @@ struct TableNode: BitwiseCopyable {
     var terminal: UInt32 = 0
     /// The first of the special edges, ordered as §3 wants: partial, typed, `*`, rest.
     var special: UInt32 = 0
-    /// How many literal edges leave; with none, no look-up is needed. A scheme's node counts its patterns here.
+    /// How many literal edges leave; with none, no look-up is needed.
+    ///
+    /// A scheme's node counts its patterns here.
     var literals: UInt32 = 0
 
     var isEmpty: Bool { placeholder == 0 && terminal == 0 && special == 0 && literals == 0 }
@@ -21,7 +25,9 @@ struct TableNode: BitwiseCopyable {
     static let unknownScheme: UInt32 = .max
 }
 
-/// A literal edge. Two of them fill a cache line; the first sixteen bytes of the text lie inside.
+/// A literal edge.
+///
+/// Two of them fill a cache line; the first sixteen bytes of the text lie inside.
 struct TableEdge: BitwiseCopyable {
     var head: UInt64 = 0
     var tail: UInt64 = 0
@@ -66,7 +72,9 @@ struct TableEntry: BitwiseCopyable {
     var isBased: Bool
 }
 
-/// Which components a pattern captures. Equal ones are shared, so there are few.
+/// Which components a pattern captures.
+///
+/// Equal ones are shared, so there are few.
 struct TableLayout: BitwiseCopyable {
     var count: UInt32
     /// Whether the last one is a rest.

@@ -1,4 +1,6 @@
-/// What a table is made of. A changed table has its own storage, which shares with the old one all pages that the
+/// What a table is made of.
+///
+/// A changed table has its own storage, which shares with the old one all pages that the
 /// change did not touch: with 100 000 routes some 20 of 1 500 are copied.
 ///
 /// Safe to send because it is changed only by the one `RouteTable` that holds it uniquely, before that table is

@@ -54,7 +54,9 @@ package enum PercentCoding {
         }
     }
 
-    /// The byte at `index`, decoded, and where the next one begins. `index` lies below `bytes.count`.
+    /// The byte at `index`, decoded, and where the next one begins.
+    ///
+    /// `index` lies below `bytes.count`.
     @inline(__always)
     static func next(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> (byte: UInt8, next: Int) {
         let byte = bytes[index]

@@ -8,7 +8,9 @@ struct RouteURLParser {
     private var sawPercentInQuery = false
     private var sawHighByte = false
 
-    /// Parses `bytes`. With `trusted` they are known to be UTF-8, as those of a `String` are.
+    /// Parses `bytes`.
+    ///
+    /// With `trusted` they are known to be UTF-8, as those of a `String` are.
     static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, trusted: Bool
     ) throws(RouteURLFault) -> RouteURLParts {
