@@ -12,7 +12,9 @@ public struct AgentConfiguration: Sendable {
     public var stateDirectory: String
     /// When a commit counts as done; ``Durability/full`` unless set.
     public var durability: Durability
-    /// The brokers, how to reach and trust them. Client id, subscriptions and session are filled in by the agent.
+    /// The brokers, how to reach and trust them.
+    ///
+    /// Client id, subscriptions and session are filled in by the agent.
     public var link: MQTTLinkConfiguration
     /// The bounds of everything.
     public var limits: AgentLimits

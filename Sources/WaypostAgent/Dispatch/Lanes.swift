@@ -1,7 +1,9 @@
 import DequeModule
 import WaypostMessages
 
-/// Which command runs next: one after another within a lane, lanes side by side. Decisions only; the dispatcher acts.
+/// Which command runs next: one after another within a lane, lanes side by side.
+///
+/// Decisions only; the dispatcher acts.
 struct Lanes: Sendable {
     /// What the dispatcher has to do.
     enum Action: Sendable {

@@ -61,7 +61,9 @@ final class Intake: Sendable {
     /// Commands that were forgotten make room in the table of known ids.
     func forgot(_ count: Int) { state.withLock { $0.keys -= count } }
 
-    /// Takes a batch. Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
+    /// Takes a batch and says whether it may be acknowledged.
+    ///
+    /// Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
     func take(_ batch: [MQTTMessage]) -> BatchVerdict {
         let now = clock.wall()
         var candidates: [Candidate] = []
