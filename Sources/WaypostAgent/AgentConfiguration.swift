@@ -20,6 +20,8 @@ public struct AgentConfiguration: Sendable {
     public var limits: AgentLimits
     /// The lowest level of log events that are published: one of `v d i w e f`; `i` unless set.
     public var logLevel: String
+    /// Keys whose values are masked in events and reports, beside password, token, secret, authorization, cookie.
+    public var redactedKeys: [String]
     /// How often health is published; 30 s unless set, ± 10 %.
     public var healthInterval: Duration
     /// How long a stop may take; 10 s unless set.
@@ -35,6 +37,7 @@ public struct AgentConfiguration: Sendable {
         self.link = link
         limits = AgentLimits()
         logLevel = "i"
+        redactedKeys = []
         healthInterval = .seconds(30)
         stopWithin = .seconds(10)
     }

@@ -42,12 +42,14 @@ final class EventLog: Sendable {
     private let outbox: Outbox
     private let clock: AgentClock
     private let limits: AgentLimits
+    private let redaction: Redaction
     private let state: Mutex<State>
 
     init(
         agent: String, boot: String, topics: Topics, outbox: Outbox, clock: AgentClock, limits: AgentLimits,
-        level: LogLevel
+        level: LogLevel, redaction: Redaction
     ) {
+        self.redaction = redaction
         self.agent = agent
         self.boot = boot
         self.topics = topics
@@ -76,13 +78,15 @@ final class EventLog: Sendable {
         ref: String? = nil
     ) {
         let now = clock.wall()
+        let message = redaction.masked(message).cut(to: LogEvent.maximumMessageBytes)
+        let url = url.map(redaction.masked)
+        let thread = CurrentThread.id
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
             let event = LogEvent(
                 time: now, level: level, tag: tag, boot: boot, sequence: state.sequence,
                 process: Int64(getpid()),
-                thread: CurrentThread.id, message: message.cut(to: LogEvent.maximumMessageBytes), url: url,
-                isError: isError, ref: ref)
+                thread: thread, message: message, url: url, isError: isError, ref: ref)
             state.ring.append(event)
             if state.ring.count > limits.logRing { state.ring.removeFirst() }
             guard state.publishes(level, tag: tag, at: now) else { return false }

@@ -21,17 +21,19 @@ final class Journal: Sendable {
     private let events: EventLog
     private let failures: FailureLog
     private let health: HealthMonitor
+    private let redaction: Redaction
     private let failureTopic: String
 
     init(
         store: Store, outbox: Outbox, events: EventLog, failures: FailureLog, health: HealthMonitor,
-        failureTopic: String
+        redaction: Redaction, failureTopic: String
     ) {
         self.store = store
         self.outbox = outbox
         self.events = events
         self.failures = failures
         self.health = health
+        self.redaction = redaction
         self.failureTopic = failureTopic
     }
 
@@ -65,6 +67,9 @@ final class Journal: Sendable {
 
     /// Reports a failure: an event at once, the report once it is on disk; equal ones are counted together.
     func report(_ failure: FailureReport) {
+        var failure = failure
+        failure.url = failure.url.map(redaction.masked)
+        failure.detail = redaction.masked(failure.detail)
         events.log(failure)
         if let first = failures.occurred(failure) { mailbox.send(.failed(first)) }
     }
