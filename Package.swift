@@ -57,7 +57,9 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["Waypost", "MQTTLink", "WaypostMessages"],
+            path: "Tests/TestSupport"),
         .testTarget(name: "WaypostTests", dependencies: ["Waypost"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "TestSupport"]),
         .testTarget(
@@ -68,6 +70,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "IntegrationTests",
+            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
+        .testTarget(
+            name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]

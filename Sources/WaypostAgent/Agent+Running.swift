@@ -12,8 +12,11 @@ extension Agent {
     ///
     /// - Throws: ``StoreError`` when the state directory can't be read at the start.
     public func run() async throws {
-        let observation = router.observe { [events] in events.log($0) }
-        defer { observation.cancel() }
+        let listeners = [
+            router.observe { [events] in events.log($0) },
+            router.services.observe { [events] in events.log($0) },
+        ]
+        defer { for listener in listeners { listener.cancel() } }
         try restoreMaps()
         events.setOverride(try store.commit { try $0.levelOverride() })
 

@@ -24,6 +24,7 @@ final class Intake: Sendable {
     private struct State {
         var senders: SenderLimits
         var keys: Int
+        var clock: ClockGuard
         /// The newest `seq` of each sender; bounded like the senders.
         var sequences: [String: Int64] = [:]
     }
@@ -55,7 +56,9 @@ final class Intake: Sendable {
         self.clock = clock
         self.rooms = rooms
         state = Mutex(
-            State(senders: SenderLimits(rate: limits.intakeRate, burst: limits.intakeBurst), keys: keys))
+            State(
+                senders: SenderLimits(rate: limits.intakeRate, burst: limits.intakeBurst), keys: keys,
+                clock: ClockGuard(wall: clock.wall(), monotonic: clock.monotonic())))
     }
 
     /// Commands that were forgotten make room in the table of known ids.
@@ -142,6 +145,12 @@ final class Intake: Sendable {
     }
 
     private func checkClock(_ command: Command, at now: Int64) throws(Refusal) {
+        let isSound = state.withLock { $0.clock.isSound(wall: now, monotonic: clock.monotonic()) }
+        rooms.health.update { $0.isClockSound = isSound }
+        guard isSound || !command.hasAbsoluteExpiry else {
+            throw Refusal(.clock, "the agent's clock is not to be trusted now; send the command without exp")
+        }
+        guard isSound else { return }
         if let at = command.at, at > now + Self.maximumSkew {
             throw Refusal(.clockSkew, "at is \(at - now) ms ahead of the agent's clock")
         }

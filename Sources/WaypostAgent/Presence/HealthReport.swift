@@ -62,6 +62,9 @@ struct HealthReport: Sendable {
         [
             check("store", state.storeProblem == nil, state.storeProblem ?? "writable"),
             check(
+                "clock", state.isClockSound,
+                state.isClockSound ? "sound" : "stepped, or before the date of the build; exp is refused"),
+            check(
                 "subscriptions", state.subscriptionsRefused.isEmpty,
                 state.subscriptionsRefused.isEmpty
                     ? "all granted" : "refused: \(state.subscriptionsRefused.joined(separator: " "))"),

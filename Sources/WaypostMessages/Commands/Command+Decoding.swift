@@ -41,6 +41,7 @@ extension Command {
             at: at,
             expires: min(
                 expires ?? (at ?? arrival) + Command.defaultLifetime, arrival + Command.maximumLifetime),
+            hasAbsoluteExpiry: expires != nil,
             lane: lane,
             sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
             trace: try fields.text("trace"))
