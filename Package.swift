@@ -65,7 +65,7 @@ let package = Package(
         .testTarget(
             name: "WaypostAgentTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(

@@ -16,7 +16,7 @@ import WaypostMessages
         let environment = ProcessInfo.processInfo.environment
         let rounds = environment["WAYPOST_SOAK_ROUNDS"].flatMap(Int.init) ?? 50
         let seed = environment["WAYPOST_SOAK_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...UInt64.max)
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
 
         let broker = try await TestBroker.start([
             "allow_anonymous true", "persistence true", "persistence_location @dir/", "autosave_interval 1",
@@ -64,7 +64,7 @@ import WaypostMessages
         await sender.leave()
     }
 
-    private func command(_ number: Int, _ random: inout SplitMix64) -> (payload: String, isAppend: Bool) {
+    private func command(_ number: Int, _ random: inout SeededGenerator) -> (payload: String, isAppend: Bool) {
         let id = "c\(number)"
         let expires = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000
         let head = #"{"id":"\#(id)","exp":\#(expires)"#
@@ -156,19 +156,5 @@ private actor Sender {
             Answer(
                 content: String(decoding: content.encoded(), as: UTF8.self), isOK: reply.status == .ok,
                 isAppend: sent[reply.id]?.isAppend ?? false))
-    }
-}
-
-private struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
