@@ -67,6 +67,7 @@ let package = Package(
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "IntegrationTests",

@@ -43,7 +43,7 @@ extension Agent {
     func publishDocuments() {
         publishHealth()
         intake.publishApplied()
-        outbox.replace(.retained(topics.routes(of: configuration.agent), router.exportedRoutes()))
+        outbox.replace(.retained(topics.routes(of: configuration.agent), JSONValue.array(router.routes.map(\.json)).serialized()))
     }
 
     func publishHealth() {
