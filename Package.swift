@@ -57,7 +57,24 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
+        .target(
+            name: "TestSupport", dependencies: ["Waypost", "MQTTLink", "WaypostMessages"],
+            path: "Tests/TestSupport"),
         .testTarget(name: "WaypostTests", dependencies: ["Waypost"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "TestSupport"]),
+        .testTarget(
+            name: "WaypostAgentTests",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

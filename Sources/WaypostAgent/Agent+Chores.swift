@@ -31,14 +31,15 @@ extension Agent {
         health.update { $0.echo = .missing }
         reportFailure(
             .aclSuspected,
-            "a message to \(topics.echo(of: configuration.agent)) did not come back; check the broker's rules")
+            "a message to \(topics.echo(of: configuration.agent)) did not come back; check the broker's rules"
+        )
     }
 
     /// Forgets old commands, a part of the table each time.
     private func forget(after cursor: Int64) async -> Int64 {
         let now = clock.wall()
         guard
-            let result = try? await store.commit(waiting: {
+            let result = try? await store.commitInBackground({
                 try $0.forgetEnded(after: cursor, at: now, limit: 20_000)
             })
         else { return cursor }

@@ -1,4 +1,6 @@
+import Logging
 import MQTTLink
+import Waypost
 import WaypostMessages
 
 extension Agent {
@@ -17,13 +19,15 @@ extension Agent {
         outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
         testEcho()
         logger.notice(
-            "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))")
+            "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))"
+        )
         events.log(
             .info, "Agent",
             "online, MQTT \(connection.version)\(connection.sessionPresent ? ", session resumed" : "")")
         for filter in refused {
             reportFailure(
-                .subscriptionRefused, "the broker refused the subscription to \(filter); check its rules for this agent")
+                .subscriptionRefused,
+                "the broker refused the subscription to \(filter); check its rules for this agent")
         }
     }
 
@@ -39,7 +43,7 @@ extension Agent {
     func publishDocuments() {
         publishHealth()
         intake.publishApplied()
-        outbox.replace(.retained(topics.routes(of: configuration.agent), router.exportedRoutes()))
+        outbox.replace(.retained(topics.routes(of: configuration.agent), JSONValue.array(router.routes.map(\.json)).serialized()))
     }
 
     func publishHealth() {
@@ -69,7 +73,12 @@ final class LinkListener: MQTTLinkDelegate {
 
     func linkWillConnect() -> MQTTMessage? { agent.presence.will() }
     func linkDidConnect(_ connection: Connection) { agent.connected(connection) }
-    func link(received batch: [MQTTMessage]) -> BatchVerdict { agent.intake.take(batch) }
+    func link(received batch: [MQTTMessage]) -> BatchVerdict {
+        FaultPoint.batchTaken()
+        return agent.intake.take(batch)
+    }
     func link(settled receipts: [PublishReceipt]) { agent.outbox.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
+    // At the end of a turn of the loop the acknowledgements of its batch are written.
+    func linkTick() { FaultPoint.turnEnded() }
 }

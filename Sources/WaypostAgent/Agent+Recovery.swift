@@ -14,7 +14,8 @@ extension Agent {
             if let reply = record.reply {
                 self.outbox.enqueue([
                     OutboxItem(
-                        origin: .reply(sequence: record.sequence), kind: .reply, message: address.message(reply))
+                        origin: .reply(sequence: record.sequence), kind: .reply,
+                        message: address.message(reply))
                 ])
             } else {
                 work += takeUp(record, of: sender, address)

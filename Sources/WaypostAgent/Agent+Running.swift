@@ -1,6 +1,7 @@
 import Logging
 import MQTTLink
 import ServiceLifecycle
+import Waypost
 import WaypostMessages
 
 extension Agent {
@@ -11,10 +12,13 @@ extension Agent {
     ///
     /// - Throws: ``StoreError`` when the state directory can't be read at the start.
     public func run() async throws {
-        let observation = router.observe { [events] in events.log($0) }
-        defer { observation.cancel() }
+        let listeners = [
+            router.observe { [events] in events.log($0) },
+            router.services.observe { [events] in events.log($0) },
+        ]
+        defer { for listener in listeners { listener.cancel() } }
         try restoreMaps()
-        try store.commit { try $0.levelOverride() }.map { events.setOverride($0) }
+        events.setOverride(try store.commit { try $0.levelOverride() })
 
         let link = MQTTLink(configuration: linkConfiguration, delegate: LinkListener(self))
         await withTaskGroup(of: Void.self) { rooms in
@@ -43,7 +47,8 @@ extension Agent {
         link.clientID = configuration.agent
         link.cleanStart = false
         link.inFlightLimit = configuration.limits.inFlight
-        link.maximumPacketSize = UInt32(clamping: max(configuration.limits.mapBytes, configuration.limits.commandBytes) * 4)
+        link.maximumPacketSize = UInt32(
+            clamping: max(configuration.limits.mapBytes, configuration.limits.commandBytes) * 4)
         let echo = topics.echo(of: configuration.agent)
         link.subscriptions = topics.filters(of: configuration.agent, groups: configuration.groups).map {
             Subscription($0, qos: .atLeastOnce, noLocal: $0 != echo)

@@ -44,15 +44,17 @@ public final class Agent: Service {
         let agent = configuration.agent
         let limits = configuration.limits
         let boot = Identifier.boot()
+        let redaction = Redaction(further: configuration.redactedKeys)
         let store = try Store(directory: configuration.stateDirectory, durability: configuration.durability)
         let health = HealthMonitor()
         let outbox = Outbox(window: limits.inFlight)
         let events = EventLog(
-            agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits, level: level)
+            agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits,
+            level: level, redaction: redaction)
         let failures = FailureLog()
         let journal = Journal(
             store: store, outbox: outbox, events: events, failures: failures, health: health,
-            failureTopic: topics.failures(of: agent))
+            redaction: redaction, failureTopic: topics.failures(of: agent))
         let maps = MapRoom(agent: agent, groups: configuration.groups, router: router, limits: limits)
         let report = HealthReport(
             agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,

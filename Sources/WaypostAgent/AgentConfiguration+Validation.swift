@@ -2,7 +2,9 @@ import WaypostMessages
 
 extension AgentConfiguration {
     func validatedTopics() throws(AgentConfigurationError) -> Topics {
-        guard Name.isValid(agent) else { throw fault("agent", agent, "must be 1 to 64 characters of A-Z a-z 0-9 _ -") }
+        guard Name.isValid(agent) else {
+            throw fault("agent", agent, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
         for group in groups where !Name.isValid(group) || group == "all" {
             throw fault("group", group, "must be 1 to 64 characters of A-Z a-z 0-9 _ -, and not all")
         }

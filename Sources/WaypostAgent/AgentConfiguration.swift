@@ -12,12 +12,16 @@ public struct AgentConfiguration: Sendable {
     public var stateDirectory: String
     /// When a commit counts as done; ``Durability/full`` unless set.
     public var durability: Durability
-    /// The brokers, how to reach and trust them. Client id, subscriptions and session are filled in by the agent.
+    /// The brokers, how to reach and trust them.
+    ///
+    /// Client id, subscriptions and session are filled in by the agent.
     public var link: MQTTLinkConfiguration
     /// The bounds of everything.
     public var limits: AgentLimits
     /// The lowest level of log events that are published: one of `v d i w e f`; `i` unless set.
     public var logLevel: String
+    /// Keys whose values are masked in events and reports, beside password, token, secret, authorization, cookie.
+    public var redactedKeys: [String]
     /// How often health is published; 30 s unless set, ± 10 %.
     public var healthInterval: Duration
     /// How long a stop may take; 10 s unless set.
@@ -33,6 +37,7 @@ public struct AgentConfiguration: Sendable {
         self.link = link
         limits = AgentLimits()
         logLevel = "i"
+        redactedKeys = []
         healthInterval = .seconds(30)
         stopWithin = .seconds(10)
     }

@@ -2,7 +2,9 @@ public import Waypost
 
 /// Every bound of the agent, with its default; all of them stand in health.
 public struct AgentLimits: Sendable, Hashable {
-    /// The longest command, in bytes. A longer one is refused before it is decoded, with 413 `TOO_LARGE`.
+    /// The longest command, in bytes.
+    ///
+    /// A longer one is refused before it is decoded, with 413 `TOO_LARGE`.
     public var commandBytes = 65_536
     /// The longest map or patch, in bytes.
     public var mapBytes = 262_144

@@ -4,7 +4,9 @@ import Waypost
 import WaypostMessages
 
 @Suite(.serialized) struct `What fails is answered and reported` {
-    @Test func `an unknown route gives a 404, a failure report and an error event with the same ref`() async throws {
+    @Test func `an unknown route gives a 404, a failure report and an error event with the same ref`()
+        async throws
+    {
         let broker = try await TestBroker.start()
         let agent = try AgentProcess("k1", broker: broker.url)
         try await agent.online()
@@ -56,11 +58,10 @@ import WaypostMessages
         for (index, (name, payload)) in bad.enumerated() {
             let sender = "bad\(index)"
             try await backend.publish(payload, to: "waypost/v1/k1/cmd/\(sender)")
-            let seen = try await backend.first { seen in
-                seen.topic == failures && seen.json?["detail"]?.stringValue?.contains("\(sender)") == true
+            let report = try await backend.message(on: failures) {
+                $0["detail"]?.stringValue?.contains("\(sender)") == true
             }
-            let number = seen.json?["code"]?.intValue
-            #expect([400, 413, 422].contains(number), "\(name): \(seen.text)")
+            #expect([400, 413, 422].contains(report["code"]?.intValue), "\(name): \(report)")
         }
 
         // Wrong types in fields have an id, so they are answered as well.
@@ -75,7 +76,7 @@ import WaypostMessages
 
         // A sender whose name breaks the rule is reported and not run.
         try await backend.publish(#"{"id":"x1","type":"ping"}"#, to: "waypost/v1/k1/cmd/no good")
-        _ = try await backend.first { $0.topic == failures && $0.text.contains("no good") }
+        _ = try await backend.message(on: failures) { $0["detail"]?.stringValue?.contains("no good") == true }
 
         // The agent is as well as before.
         let reply = try await backend.command(#"{"id":"after","type":"ping"}"#, to: "k1")
@@ -88,7 +89,8 @@ import WaypostMessages
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
         try await backend.publish(
-            #"{"id":"old","type":"open","url":"scheme://router/demo"}"#, to: "waypost/v1/k1/cmd/me", retain: true)
+            #"{"id":"old","type":"open","url":"scheme://router/demo"}"#, to: "waypost/v1/k1/cmd/me",
+            retain: true)
         let agent = try AgentProcess("k1", broker: broker.url)
         let reply = try await backend.reply(to: "old", of: "k1")
         #expect(reply.code == .retainedCommand)

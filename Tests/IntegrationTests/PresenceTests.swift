@@ -13,22 +13,22 @@ import WaypostMessages
         let birth = try AgentState(try await backend.message(on: state) { $0["state"] == "online" })
         #expect(birth.reason == .birth)
 
-        await backend.forget()
+        var seen = backend.seen.count
         agent.kill()
-        let will = try AgentState(try await backend.message(on: state) { $0["state"] == "offline" })
+        let will = try AgentState(try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
         #expect(will.reason == .will)
         #expect(will.epoch == birth.epoch)
 
-        await backend.forget()
+        seen = backend.seen.count
         agent = try AgentProcess("k1", broker: broker.url, directory: agent.directory)
-        let reborn = try AgentState(try await backend.message(on: state) { $0["state"] == "online" })
+        let reborn = try AgentState(try await backend.message(on: state, after: seen) { $0["state"] == "online" })
         #expect(reborn.epoch > birth.epoch)
         #expect(reborn.boot != birth.boot)
 
-        await backend.forget()
+        seen = backend.seen.count
         try await agent.online()
         #expect(agent.terminate() == 0)
-        let goodbye = try AgentState(try await backend.message(on: state) { $0["state"] == "offline" })
+        let goodbye = try AgentState(try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
         #expect(goodbye.reason == .shutdown)
         #expect(goodbye.epoch == reborn.epoch)
         await backend.disconnect()
@@ -59,14 +59,13 @@ import WaypostMessages
         let command = #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["a"]}"#
         let first = try await backend.command(command, to: "k1")
         #expect(first.result == 1)
-        await backend.forget()
         let second = try await backend.command(command, to: "k1")
         #expect(second.isDuplicate)
         #expect(second.result == 1)
         #expect(second.at == first.at)
-        await backend.forget()
         let reused = try await backend.command(
-            #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["b"]}"#, to: "k1")
+            #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["b"]}"#, to: "k1"
+        )
         #expect(reused.code == .idReused)
         await backend.disconnect()
         #expect(agent.terminate() == 0)

@@ -13,6 +13,7 @@ import WaypostMessages
         let patch = "waypost/v1/k1/map/patch"
         let applied = "waypost/v1/k1/map/applied"
 
+        var seen = 0
         // White screen first.
         var reply = try await backend.command(
             #"{"id":"r1","type":"open","url":"scheme://router/demo?desc=跳转白色界面"}"#, to: "k1")
@@ -31,11 +32,11 @@ import WaypostMessages
         #expect(reply.result["hops"]?.arrayValue?.isEmpty == false)
 
         // Restored.
-        await backend.forget()
+        seen = backend.seen.count
         try await backend.publish(
             #"{"routerType": 4, "targetPath": "scheme://router/demo", "orginPath": "scheme://router/demo"}"#,
             to: patch)
-        _ = try await backend.message(on: applied)
+        _ = try await backend.message(on: applied, after: seen)
         reply = try await backend.command(
             #"{"id":"r3","type":"open","url":"scheme://router/demo?desc=又恢复到跳转白色界面"}"#, to: "k1")
         #expect(reply.result["route"] == "scheme://router/demo")
@@ -45,24 +46,25 @@ import WaypostMessages
             #"{"id":"r4","type":"open","url":"scheme://router/demo33"}"#, to: "k1")
         #expect(reply.code == .noRoute)
         #expect(reply.nearest.contains("scheme://router/demo3"))
-        await backend.forget()
+        seen = backend.seen.count
         try await backend.publish(
             #"{"routerType": 2, "className": "TheRouter_Example.TheRouterControllerC", "path": "scheme://router/demo33"}"#,
             to: patch)
-        _ = try await backend.message(on: applied)
+        _ = try await backend.message(on: applied, after: seen)
         reply = try await backend.command(
             #"{"id":"r5","type":"open","url":"scheme://router/demo33"}"#, to: "k1")
         #expect(reply.code == .ok)
         #expect(reply.result["route"] == "scheme://router/demo33")
 
         // And a path is taken away.
-        await backend.forget()
+        seen = backend.seen.count
         try await backend.publish(#"[{"routerType": 3, "path": "scheme://router/demo2Android"}]"#, to: patch)
-        _ = try await backend.message(on: applied)
+        _ = try await backend.message(on: applied, after: seen)
         reply = try await backend.command(
             #"{"id":"r6","type":"open","url":"scheme://router/demo2Android"}"#, to: "k1")
         #expect(reply.code == .noRoute)
-        reply = try await backend.command(#"{"id":"r7","type":"open","url":"scheme://router/demo2"}"#, to: "k1")
+        reply = try await backend.command(
+            #"{"id":"r7","type":"open","url":"scheme://router/demo2"}"#, to: "k1")
         #expect(reply.code == .ok)
 
         await backend.disconnect()

@@ -34,11 +34,14 @@ import Waypost
     }
 
     @Test(arguments: [
-        (#"[]"#, 422, "BAD_FIELD"), (#"{}"#, 422, "BAD_FIELD"), (#"{"id":1,"type":"ping"}"#, 422, "BAD_FIELD"),
+        (#"[]"#, 422, "BAD_FIELD"), (#"{}"#, 422, "BAD_FIELD"),
+        (#"{"id":1,"type":"ping"}"#, 422, "BAD_FIELD"),
         (#"{"id":"","type":"ping"}"#, 422, "BAD_FIELD"), (#"{"id":"a b","type":"ping"}"#, 422, "BAD_FIELD"),
         (#"{"id":"a"}"#, 422, "BAD_FIELD"), (#"{"id":"a","type":7}"#, 422, "BAD_FIELD"),
-        (#"{"id":"a","type":"dance"}"#, 404, "UNKNOWN_TYPE"), (#"{"id":"a","type":"ping","v":2}"#, 505, "VERSION"),
-        (#"{"id":"a","type":"open"}"#, 422, "BAD_FIELD"), (#"{"id":"a","type":"open","url":1}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"dance"}"#, 404, "UNKNOWN_TYPE"),
+        (#"{"id":"a","type":"ping","v":2}"#, 505, "VERSION"),
+        (#"{"id":"a","type":"open"}"#, 422, "BAD_FIELD"),
+        (#"{"id":"a","type":"open","url":1}"#, 422, "BAD_FIELD"),
         (#"{"id":"a","type":"open","url":"x","params":[]}"#, 422, "BAD_FIELD"),
         (#"{"id":"a","type":"call","service":"S"}"#, 422, "BAD_FIELD"),
         (#"{"id":"a","type":"call","service":"S","method":"m","args":3}"#, 422, "BAD_FIELD"),

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Waypost
 
@@ -140,7 +141,9 @@ import Waypost
                 act(lanes.finished(done, .ok(), at: now))
             }
             if Int.random(in: 0...9, using: &random) == 0 {
-                act(lanes.cancel(id: "c\(Int64.random(in: 1...sequence, using: &random))", by: "ops", at: now).1)
+                act(
+                    lanes.cancel(id: "c\(Int64.random(in: 1...sequence, using: &random))", by: "ops", at: now)
+                        .1)
             }
             act(lanes.ticked(at: now))
         }

@@ -11,9 +11,12 @@ import Waypost
         let json = try JSONValue(parsing: reply.encoded())
         #expect(try Reply(json) == reply)
         reply.isDuplicate = true
-        #expect(Reply.duplicate(of: Reply(
-            id: "c1", code: .noRoute, milliseconds: 3, at: 1_795_216_999_123, detail: "no \"route\"",
-            nearest: ["scheme://router/demo"]).encoded()) == reply.encoded())
+        #expect(
+            Reply.duplicate(
+                of: Reply(
+                    id: "c1", code: .noRoute, milliseconds: 3, at: 1_795_216_999_123, detail: "no \"route\"",
+                    nearest: ["scheme://router/demo"]
+                ).encoded()) == reply.encoded())
     }
 
     @Test func `a result that looks like the mark of a repetition is left alone`() throws {
@@ -25,14 +28,16 @@ import Waypost
 
     @Test func `an event is read as it was written`() throws {
         let event = LogEvent(
-            time: 1_795_216_999_123, level: .info, tag: "Router", boot: "B", sequence: 991, process: 71, thread: 72,
+            time: 1_795_216_999_123, level: .info, tag: "Router", boot: "B", sequence: 991, process: 71,
+            thread: 72,
             message: "opened scheme://router/demo1\n", url: "scheme://router/demo1", ref: "c-17", dropped: 2)
         #expect(try LogEvent(JSONValue(parsing: event.encoded())) == event)
     }
 
     @Test func `the text form is Android's threadtime`() {
         let event = LogEvent(
-            time: 1_795_216_999_123, level: .info, tag: "Router", boot: "B", sequence: 991, process: 71, thread: 72,
+            time: 1_795_216_999_123, level: .info, tag: "Router", boot: "B", sequence: 991, process: 71,
+            thread: 72,
             message: "opened scheme://router/demo1")
         #expect(event.threadTime.hasSuffix("    71    72 I Router  : opened scheme://router/demo1"))
         #expect(event.threadTime.contains(".123 "))

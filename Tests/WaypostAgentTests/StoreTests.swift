@@ -5,7 +5,8 @@ import Testing
 @testable import WaypostAgent
 
 @Suite struct `The state file` {
-    private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("waypost-\(UUID())").path
+    private let directory = FileManager.default.temporaryDirectory.appendingPathComponent("waypost-\(UUID())")
+        .path
 
     private func receive(_ store: Store, id: String, digest: UInt8 = 1) throws -> InboxReceipt {
         try store.commit {

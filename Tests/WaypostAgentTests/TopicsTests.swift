@@ -14,7 +14,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "/", "waypost/v1", "waypost/v1/", "waypost/v1//cmd/ops", "waypost/v1/k/cmd/", "waypost/v1/k/cmd/a b",
+        "", "/", "waypost/v1", "waypost/v1/", "waypost/v1//cmd/ops", "waypost/v1/k/cmd/",
+        "waypost/v1/k/cmd/a b",
         "waypost/v1/k/cmd/ä", "waypost/v1/k/cmd/a/b", "waypost/v10/k/cmd/a", "waypost/v1/@/map",
         "waypost/v1/@g/map/patch", "waypost/v1/@g/echo", "other/v1/k/cmd/a", "waypost/v1/k/cmd/\0",
         "waypost/v1/" + String(repeating: "k", count: 65) + "/cmd/a",
@@ -36,7 +37,9 @@ import Testing
         #expect(topics.outbound("waypost/v1/k/cmd/a")?.content == nil)
     }
 
-    @Test(arguments: ["", "/", "a/", "/a", "a//b", "a/+/b", "a/#", "a b", "a\0b", String(repeating: "a", count: 201)])
+    @Test(arguments: [
+        "", "/", "a/", "/a", "a//b", "a/+/b", "a/#", "a b", "a\0b", String(repeating: "a", count: 201),
+    ])
     func `a root with wildcards, spaces or empty levels is refused`(root: String) {
         #expect(Topics(root: root) == nil)
     }

@@ -47,7 +47,8 @@ struct CommandRunner: Sendable {
             return Verdict(opening)
         case .call(let service, let method, let arguments):
             let result = await router.services.call(
-                service, method, arguments: ServiceArguments(arguments), deadline: deadline, ref: work.command.id)
+                service, method, arguments: ServiceArguments(arguments), deadline: deadline,
+                ref: work.command.id)
             switch result {
             case .success(let value): return .ok(value)
             case .failure(let failure): return Verdict(failure)

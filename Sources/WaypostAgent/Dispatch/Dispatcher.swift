@@ -1,3 +1,4 @@
+import Waypost
 import WaypostMessages
 
 /// Runs admitted commands: a loop with local state that lets ``Lanes`` decide and acts on it.
@@ -102,9 +103,10 @@ final class Dispatcher: Sendable {
         switch action {
         case .storeStart(let work):
             let stored = Input.startStored(sequence: work.sequence)
-            journal.append(.started(sequence: work.sequence, attempt: work.attempts + 1) { [mailbox] in
-                mailbox.send(stored)
-            })
+            journal.append(
+                .started(sequence: work.sequence, attempt: work.attempts + 1) { [mailbox] in
+                    mailbox.send(stored)
+                })
         case .run(let work):
             tasks[work.sequence] = Task {
                 let verdict = await runner.run(work)

@@ -1,7 +1,9 @@
 import DequeModule
 import WaypostMessages
 
-/// Which command runs next: one after another within a lane, lanes side by side. Decisions only; the dispatcher acts.
+/// Which command runs next: one after another within a lane, lanes side by side.
+///
+/// Decisions only; the dispatcher acts.
 struct Lanes: Sendable {
     /// What the dispatcher has to do.
     enum Action: Sendable {
@@ -66,12 +68,16 @@ struct Lanes: Sendable {
     }
 
     mutating func cancel(id: String, by sender: String, at now: Int64) -> (Cancellation, [Action]) {
-        if let (sequence, entry) = running.first(where: { $0.value.work.command.id == id && $0.value.work.sender == sender }) {
+        if let (sequence, entry) = running.first(where: {
+            $0.value.work.command.id == id && $0.value.work.sender == sender
+        }) {
             running[sequence]?.isCanceled = true
             return (.running, entry.isStored ? [.cancelTask(sequence: sequence)] : [])
         }
         for (lane, queue) in waiting {
-            guard let index = queue.firstIndex(where: { $0.command.id == id && $0.sender == sender }) else { continue }
+            guard let index = queue.firstIndex(where: { $0.command.id == id && $0.sender == sender }) else {
+                continue
+            }
             let work = queue[index]
             waiting[lane]?.remove(at: index)
             count -= 1
@@ -131,6 +137,7 @@ struct Lanes: Sendable {
     private mutating func expire(_ work: Work) -> Action {
         count -= 1
         return .end(
-            work, Verdict(code: .expired, detail: "not started before its exp", room: .intake), milliseconds: 0)
+            work, Verdict(code: .expired, detail: "not started before its exp", room: .intake),
+            milliseconds: 0)
     }
 }

@@ -24,6 +24,7 @@ final class Intake: Sendable {
     private struct State {
         var senders: SenderLimits
         var keys: Int
+        var clock: ClockGuard
         /// The newest `seq` of each sender; bounded like the senders.
         var sequences: [String: Int64] = [:]
     }
@@ -55,29 +56,36 @@ final class Intake: Sendable {
         self.clock = clock
         self.rooms = rooms
         state = Mutex(
-            State(senders: SenderLimits(rate: limits.intakeRate, burst: limits.intakeBurst), keys: keys))
+            State(
+                senders: SenderLimits(rate: limits.intakeRate, burst: limits.intakeBurst), keys: keys,
+                clock: ClockGuard(wall: clock.wall(), monotonic: clock.monotonic())))
     }
 
     /// Commands that were forgotten make room in the table of known ids.
     func forgot(_ count: Int) { state.withLock { $0.keys -= count } }
 
-    /// Takes a batch. Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
+    /// Takes a batch and says whether it may be acknowledged.
+    ///
+    /// Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
     func take(_ batch: [MQTTMessage]) -> BatchVerdict {
         let now = clock.wall()
         var candidates: [Candidate] = []
         for message in batch {
-            switch topics.inbound(message.topic) {
-            case .command(let audience, let sender)? where concerns(audience):
-                if let candidate = candidate(message, from: sender, at: now) { candidates.append(candidate) }
-            case .map(let audience)? where concerns(audience), .patch(_)? where concerns(audience(of: message)):
-                // Commands that came before a map are stored before it, those after it after it.
-                guard store(&candidates, at: now), apply(message, at: now) else { return .refuse }
-            case .echo(agent)?:
-                rooms.health.update { $0.echo = .ok }
-            default:
+            guard let topic = topics.inbound(message.topic), concerns(topic.audience) else {
                 refuse(
-                    Refusal(.badField, "topic \(message.topic.debugDescription): the names in it break the rule"),
+                    Refusal(
+                        .badField, "topic \(message.topic.debugDescription): the names in it break the rule"),
                     at: now)
+                continue
+            }
+            switch topic {
+            case .command(_, let sender):
+                if let candidate = candidate(message, from: sender, at: now) { candidates.append(candidate) }
+            case .map, .patch:
+                // Commands that came before a map are stored before it, those after it after it.
+                guard store(&candidates, at: now), apply(message, to: topic, at: now) else { return .refuse }
+            case .echo:
+                rooms.health.update { $0.echo = .ok }
             }
         }
         return store(&candidates, at: now) ? .acknowledge : .refuse
@@ -92,7 +100,8 @@ final class Intake: Sendable {
             refuse(
                 Refusal(
                     .tooLarge,
-                    "a command has at most \(limits.commandBytes) bytes; \(sender) sent \(message.payload.count)"),
+                    "a command has at most \(limits.commandBytes) bytes; \(sender) sent \(message.payload.count)"
+                ),
                 at: now)
             return nil
         }
@@ -107,7 +116,8 @@ final class Intake: Sendable {
             let address = replyAddress(of: message, to: sender)
             if message.retain {
                 answer(
-                    Refusal(.retainedCommand, "commands are never retained; clear the topic \(message.topic)"),
+                    Refusal(
+                        .retainedCommand, "commands are never retained; clear the topic \(message.topic)"),
                     id: id, to: address, at: now)
                 return nil
             }
@@ -122,7 +132,8 @@ final class Intake: Sendable {
                 return command
             }
             return Candidate(
-                topic: message.topic, sender: sender, id: id, digest: Array(SHA256.hash(data: message.payload)),
+                topic: message.topic, sender: sender, id: id,
+                digest: Array(SHA256.hash(data: message.payload)),
                 payload: message.payload, address: address, command: command,
                 expires: (try? command.get().expires) ?? now)
         } catch let refusal as Refusal {
@@ -134,6 +145,12 @@ final class Intake: Sendable {
     }
 
     private func checkClock(_ command: Command, at now: Int64) throws(Refusal) {
+        let isSound = state.withLock { $0.clock.isSound(wall: now, monotonic: clock.monotonic()) }
+        rooms.health.update { $0.isClockSound = isSound }
+        guard isSound || !command.hasAbsoluteExpiry else {
+            throw Refusal(.clock, "the agent's clock is not to be trusted now; send the command without exp")
+        }
+        guard isSound else { return }
         if let at = command.at, at > now + Self.maximumSkew {
             throw Refusal(.clockSkew, "at is \(at - now) ms ahead of the agent's clock")
         }
@@ -205,7 +222,8 @@ final class Intake: Sendable {
             countSequence(of: candidate.sender, command, at: now)
             return [
                 Work(
-                    sequence: sequence, sender: candidate.sender, address: candidate.address, command: command,
+                    sequence: sequence, sender: candidate.sender, address: candidate.address,
+                    command: command,
                     startBy: clock.monotonic() + (command.expires - now), attempts: 0,
                     isIdempotent: rooms.runner.isIdempotent(command.operation))
             ]
@@ -235,7 +253,9 @@ final class Intake: Sendable {
     private func countSequence(of sender: String, _ command: Command, at now: Int64) {
         guard let sequence = command.sequence else { return }
         let last = state.withLock { state -> Int64? in
-            if state.sequences[sender] == nil, state.sequences.count >= Self.maximumCountedSenders { return nil }
+            if state.sequences[sender] == nil, state.sequences.count >= Self.maximumCountedSenders {
+                return nil
+            }
             return state.sequences.updateValue(sequence, forKey: sender)
         }
         guard let last, sequence != last + 1 else { return }
@@ -248,11 +268,11 @@ final class Intake: Sendable {
     // MARK: Maps
 
     /// Applies a map or a patch; false when it can't be stored.
-    private func apply(_ message: MQTTMessage, at now: Int64) -> Bool {
-        guard let topic = topics.inbound(message.topic) else { return true }
+    private func apply(_ message: MQTTMessage, to topic: InboundTopic, at now: Int64) -> Bool {
         guard !message.payload.isEmpty else {
             rooms.events.log(
-                .warning, "Map", "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
+                .warning, "Map",
+                "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
             return true
         }
         do {
@@ -292,12 +312,14 @@ final class Intake: Sendable {
         rooms.health.update { $0.refused += 1 }
         rooms.journal.report(
             FailureReport(
-                id: Identifier.ulid(at: now), code: refusal.code, room: .intake, detail: refusal.detail, at: now))
+                id: Identifier.ulid(at: now), code: refusal.code, room: .intake, detail: refusal.detail,
+                at: now))
     }
 
     /// Answers and reports a command that is not stored under its id.
     private func answer(
-        _ refusal: Refusal, id: String, to address: ReplyAddress, at now: Int64, reportedBySender: Bool = false
+        _ refusal: Refusal, id: String, to address: ReplyAddress, at now: Int64,
+        reportedBySender: Bool = false
     ) {
         rooms.health.update { $0.refused += 1 }
         let reply = Reply(id: id, code: refusal.code, at: now, detail: refusal.detail)
@@ -312,16 +334,11 @@ final class Intake: Sendable {
 
     // MARK: Addresses
 
-    private func concerns(_ audience: Audience?) -> Bool {
+    private func concerns(_ audience: Audience) -> Bool {
         switch audience {
-        case .agent(let name)?: name == agent
-        case .group(let name)?: groups.contains(name)
-        case nil: false
+        case .agent(let name): name == agent
+        case .group(let name): groups.contains(name)
         }
-    }
-
-    private func audience(of message: MQTTMessage) -> Audience? {
-        topics.levels(below: message.topic)?.first.flatMap { Audience($0) }
     }
 
     /// The sender's own reply topic, or the response topic it named when that is under the agent's `reply/`.

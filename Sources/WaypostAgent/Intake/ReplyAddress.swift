@@ -15,7 +15,9 @@ struct ReplyAddress: Sendable, Hashable {
         var json = JSONWriter()
         json.beginObject()
         json.member("topic", topic)
-        if let correlation { json.member("correlation", JSONValue.array(correlation.map { .int(Int64($0)) })) }
+        if let correlation {
+            json.member("correlation", JSONValue.array(correlation.map { .int(Int64($0)) }))
+        }
         json.endObject()
         return json.bytes
     }
@@ -28,7 +30,9 @@ struct ReplyAddress: Sendable, Hashable {
     init(stored: [UInt8]?, usual: String) {
         let json = stored.flatMap { try? JSONValue(parsing: $0, limits: .trustedFile) }
         topic = json?["topic"]?.stringValue ?? usual
-        correlation = json?["correlation"]?.arrayValue?.compactMap { $0.intValue.flatMap(UInt8.init(exactly:)) }
+        correlation = json?["correlation"]?.arrayValue?.compactMap {
+            $0.intValue.flatMap(UInt8.init(exactly:))
+        }
     }
 
     func message(_ payload: [UInt8]) -> MQTTMessage {

@@ -30,7 +30,10 @@ final class MapRoom: Sendable {
 
     init(agent: String, groups: [String], router: Router, limits: AgentLimits) {
         self.agent = agent
-        order = [Audience.all.description] + groups.map { Audience.group($0).description } + [agent, Self.patchLayer]
+        order =
+            [Audience.all.description] + groups.map { Audience.group($0).description } + [
+                agent, Self.patchLayer,
+            ]
         self.router = router
         self.limits = limits
     }
@@ -45,7 +48,7 @@ final class MapRoom: Sendable {
         let records = try store.commit { try $0.maps() }
         return state.withLock { state -> Refusal? in
             state.records = Dictionary(uniqueKeysWithValues: records.map { ($0.layer, $0) })
-            do {
+            do throws(Refusal) {
                 state.applied = try put(state.records, refused: nil)
                 return nil
             } catch {
@@ -57,7 +60,9 @@ final class MapRoom: Sendable {
     /// Applies a document on `map` or `map/patch`, whole or not at all.
     ///
     /// - Throws: ``StoreError`` when it can't be made durable; the map in force then stays.
-    func apply(_ payload: [UInt8], to topic: InboundTopic, at now: Int64, store: Store) throws(StoreError) -> Outcome {
+    func apply(_ payload: [UInt8], to topic: InboundTopic, at now: Int64, store: Store) throws(StoreError)
+        -> Outcome
+    {
         let (audience, isPatch): (Audience, Bool) =
             switch topic {
             case .map(let audience): (audience, false)
@@ -72,14 +77,19 @@ final class MapRoom: Sendable {
                 let document = try decode(payload, isPatch: isPatch)
                 revision = document.revision
                 let before = state.records
-                guard let changed = try layers(
-                    after: document, on: layer, audience: audience, digest: digest, state, at: now)
+                guard
+                    let changed = try layers(
+                        after: document, on: layer, audience: audience, digest: digest, state, at: now)
                 else { return .unchanged }
                 let applied = try put(changed, refused: nil)
                 do {
                     try store.commit { transaction in
-                        for (name, record) in changed where before[name] != record { try transaction.save(record) }
-                        for name in before.keys where changed[name] == nil { try transaction.removeMap(layer: name) }
+                        for (name, record) in changed where before[name] != record {
+                            try transaction.save(record)
+                        }
+                        for name in before.keys where changed[name] == nil {
+                            try transaction.removeMap(layer: name)
+                        }
                     }
                 } catch {
                     // What is not on disk is not in force: the old layers compiled before and do so again.
@@ -133,7 +143,8 @@ final class MapRoom: Sendable {
             entries = Self.merging(try list(known), with: entries)
             guard entries.count <= MapDocument.maximumEntries else {
                 throw Refusal(
-                    .tooLarge, "patches hold at most \(MapDocument.maximumEntries) entries; send a map instead")
+                    .tooLarge,
+                    "patches hold at most \(MapDocument.maximumEntries) entries; send a map instead")
             }
         } else if let revision = document.revision, let floor = known?.revisionFloor {
             if revision < floor {
@@ -160,7 +171,9 @@ final class MapRoom: Sendable {
     }
 
     /// Compiles the layers in their order and swaps them into the router.
-    private func put(_ records: [String: MapRecord], refused: AppliedMap.Refused?) throws(Refusal) -> AppliedMap {
+    private func put(_ records: [String: MapRecord], refused: AppliedMap.Refused?) throws(Refusal)
+        -> AppliedMap
+    {
         var layers: [RelocationLayer] = []
         for name in order {
             guard let record = records[name] else { continue }
@@ -175,7 +188,8 @@ final class MapRoom: Sendable {
         return AppliedMap(
             layers: order.compactMap { records[$0] }.map {
                 AppliedMap.Layer(
-                    name: label($0.layer), revision: $0.revision, digest: "sha256:" + $0.digest.hex, at: $0.applied)
+                    name: label($0.layer), revision: $0.revision, digest: "sha256:" + $0.digest.hex,
+                    at: $0.applied)
             },
             entries: report.entries,
             inactive: report.inactive.map {

@@ -91,6 +91,7 @@ extension OutboxItem {
     init(_ record: OutboxRecord) {
         let address = ReplyAddress(stored: record.properties, usual: record.topic)
         self.init(
-            origin: .stored(sequence: record.sequence), kind: .failure, message: address.message(record.payload))
+            origin: .stored(sequence: record.sequence), kind: .failure,
+            message: address.message(record.payload))
     }
 }

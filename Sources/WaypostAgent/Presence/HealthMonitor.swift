@@ -12,6 +12,7 @@ final class HealthMonitor: Sendable {
         var mqtt: Int = 0
         var brokerURL = ""
         var storeProblem: String?
+        var isClockSound = true
         var refusedPublishes: Int64 = 0
         var subscriptionsRefused: [String] = []
         var echo: Echo = .pending

@@ -44,7 +44,7 @@ struct HealthReport: Sendable {
                 "outbox": .int(Int64(outbox.waiting)),
             ],
             "map": map,
-            "limits": limits.json(),
+            "limits": limits.document,
         ]
     }
 
@@ -62,12 +62,16 @@ struct HealthReport: Sendable {
         [
             check("store", state.storeProblem == nil, state.storeProblem ?? "writable"),
             check(
+                "clock", state.isClockSound,
+                state.isClockSound ? "sound" : "stepped, or before the date of the build; exp is refused"),
+            check(
                 "subscriptions", state.subscriptionsRefused.isEmpty,
                 state.subscriptionsRefused.isEmpty
                     ? "all granted" : "refused: \(state.subscriptionsRefused.joined(separator: " "))"),
             check(
                 "echo", state.echo != .missing,
-                state.echo == .missing ? "own message did not come back: check the broker's rules" : state.echo.rawValue),
+                state.echo == .missing
+                    ? "own message did not come back: check the broker's rules" : state.echo.rawValue),
         ]
     }
 
@@ -78,7 +82,7 @@ struct HealthReport: Sendable {
 
 extension AgentLimits {
     /// The limits as they stand in health.
-    func json() -> JSONValue {
+    var document: JSONValue {
         [
             "commandBytes": .int(Int64(commandBytes)),
             "mapBytes": .int(Int64(mapBytes)),

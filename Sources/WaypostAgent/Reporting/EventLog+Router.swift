@@ -2,7 +2,33 @@ import Waypost
 import WaypostMessages
 
 extension EventLog {
-    /// The line for something that happened in the router or the registry.
+    /// The line for something that happened in the router.
+    ///
+    /// Steps are verbose, ends are information. An end that failed and belongs to a command is left to its failure
+    /// report, which writes the same line once it is known how the command ended.
     func log(_ event: RouterEvent) {
+        let level: LogLevel
+        switch event.kind {
+        case .willOpen, .redirected: level = .verbose
+        case .opened: level = .info
+        case .fellBack, .warned: level = .warning
+        case .failed, .intercepted:
+            guard event.ref == nil else { return }
+            level = .error
+        }
+        let text = event.detail.isEmpty ? "\(event.kind.rawValue) \(event.url)" : event.detail
+        log(level, "Router", text, url: event.url, isError: event.isError, ref: event.ref)
+    }
+
+    /// The line for a call of a service.
+    func log(_ event: ServiceEvent) {
+        let subject = "\(event.service).\(event.method)"
+        switch event.kind {
+        case .called: log(.verbose, "Service", "called \(subject)", ref: event.ref)
+        case .returned: log(.info, "Service", "returned \(subject)", ref: event.ref)
+        case .threw:
+            guard event.ref == nil else { return }
+            log(.error, "Service", "threw \(subject): \(event.detail)", isError: true, ref: event.ref)
+        }
     }
 }

@@ -42,12 +42,14 @@ final class EventLog: Sendable {
     private let outbox: Outbox
     private let clock: AgentClock
     private let limits: AgentLimits
+    private let redaction: Redaction
     private let state: Mutex<State>
 
     init(
         agent: String, boot: String, topics: Topics, outbox: Outbox, clock: AgentClock, limits: AgentLimits,
-        level: LogLevel
+        level: LogLevel, redaction: Redaction
     ) {
+        self.redaction = redaction
         self.agent = agent
         self.boot = boot
         self.topics = topics
@@ -76,12 +78,15 @@ final class EventLog: Sendable {
         ref: String? = nil
     ) {
         let now = clock.wall()
+        let message = redaction.masked(message).cut(to: LogEvent.maximumMessageBytes)
+        let url = url.map(redaction.masked)
+        let thread = CurrentThread.id
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
             let event = LogEvent(
-                time: now, level: level, tag: tag, boot: boot, sequence: state.sequence, process: Int64(getpid()),
-                thread: Int64(gettid()), message: message.cut(to: LogEvent.maximumMessageBytes), url: url,
-                isError: isError, ref: ref)
+                time: now, level: level, tag: tag, boot: boot, sequence: state.sequence,
+                process: Int64(getpid()),
+                thread: thread, message: message, url: url, isError: isError, ref: ref)
             state.ring.append(event)
             if state.ring.count > limits.logRing { state.ring.removeFirst() }
             guard state.publishes(level, tag: tag, at: now) else { return false }
@@ -148,7 +153,9 @@ final class EventLog: Sendable {
             }
             for event in events where event.level == level {
                 let line = event.encoded()
-                if count == Self.maximumBatch || batch.count + line.count + 1 > Self.maximumBatchBytes { close() }
+                if count == Self.maximumBatch || batch.count + line.count + 1 > Self.maximumBatchBytes {
+                    close()
+                }
                 if count > 0 { batch.append(UInt8(ascii: "\n")) }
                 batch += line
                 count += 1

@@ -21,17 +21,19 @@ final class Journal: Sendable {
     private let events: EventLog
     private let failures: FailureLog
     private let health: HealthMonitor
+    private let redaction: Redaction
     private let failureTopic: String
 
     init(
         store: Store, outbox: Outbox, events: EventLog, failures: FailureLog, health: HealthMonitor,
-        failureTopic: String
+        redaction: Redaction, failureTopic: String
     ) {
         self.store = store
         self.outbox = outbox
         self.events = events
         self.failures = failures
         self.health = health
+        self.redaction = redaction
         self.failureTopic = failureTopic
     }
 
@@ -49,7 +51,8 @@ final class Journal: Sendable {
         if verdict.isFailure {
             report(
                 FailureReport(
-                    id: Identifier.ulid(at: now), code: verdict.code, room: verdict.room, ref: work.command.id,
+                    id: Identifier.ulid(at: now), code: verdict.code, room: verdict.room,
+                    ref: work.command.id,
                     url: verdict.url, detail: verdict.detail ?? verdict.code.name, nearest: verdict.nearest,
                     at: now))
         }
@@ -64,6 +67,9 @@ final class Journal: Sendable {
 
     /// Reports a failure: an event at once, the report once it is on disk; equal ones are counted together.
     func report(_ failure: FailureReport) {
+        var failure = failure
+        failure.url = failure.url.map(redaction.masked)
+        failure.detail = redaction.masked(failure.detail)
         events.log(failure)
         if let first = failures.occurred(failure) { mailbox.send(.failed(first)) }
     }
@@ -76,7 +82,7 @@ final class Journal: Sendable {
         while let batch = await mailbox.next() {
             while true {
                 do {
-                    let stored = try await store.commit(waiting: { try self.write(batch, in: $0) })
+                    let stored = try await store.commitInBackground({ try self.write(batch, in: $0) })
                     health.storeRecovered()
                     release(batch, stored)
                     break
@@ -89,7 +95,8 @@ final class Journal: Sendable {
         }
     }
 
-    private func write(_ batch: [Entry], in transaction: borrowing Store.Transaction) throws -> [OutboxRecord] {
+    private func write(_ batch: [Entry], in transaction: borrowing Store.Transaction) throws -> [OutboxRecord]
+    {
         var stored: [OutboxRecord] = []
         for entry in batch {
             switch entry {
@@ -115,7 +122,8 @@ final class Journal: Sendable {
             case .ended(let sequence, _, let reply, let address):
                 FaultPoint.afterResult.reached()
                 items.append(
-                    OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
+                    OutboxItem(
+                        origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
             case .failed, .replyAcknowledged, .outboxAcknowledged: break
             }
         }

@@ -9,7 +9,8 @@ struct StateLock: ~Copyable {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw StoreError(
-                .system(code: errno), path: path, detail: "open the lock file: \(String(cString: strerror(errno)))")
+                .system(code: errno), path: path,
+                detail: "open the lock file: \(String(cString: strerror(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)

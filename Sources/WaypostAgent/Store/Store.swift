@@ -1,5 +1,5 @@
+import GRDB
 import Glibc
-package import GRDB
 
 /// Everything that must survive: commands, replies, failure reports, maps, the epoch; one SQLite file, one writer.
 package final class Store: Sendable {
@@ -56,8 +56,8 @@ package final class Store: Sendable {
     }
 
     /// As ``commit(_:)``, without holding a thread of the caller's while the disk writes.
-    package func commit<Value: Sendable>(
-        waiting body: @escaping @Sendable (borrowing Transaction) throws -> Value
+    package func commitInBackground<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing Transaction) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
             return try await queue.write { try body(Transaction(database: $0)) }

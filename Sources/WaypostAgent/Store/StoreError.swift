@@ -1,4 +1,4 @@
-package import GRDB
+import GRDB
 
 /// Why the state directory can't be used, with what to do about it.
 public struct StoreError: Error, Sendable, CustomStringConvertible {

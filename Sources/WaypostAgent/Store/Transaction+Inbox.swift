@@ -59,19 +59,23 @@ extension Store.Transaction {
     /// Stores the terminal reply; the payload has done its service and goes.
     func finish(_ sequence: Int64, reply: [UInt8], attempt: Int) throws {
         let update = try database.cachedStatement(
-            sql: "UPDATE inbox SET state = 2, reply = ?, attempt = ?, payload = NULL WHERE seq = ? AND state < 2")
+            sql:
+                "UPDATE inbox SET state = 2, reply = ?, attempt = ?, payload = NULL WHERE seq = ? AND state < 2"
+        )
         try update.execute(arguments: [Blob(reply), attempt, sequence])
     }
 
     /// The broker has the reply.
     func acknowledge(_ sequence: Int64) throws {
-        let update = try database.cachedStatement(sql: "UPDATE inbox SET state = 3 WHERE seq = ? AND state = 2")
+        let update = try database.cachedStatement(
+            sql: "UPDATE inbox SET state = 3 WHERE seq = ? AND state = 2")
         try update.execute(arguments: [sequence])
     }
 
     /// The reply must be sent again, since its command came again.
     func reopen(_ sequence: Int64) throws {
-        let update = try database.cachedStatement(sql: "UPDATE inbox SET state = 2 WHERE seq = ? AND state = 3")
+        let update = try database.cachedStatement(
+            sql: "UPDATE inbox SET state = 2 WHERE seq = ? AND state = 3")
         try update.execute(arguments: [sequence])
     }
 
@@ -100,7 +104,8 @@ extension Store.Transaction {
     /// after `sequence`.
     ///
     /// - Returns: how many went, and where to go on; nil at the end of the table.
-    func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> (removed: Int, next: Int64?) {
+    func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> (removed: Int, next: Int64?)
+    {
         let last = try Int64.fetchOne(
             database,
             sql: "SELECT max(seq) FROM (SELECT seq FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?)",

@@ -7,7 +7,8 @@ extension Store.Transaction {
 
     func setNumber(_ key: String, _ value: Int64) throws {
         try database.execute(
-            sql: "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            sql:
+                "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
             arguments: [key, value])
     }
 
@@ -20,7 +21,8 @@ extension Store.Transaction {
             return try database.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [key])
         }
         try database.execute(
-            sql: "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+            sql:
+                "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",
             arguments: [key, value])
     }
 }

@@ -7,10 +7,27 @@ import Glibc
 enum FaultPoint: String, CaseIterable {
     case beforeStore = "before-store"
     case afterStore = "after-store"
+    case afterAcknowledge = "after-acknowledge"
     case afterStarted = "after-started"
     case afterHandler = "after-handler"
     case afterResult = "after-result"
     case beforeReplyAcknowledged = "before-reply-acknowledged"
+
+    /// A batch of the broker's was handed over: its acknowledgements leave before the turn of the loop ends.
+    static func batchTaken() {
+        #if DEBUG
+        if wanted?.point == .afterAcknowledge { isBatchTaken.store(true, ordering: .relaxed) }
+        #endif
+    }
+
+    /// The loop has written what there was to write.
+    static func turnEnded() {
+        #if DEBUG
+        if wanted?.point == .afterAcknowledge, isBatchTaken.exchange(false, ordering: .relaxed) {
+            afterAcknowledge.reached()
+        }
+        #endif
+    }
 
     /// Dies here if this is the place and the time.
     func reached() {
@@ -26,6 +43,7 @@ import Synchronization
 
 extension FaultPoint {
     private static let count = Atomic<Int>(0)
+    private static let isBatchTaken = Atomic<Bool>(false)
 
     private static let wanted: (point: FaultPoint, time: Int)? = {
         guard let value = getenv("WAYPOST_FAULT") else { return nil }

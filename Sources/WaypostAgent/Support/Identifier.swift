@@ -5,7 +5,10 @@ enum Identifier {
     /// 26 characters that sort by `time`, in milliseconds since 1970.
     static func ulid(at time: Int64) -> String {
         var generator = SystemRandomNumberGenerator()
-        let chance = (UInt64.random(in: 0..<(1 << 40), using: &generator), UInt64.random(in: 0..<(1 << 40), using: &generator))
+        let chance = (
+            UInt64.random(in: 0..<(1 << 40), using: &generator),
+            UInt64.random(in: 0..<(1 << 40), using: &generator)
+        )
         return encode(UInt64(clamping: time), 10) + encode(chance.0, 8) + encode(chance.1, 8)
     }
 
@@ -16,6 +19,7 @@ enum Identifier {
 
     private static func encode(_ number: UInt64, _ width: Int) -> String {
         String(
-            decoding: (0..<width).reversed().map { digits[Int(number >> (UInt64($0) * 5) & 31)] }, as: UTF8.self)
+            decoding: (0..<width).reversed().map { digits[Int(number >> (UInt64($0) * 5) & 31)] },
+            as: UTF8.self)
     }
 }

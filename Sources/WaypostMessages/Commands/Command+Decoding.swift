@@ -26,7 +26,8 @@ extension Command {
         let fields = Fields(of: json)
         if let version = try fields.integer("v"), version != Command.supportedVersion {
             throw Refusal(
-                .version, "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
+                .version,
+                "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
         }
         let at = try fields.integer("at", in: 0...Fields.latestTime)
         let expires = try fields.integer("exp", in: 0...Fields.latestTime)
@@ -40,6 +41,7 @@ extension Command {
             at: at,
             expires: min(
                 expires ?? (at ?? arrival) + Command.defaultLifetime, arrival + Command.maximumLifetime),
+            hasAbsoluteExpiry: expires != nil,
             lane: lane,
             sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
             trace: try fields.text("trace"))
@@ -80,7 +82,8 @@ extension Command.Operation {
             self = .ping
         default:
             throw Refusal(
-                .unknownType, "type \(type.debugDescription) is unknown; known: open call cancel log replay ping")
+                .unknownType,
+                "type \(type.debugDescription) is unknown; known: open call cancel log replay ping")
         }
     }
 }

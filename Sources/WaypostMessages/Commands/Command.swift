@@ -37,6 +37,8 @@ package struct Command: Sendable, Hashable {
     package var at: Int64?
     /// When the command must have been started, in milliseconds since 1970.
     package var expires: Int64
+    /// Whether the sender gave the time, so that it can only be judged by a sound clock.
+    package var hasAbsoluteExpiry: Bool
     package var lane: String
     /// Rises per sender; nil when the sender does not count.
     package var sequence: Int64?
@@ -44,13 +46,15 @@ package struct Command: Sendable, Hashable {
     package var trace: String?
 
     package init(
-        id: String, operation: Operation, at: Int64? = nil, expires: Int64, lane: String = Command.defaultLane,
-        sequence: Int64? = nil, trace: String? = nil
+        id: String, operation: Operation, at: Int64? = nil, expires: Int64,
+        hasAbsoluteExpiry: Bool = false,
+        lane: String = Command.defaultLane, sequence: Int64? = nil, trace: String? = nil
     ) {
         self.id = id
         self.operation = operation
         self.at = at
         self.expires = expires
+        self.hasAbsoluteExpiry = hasAbsoluteExpiry
         self.lane = lane
         self.sequence = sequence
         self.trace = trace

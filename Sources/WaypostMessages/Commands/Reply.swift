@@ -20,7 +20,8 @@ package struct Reply: Sendable, Hashable {
     package var nearest: [String]
 
     package init(
-        id: String, code: Code, result: JSONValue = .null, milliseconds: Int64 = 0, attempt: Int = 1, at: Int64,
+        id: String, code: Code, result: JSONValue = .null, milliseconds: Int64 = 0, attempt: Int = 1,
+        at: Int64,
         detail: String? = nil, nearest: [String] = []
     ) {
         self.id = id
@@ -90,6 +91,7 @@ package struct Reply: Sendable, Hashable {
         // Everything before the first `"dup":` is the agent's own and an id, which holds no quote.
         let marker = Array(#""dup":false"#.utf8)
         guard let start = stored.firstRange(of: marker) else { return stored }
-        return Array(stored[..<start.lowerBound]) + Array(#""dup":true"#.utf8) + Array(stored[start.upperBound...])
+        return Array(stored[..<start.lowerBound]) + Array(#""dup":true"#.utf8)
+            + Array(stored[start.upperBound...])
     }
 }

@@ -1,4 +1,4 @@
-package import Waypost
+import Waypost
 
 /// The map in force, as the agent reports it on `map/applied`.
 package struct AppliedMap: Sendable, Hashable {

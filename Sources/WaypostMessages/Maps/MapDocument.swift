@@ -57,7 +57,8 @@ package struct MapDocument: Sendable, Hashable {
         }
         if let version = try fields.integer("v"), version != Command.supportedVersion {
             throw Refusal(
-                .version, "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
+                .version,
+                "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
         }
         if json["id"] != nil { id = try Command.id(in: json) }
         audience = try fields.text("aud")

@@ -25,7 +25,8 @@ package struct LogEvent: Sendable, Hashable {
     package var dropped: Int64
 
     package init(
-        time: Int64, level: LogLevel, tag: String, boot: String, sequence: Int64, process: Int64, thread: Int64,
+        time: Int64, level: LogLevel, tag: String, boot: String, sequence: Int64, process: Int64,
+        thread: Int64,
         message: String, url: String? = nil, isError: Bool = false, ref: String? = nil, dropped: Int64 = 0
     ) {
         self.time = time

@@ -6,7 +6,9 @@ package enum Audience: Sendable, Hashable, CustomStringConvertible {
     /// The group that every agent is in.
     package static let all = Audience.group("all")
 
-    /// Reads the level of a topic: a name, or `@` and a name. Nil when the name breaks the rule of ``Name``.
+    /// Reads the level of a topic: a name, or `@` and a name.
+    ///
+    /// Nil when the name breaks the rule of ``Name``.
     package init?(_ level: some StringProtocol) {
         if level.utf8.first == UInt8(ascii: "@") {
             let group = level.dropFirst()

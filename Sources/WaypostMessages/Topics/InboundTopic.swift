@@ -4,6 +4,14 @@ package enum InboundTopic: Sendable, Hashable {
     case map(Audience)
     case patch(agent: String)
     case echo(agent: String)
+
+    /// Whom the message is for.
+    package var audience: Audience {
+        switch self {
+        case .command(let audience, _), .map(let audience): audience
+        case .patch(let agent), .echo(let agent): .agent(agent)
+        }
+    }
 }
 
 extension Topics {

@@ -12,7 +12,9 @@ package enum OutboundTopic: Sendable, Hashable {
 extension Topics {
     /// Reads a topic that an agent published on: the agent and what the topic carries.
     package func outbound(_ topic: String) -> (agent: String, content: OutboundTopic)? {
-        guard let levels = levels(below: topic), let agent = levels.first, Name.isValid(agent) else { return nil }
+        guard let levels = levels(below: topic), let agent = levels.first, Name.isValid(agent) else {
+            return nil
+        }
         let content: OutboundTopic? =
             switch (levels.count, levels.dropFirst().first) {
             case (3, "reply"): Name.isValid(levels[2]) ? .reply(to: String(levels[2])) : nil

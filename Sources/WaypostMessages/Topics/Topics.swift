@@ -11,7 +11,9 @@ package struct Topics: Sendable, Hashable {
     package init?(root: String = Topics.defaultRoot) {
         let levels = root.split(separator: "/", omittingEmptySubsequences: false)
         guard root.utf8.count <= 200, levels.allSatisfy({ !$0.isEmpty }),
-            root.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#") })
+            root.utf8.allSatisfy({
+                $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "#")
+            })
         else { return nil }
         self.root = root
     }

@@ -1,0 +1,93 @@
+/// The shape of the URLs that a route takes.
+///
+/// | Component | Matches | Gives |
+/// |---|---|---|
+/// | `demo` | itself | |
+/// | `:id`, `<id>` | any one component | `id` as text |
+/// | `<int:id>`, `<double:…>`, `<bool:…>`, `<uuid:…>`, custom | one component that converts | the typed value |
+/// | `:name.html`, `v:major`, `v<int:major>` | one component with literal parts | the part |
+/// | `*` | any one component | |
+/// | `<path:rest>`, `**` | one or more components, last only | the rest under `rest`, or `**` |
+///
+/// A pattern with a scheme matches that scheme, one without any or none. `scheme://` alone is the fallback of its
+/// scheme from any depth, `://` alone the fallback of all. `/` matches a URL without components.
+///
+/// The name behind a colon goes on over letters, digits, `_`, `-` and everything that is not ASCII; other
+/// characters end it. Between `<` and `>` all but `/`, `<`, `>`, `:`, `?` and `#` may stand. Literals may be
+/// percent-encoded, which is also the way to write a `:`, `*` or `<` that is meant literally. A query or fragment
+/// stays in the text and plays no part in matching.
+///
+/// Two patterns are equal when they have the same scheme and the same components, names included.
+public struct RoutePattern: Sendable {
+    /// The longest pattern, in bytes: eight times what a URL may have on the wire.
+    public static let maximumBytes = 16_384
+    /// The most components, so that a search needs a bounded amount of stack.
+    public static let maximumComponents = 128
+
+    /// The pattern as it was written, without the white space around it.
+    public let text: String
+    /// The scheme in lower case; nil when the pattern takes any or none.
+    public let scheme: String?
+    // The fixed host of Mode 2, which stands before the first piece.
+    let base: String?
+    let pieces: [PatternPiece]
+
+    /// Whether this is `scheme://` or `://`, which match from any depth what nothing else takes.
+    public let isFallback: Bool
+
+    /// Reads a pattern.
+    ///
+    /// - Throws: ``RoutePatternError`` with the byte where reading stopped.
+    public init(_ text: String, syntax: PatternSyntax = PatternSyntax()) throws(RoutePatternError) {
+        var reader = PatternReader(syntax: syntax)
+        do throws(PatternFault) {
+            let fault: PatternFault? = text.utf8Span.span.withUnsafeBufferPointer { bytes in
+                do throws(PatternFault) {
+                    try reader.read(bytes)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+            if let fault { throw fault }
+        } catch {
+            throw RoutePatternError(pattern: text, offset: error.offset, reason: error.reason)
+        }
+        if reader.start == 0, reader.end == text.utf8.count {
+            self.text = text
+        } else {
+            let utf8 = text.utf8
+            let start = utf8.index(utf8.startIndex, offsetBy: reader.start)
+            self.text = String(text[start..<utf8.index(utf8.startIndex, offsetBy: reader.end)])
+        }
+        self.scheme = reader.scheme
+        self.isFallback = reader.isFallback
+        self.pieces = reader.pieces
+        self.base = reader.scheme == nil && !reader.isFallback ? syntax.host : nil
+    }
+
+    /// The names of the placeholders from left to right; a rest written `**` is named so.
+    public var placeholderNames: [String] {
+        segments.compactMap(\.name)
+    }
+}
+
+extension RoutePattern: Hashable {
+    /// Whether both have the same scheme and the same components.
+    public static func == (one: RoutePattern, other: RoutePattern) -> Bool {
+        one.scheme == other.scheme && one.isFallback == other.isFallback
+            && ((one.text == other.text && one.base == other.base && one.pieces == other.pieces)
+                || one.segments == other.segments)
+    }
+
+    /// Feeds what equality compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(scheme)
+        hasher.combine(segments)
+    }
+}
+
+extension RoutePattern: CustomStringConvertible {
+    /// The pattern as it was written.
+    public var description: String { text }
+}

@@ -1,0 +1,74 @@
+/// A text that is no pattern: where reading stopped and why.
+public struct RoutePatternError: Error, Hashable, Sendable {
+    /// What was found.
+    public enum Reason: Hashable, Sendable {
+        /// There is nothing but white space.
+        case empty
+        /// What stands before `://` is no scheme.
+        case invalidScheme
+        /// A `:` or `<…>` without a name.
+        case missingName
+        /// The name occurs twice.
+        case repeatedName(String)
+        /// A `<` without its `>`, or a name with a character that none may have.
+        case malformedPlaceholder
+        /// `<name:…>` with a name that is neither built in nor registered.
+        case unknownConverter(String)
+        /// A component with two placeholders.
+        case severalPlaceholders
+        /// `**` or `<path:…>` that is not a whole component, or not the last one.
+        case misplacedRest
+        /// A component is `.` or `..`, raw or encoded.
+        case dotComponent
+        /// A control character or NUL, raw or encoded.
+        case controlCharacter
+        /// What the bytes decode to is not UTF-8.
+        case invalidUTF8
+        /// More than ``RoutePattern/maximumBytes`` bytes.
+        case tooLong
+        /// More than ``RoutePattern/maximumComponents`` components.
+        case tooManyComponents
+    }
+
+    /// The pattern as it was given.
+    public var pattern: String
+    /// The byte of `pattern` where reading stopped, counted in UTF-8 from 0.
+    public var offset: Int
+    /// What was found there.
+    public var reason: Reason
+
+    /// Names the pattern, the offset and what was found.
+    public init(pattern: String, offset: Int, reason: Reason) {
+        self.pattern = pattern
+        self.offset = offset
+        self.reason = reason
+    }
+}
+
+extension RoutePatternError: CustomStringConvertible {
+    /// One sentence; the pattern is cut after 200 characters.
+    public var description: String {
+        "read pattern \(pattern.prefix(200)): \(reason) at byte \(offset)"
+    }
+}
+
+extension RoutePatternError.Reason: CustomStringConvertible {
+    /// The reason in words.
+    public var description: String {
+        switch self {
+        case .empty: "nothing to read"
+        case .invalidScheme: "no valid scheme"
+        case .missingName: "a placeholder without a name"
+        case .repeatedName(let name): "the name \(name) occurs twice"
+        case .malformedPlaceholder: "a malformed placeholder"
+        case .unknownConverter(let name): "the converter \(name) is unknown"
+        case .severalPlaceholders: "a second placeholder in one component"
+        case .misplacedRest: "a rest that is not the last component"
+        case .dotComponent: "a component of dots"
+        case .controlCharacter: "a control character"
+        case .invalidUTF8: "not UTF-8"
+        case .tooLong: "more than \(RoutePattern.maximumBytes) bytes"
+        case .tooManyComponents: "more than \(RoutePattern.maximumComponents) components"
+        }
+    }
+}

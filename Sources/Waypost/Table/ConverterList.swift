@@ -1,0 +1,46 @@
+/// The converters of a table by number: the built-in ones first, in the order of ``RouteConverter/builtIn``.
+///
+/// A pattern may name a converter the table was not given; it gets a number and never converts.
+final class ConverterList: Sendable {
+    let names: [String]
+    private let converters: [RouteConverter?]
+
+    init(_ given: [String: RouteConverter], further: [String] = []) {
+        names =
+            RouteConverter.builtIn + given.keys.filter { !RouteConverter.builtIn.contains($0) }.sorted()
+            + further
+        converters = names.map { given[$0] }
+    }
+
+    private init(names: [String], converters: [RouteConverter?]) {
+        self.names = names
+        self.converters = converters
+    }
+
+    func adding(_ name: String) -> ConverterList {
+        ConverterList(names: names + [name], converters: converters + [nil])
+    }
+
+    func number(of name: String) -> Int? { names.firstIndex(of: name) }
+
+    func accepts(_ bytes: UnsafeBufferPointer<UInt8>, converter: Int) -> Bool {
+        guard let own = converters[converter] else {
+            return BuiltInConversion.accepts(bytes, converter: converter)
+        }
+        return own.convert(String(decoding: bytes, as: UTF8.self)) != nil
+    }
+
+    func value(_ text: String, converter: Int) -> CapturedValue? {
+        if let own = converters[converter] { return own.convert(text) }
+        return text.utf8Span.span.withUnsafeBufferPointer {
+            BuiltInConversion.value($0, converter: converter)
+        }
+    }
+
+    /// Whether `one` comes before `other` among typed placeholders: custom ones by name, then the built-in ones.
+    func precedes(_ one: Int, _ other: Int) -> Bool {
+        let builtIn = RouteConverter.builtIn.count
+        if one < builtIn || other < builtIn { return one >= builtIn || (other < builtIn && one < other) }
+        return names[one] < names[other]
+    }
+}

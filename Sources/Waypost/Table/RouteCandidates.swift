@@ -1,0 +1,83 @@
+/// The routes that take a URL, in the total order of ``RouteTable``.
+///
+/// The first is found without looking at the others: only who goes on, because a handler passed, pays for a list.
+public struct RouteCandidates: Sequence, Sendable {
+    let table: RouteTable
+    let url: RouteURL
+
+    /// Finds the candidates one after the other.
+    public func makeIterator() -> Iterator {
+        Iterator(table: table, url: url)
+    }
+
+    /// The best one.
+    public var first: RouteCandidate? {
+        table.firstMatch(url).map { RouteCandidate(match: $0, table: table, url: url) }
+    }
+
+    /// Goes through the candidates.
+    public struct Iterator: IteratorProtocol, Sendable {
+        private let table: RouteTable
+        private let url: RouteURL
+        private var given = 0
+        private var others: [RouteMatch]?
+
+        init(table: RouteTable, url: RouteURL) {
+            self.table = table
+            self.url = url
+        }
+
+        /// The next best one.
+        public mutating func next() -> RouteCandidate? {
+            defer { given += 1 }
+            if given == 0 {
+                let first = table.firstMatch(url)
+                if first == nil { others = [] }
+                return first.map { RouteCandidate(match: $0, table: table, url: url) }
+            }
+            let all = others ?? table.allMatches(url)
+            others = all
+            guard given < all.count else { return nil }
+            return RouteCandidate(match: all[given], table: table, url: url)
+        }
+    }
+}
+
+/// One route that takes a URL.
+public struct RouteCandidate: Sendable {
+    /// The hit itself.
+    public let match: RouteMatch
+    private let table: RouteTable
+    private let url: RouteURL
+
+    init(match: RouteMatch, table: RouteTable, url: RouteURL) {
+        self.match = match
+        self.table = table
+        self.url = url
+    }
+
+    /// The index that the route was added with.
+    public var index: UInt32 { match.index }
+    /// The route's pattern, as it was written.
+    public var pattern: String { table.pattern(of: match) }
+    /// What the placeholders gave, from left to right, decoded and converted.
+    public var parameters: [CapturedParameter] { table.parameters(of: match, in: url) }
+}
+
+extension RouteTable {
+    /// All hits in their order.
+    func allMatches(_ url: RouteURL) -> [RouteMatch] {
+        let all: [RouteMatch]? = url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            withSearch(bytes, url.parts) { search in
+                var list = CandidateList()
+                search.visitAll(&list)
+                return list.sorted().map {
+                    RouteMatch(
+                        entry: $0, reader: search.reader, components: search.components,
+                        pathEnd: Int(url.parts.pathEnd))
+                }
+            }
+        }
+        return all ?? []
+    }
+}

@@ -1,0 +1,24 @@
+/// Two patterns that no URL can tell apart, with one priority: `/orders/:id` and `/orders/:number`.
+public struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The pattern that was to be inserted.
+    public var pattern: String
+    /// The pattern that already holds its place.
+    public var rival: String
+    /// The priority that both have.
+    public var priority: Int
+    /// The index that the rival was inserted with.
+    public var rivalIndex: UInt32
+
+    /// Names both patterns.
+    public init(pattern: String, rival: String, priority: Int = 0, rivalIndex: UInt32 = 0) {
+        self.pattern = pattern
+        self.rival = rival
+        self.priority = priority
+        self.rivalIndex = rivalIndex
+    }
+
+    /// For example `insert /orders/:id: already held by /orders/:number`.
+    public var description: String {
+        "insert \(pattern): already held by \(rival)"
+    }
+}

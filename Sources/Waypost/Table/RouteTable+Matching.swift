@@ -1,0 +1,183 @@
+extension RouteTable {
+    /// The routes that take `url`, best first; each is looked for when it is asked for.
+    public func match(_ url: RouteURL) -> RouteCandidates {
+        RouteCandidates(table: self, url: url)
+    }
+
+    /// The best route for `url`.
+    ///
+    /// No memory is allocated, unless the table has patterns of more than 22 components, the URL is encoded and
+    /// longer than a kilobyte, or a custom converter is asked.
+    public func firstMatch(_ url: RouteURL) -> RouteMatch? {
+        url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            firstMatch(bytes, url.parts)
+        }
+    }
+
+    /// The best route for the URL in `bytes`, which nothing is copied from.
+    ///
+    /// - Throws: ``RouteURLError`` for what is no URL.
+    public func firstMatch(url bytes: Span<UInt8>) throws(RouteURLError) -> RouteMatch? {
+        do throws(RouteURLFault) {
+            return try bytes.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
+                firstMatch(bytes, try RouteURLParser.parse(bytes, trusted: false))
+            }
+        } catch {
+            let text = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            throw RouteURLError(url: text, offset: error.offset, reason: error.reason)
+        }
+    }
+
+    /// The best route for a path without scheme, query and fragment: `/orders/42`.
+    ///
+    /// For those who have parsed already: the bytes are not checked. A text that ``RouteURL`` would refuse finds a
+    /// route or none and does no harm.
+    public func firstMatch(path bytes: Span<UInt8>) -> RouteMatch? {
+        bytes.withUnsafeBufferPointer { bytes in
+            guard let text = bytes.baseAddress, bytes.count < Int32.max else { return nil }
+            return search(
+                text, limit: bytes.count, scheme: 0, host: 0..<0, path: 0..<bytes.count, isEncoded: nil
+            ) {
+                search in
+                let entry = search.best()
+                if entry == 0 { return nil }
+                return RouteMatch(
+                    entry: entry, reader: search.reader, components: search.components, pathEnd: bytes.count)
+            }
+        }
+    }
+
+    @inline(__always)
+    func firstMatch(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts) -> RouteMatch? {
+        withSearch(bytes, parts) { search in
+            let entry = search.best()
+            if entry == 0 { return nil }
+            return RouteMatch(
+                entry: entry, reader: search.reader, components: search.components,
+                pathEnd: Int(parts.pathEnd))
+        }
+    }
+
+    /// Calls `body` with a search for a parsed URL.
+    @inline(__always)
+    func withSearch<Result>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts, _ body: (TableSearch) -> Result?
+    ) -> Result? {
+        guard let text = bytes.baseAddress else { return nil }
+        let scheme = storage.reader.scheme(
+            text, start: Int(parts.start), length: Int(parts.schemeLength), limit: bytes.count)
+        var host = Int(parts.hostStart)..<Int(parts.hostEnd)
+        var path = Int(parts.pathStart)..<Int(parts.pathEnd)
+        if host.upperBound == path.lowerBound {
+            // Without a port between them they are one text.
+            path = host.lowerBound..<path.upperBound
+            host = 0..<0
+        }
+        return search(
+            text, limit: bytes.count, scheme: scheme, host: host, path: path, isEncoded: parts.isEncoded, body
+        )
+    }
+
+    // How many components fit on the stack beside the caller's own things.
+    private static var stackComponents: Int { 24 }
+
+    @inline(__always)
+    private func search<Result>(
+        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, host: Range<Int>, path: Range<Int>,
+        isEncoded: Bool?, _ body: (TableSearch) -> Result?
+    ) -> Result? {
+        let deepest = storage.reader.deepest
+        if deepest < Self.stackComponents {
+            return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: Self.stackComponents) {
+                space in
+                guard let target = space.baseAddress else { return nil }
+                return search(
+                    text, limit: limit, scheme: scheme, host: host, path: path, isEncoded: isEncoded,
+                    target: target, body)
+            }
+        }
+        return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: deepest + 1) { space in
+            guard let target = space.baseAddress else { return nil }
+            return search(
+                text, limit: limit, scheme: scheme, host: host, path: path, isEncoded: isEncoded,
+                target: target,
+                body)
+        }
+    }
+
+    @inline(__always)
+    private func search<Result>(
+        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, host: Range<Int>, path: Range<Int>,
+        isEncoded: Bool?, target: UnsafeMutablePointer<PathComponent>, _ body: (TableSearch) -> Result?
+    ) -> Result? {
+        let reader = storage.reader
+        if isEncoded != true {
+            var splitter = PathSplitter(
+                text: text, limit: limit, seed: reader.seed, target: target, capacity: reader.deepest &+ 1)
+            var sawPercent = false
+            if !host.isEmpty { sawPercent = splitter.split(from: host.lowerBound, to: host.upperBound) }
+            if splitter.split(from: path.lowerBound, to: path.upperBound) { sawPercent = true }
+            if !sawPercent || isEncoded != nil {
+                return body(
+                    TableSearch(
+                        reader: reader, components: target, count: splitter.count, text: text, scheme: scheme)
+                )
+            }
+        }
+        return searchEncoded(text, limit, scheme, host, path, target, body)
+    }
+
+    private func searchEncoded<Result>(
+        _ text: UnsafePointer<UInt8>, _ limit: Int, _ scheme: UInt32, _ host: Range<Int>, _ path: Range<Int>,
+        _ target: UnsafeMutablePointer<PathComponent>, _ body: (TableSearch) -> Result?
+    ) -> Result? {
+        let reader = storage.reader
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(path.upperBound, 1)) { space in
+            guard let scratch = space.baseAddress else { return nil }
+            var splitter = PathSplitter(
+                text: text, limit: limit, seed: reader.seed, target: target, capacity: reader.deepest &+ 1)
+            splitter.splitEncoded(from: host.lowerBound, to: host.upperBound, scratch: scratch)
+            splitter.splitEncoded(from: path.lowerBound, to: path.upperBound, scratch: scratch)
+            return body(
+                TableSearch(
+                    reader: reader, components: target, count: splitter.count, text: scratch, scheme: scheme))
+        }
+    }
+
+    // MARK: Parameters
+
+    /// What the placeholders of the matched pattern gave, from left to right, decoded and converted.
+    ///
+    /// `match` must come from this table and `url`.
+    public func parameters(of match: RouteMatch, in url: RouteURL) -> [CapturedParameter] {
+        guard match.parameterCount > 0, match.entry < storage.entries.count else { return [] }
+        let layout = Int(storage.entries[match.entry].layout)
+        guard layout < storage.captures.count else { return [] }
+        let components = url.components
+        var parameters: [CapturedParameter] = []
+        for capture in storage.captures[layout].captures where capture.position < components.count {
+            var text = components[capture.position]
+            if capture.isRest {
+                text = components[capture.position...].joined(separator: "/")
+            } else if capture.prefix + capture.suffix > 0 {
+                text = String(
+                    decoding: text.utf8.dropFirst(capture.prefix).dropLast(capture.suffix), as: UTF8.self)
+            }
+            let converter = capture.converter - 1
+            parameters.append(
+                CapturedParameter(
+                    name: capture.name, text: text,
+                    converter: converter >= 0 ? storage.converters.names[converter] : nil,
+                    value: converter >= 0 ? storage.converters.value(text, converter: converter) : nil))
+        }
+        return parameters
+    }
+
+    /// The pattern of the matched route, as it was written.
+    ///
+    /// `match` must come from this table.
+    public func pattern(of match: RouteMatch) -> String {
+        guard match.entry < storage.entries.count else { return "" }
+        return storage.patternText(storage.entries[match.entry])
+    }
+}

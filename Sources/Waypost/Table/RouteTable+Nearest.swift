@@ -1,0 +1,133 @@
+extension RouteTable {
+    /// How many routes are looked at for the nearest ones, so that a miss stays cheap in a table of any size.
+    static var nearestRoutesLookedAt: Int { 20_000 }
+    /// How many of those are compared letter by letter.
+    static var nearestRoutesCompared: Int { 64 }
+
+    /// The patterns that are nearest to a URL which found no route, nearest first: what was probably meant.
+    ///
+    /// Components are compared one by one by edit distance; a placeholder fits any. Patterns more than about half of
+    /// the URL away are no help and are left out. At most 20 000 routes are looked at, and the 64 that have most in
+    /// common with the URL are compared.
+    public func nearest(to url: RouteURL, limit: Int = 3) -> [String] {
+        guard limit > 0 else { return [] }
+        // Longer ones are cut: the distance of two texts costs the product of their lengths.
+        let wanted = url.components.prefix(16).map { Array($0.utf8.prefix(64)) }
+        let scheme = Array(url.scheme.utf8)
+        var compared: [(pattern: String, sketch: PatternSketch, likeness: Int)] = []
+        var looked = 0
+        storage.forEachEntry { _, entry in
+            let sketch = PatternSketch(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
+            let likeness = sketch.likeness(to: wanted)
+            if compared.count < 2 * Self.nearestRoutesCompared || likeness > (compared.last?.likeness ?? 0) {
+                compared.append((storage.patternText(entry), sketch, likeness))
+                if compared.count >= 4 * Self.nearestRoutesCompared {
+                    compared.sort { ($1.likeness, $0.pattern) < ($0.likeness, $1.pattern) }
+                    compared.removeLast(compared.count - Self.nearestRoutesCompared)
+                }
+            }
+            looked += 1
+            return looked < Self.nearestRoutesLookedAt
+        }
+        compared.sort { ($1.likeness, $0.pattern) < ($0.likeness, $1.pattern) }
+        let bound = max(3, wanted.reduce(0) { $0 + $1.count } / 2 + 1)
+        var found: [(distance: Int, pattern: String)] = []
+        for candidate in compared.prefix(Self.nearestRoutesCompared) {
+            let distance = candidate.sketch.distance(to: wanted, scheme: scheme)
+            if distance <= bound { found.append((distance, candidate.pattern)) }
+        }
+        found.sort { $0 < $1 }
+        var patterns: [String] = []
+        for candidate in found where !patterns.contains(candidate.pattern) {
+            patterns.append(candidate.pattern)
+            if patterns.count == limit { break }
+        }
+        return patterns
+    }
+}
+
+/// A pattern's components for comparing: literals as bytes, everything else as nil.
+struct PatternSketch {
+    private var scheme: [UInt8] = []
+    private var components: [[UInt8]?] = []
+    private var endsWithRest = false
+
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        var start = 0
+        if let colon = text.firstIndex(of: UInt8(ascii: ":")), colon + 2 < text.count,
+            text[colon + 1] == UInt8(ascii: "/"), text[colon + 2] == UInt8(ascii: "/")
+        {
+            scheme = text[..<colon].map { RouteScheme.lowercased($0) }
+            start = colon + 3
+        }
+        let end =
+            text[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.count
+        for component in text[start..<end].split(separator: UInt8(ascii: "/")).prefix(16) {
+            let isLiteral = !component.contains { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "<") }
+            endsWithRest = component.elementsEqual("**".utf8) || component.starts(with: "<path:".utf8)
+            if isLiteral, !endsWithRest, !component.elementsEqual("*".utf8) {
+                components.append(
+                    Array(
+                        Array(PercentCoding.decode(String(decoding: component, as: UTF8.self)).utf8).prefix(
+                            64)))
+            } else {
+                components.append(nil)
+            }
+        }
+    }
+
+    /// A quick guess: how many components are equal from either end, and whether the first letters are.
+    func likeness(to wanted: [[UInt8]]) -> Int {
+        var likeness = -2 * abs(wanted.count - components.count)
+        for (index, component) in components.enumerated() where index < wanted.count {
+            guard let component else { continue }
+            if component == wanted[index] {
+                likeness += 4
+            } else if component.first == wanted[index].first {
+                likeness += 1
+            }
+        }
+        for (component, other) in zip(components.reversed(), wanted.reversed()) {
+            if let component, component == other { likeness += 2 }
+        }
+        return likeness
+    }
+
+    /// The edit distance component by component; a missing or superfluous one costs its length, at least 3.
+    func distance(to wanted: [[UInt8]], scheme wantedScheme: [UInt8]) -> Int {
+        var row = [0]
+        for other in wanted { row.append((row.last ?? 0) + max(3, other.count)) }
+        for component in components {
+            var next = [row[0] + (component.map { max(3, $0.count) } ?? 3)]
+            for (index, other) in wanted.enumerated() {
+                // What a placeholder takes is not known to be wrong, but an equal literal is better.
+                let change = component.map { EditDistance.between($0, other) } ?? 1
+                let without = row[index + 1] + (component.map { max(3, $0.count) } ?? 3)
+                next.append(min(row[index] + change, without, next[index] + max(3, other.count)))
+            }
+            row = next
+        }
+        var distance = row.last ?? 0
+        if endsWithRest { distance = min(distance, row.min() ?? distance) }
+        if !scheme.isEmpty { distance += EditDistance.between(scheme, wantedScheme) }
+        return distance
+    }
+}
+
+/// The edit distance of Levenshtein, on bytes.
+enum EditDistance {
+    static func between(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        if one == other { return 0 }
+        var row = Array(0...other.count)
+        for (index, byte) in one.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for position in other.indices {
+                let substituted = diagonal + (byte == other[position] ? 0 : 1)
+                diagonal = row[position + 1]
+                row[position + 1] = min(substituted, diagonal + 1, row[position] + 1)
+            }
+        }
+        return row[other.count]
+    }
+}

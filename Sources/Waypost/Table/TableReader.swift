@@ -1,0 +1,106 @@
+/// Everything that a search needs of a table, as plain pointers: reading them retains nothing.
+///
+/// They stay good as long as the storage that made them lives and is not changed.
+struct TableReader {
+    var nodes: PagedStore<TableNode>.Directory
+    var specials: PagedStore<TableSpecial>.Directory
+    var entries: PagedStore<TableEntry>.Directory
+    var layouts: PagedStore<TableLayout>.Directory
+    var edges: UnsafeMutablePointer<EdgeIndex.Chunk>
+    var edgeShift: UInt64
+    var texts: TextArena.Directory
+    var seed: TableSeed
+    var converters: Unmanaged<ConverterList>
+    /// The most components of any pattern.
+    var deepest: Int
+    /// Whether all routes have one priority, so that the first hit of a search is the best.
+    var hasOnePriority: Bool
+    var hasDeeperTakers: Bool
+    var hasSchemes: Bool
+
+    @inline(__always)
+    func node(_ index: UInt32) -> UnsafeMutablePointer<TableNode> {
+        nodes[Int(index >> PagedStore<TableNode>.shift)] + Int(index & PagedStore<TableNode>.mask)
+    }
+
+    @inline(__always)
+    func special(_ index: UInt32) -> UnsafeMutablePointer<TableSpecial> {
+        specials[Int(index >> PagedStore<TableSpecial>.shift)] + Int(index & PagedStore<TableSpecial>.mask)
+    }
+
+    @inline(__always)
+    func entry(_ index: UInt32) -> UnsafeMutablePointer<TableEntry> {
+        entries[Int(index >> PagedStore<TableEntry>.shift)] + Int(index & PagedStore<TableEntry>.mask)
+    }
+
+    @inline(__always)
+    func layout(_ index: UInt32) -> TableLayout {
+        layouts[Int(index >> PagedStore<TableLayout>.shift)][Int(index & PagedStore<TableLayout>.mask)]
+    }
+
+    @inline(__always)
+    func bytes(_ reference: UInt32, count: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(
+            start: texts[Int(reference >> TextArena.pageShift)] + Int(reference & 0xffff), count: count)
+    }
+
+    /// The node behind the literal edge for `component`, or 0.
+    ///
+    /// `text` is what the component's text lies in.
+    @inline(__always)
+    func child(of parent: UInt32, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
+        let hash = EdgeIndex.hash(parent, component.hash)
+        let chunk = edges[Int(truncatingIfNeeded: hash &>> edgeShift)]
+        var place = EdgeIndex.home(hash, capacity: chunk.capacity)
+        while true {
+            let edge = chunk.places + place
+            let found = edge.pointee.parent
+            if found == parent, edge.pointee.head == component.head, edge.pointee.tail == component.tail,
+                edge.pointee.length == component.textLength,
+                component.textLength <= 16 || isEqual(edge.pointee, component, in: text)
+            {
+                return edge.pointee.child
+            }
+            if found == 0 { return 0 }
+            place &+= 1
+            if place == Int(chunk.capacity) { place = 0 }
+        }
+    }
+
+    private func isEqual(_ edge: TableEdge, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> Bool
+    {
+        let known = bytes(edge.text, count: Int(edge.length))
+        let start = Int(component.textStart)
+        for index in 16..<known.count where known[index] != text[start &+ index] { return false }
+        return true
+    }
+
+    /// The node of a URL's scheme: 0 without a scheme, `unknownScheme` for one that no pattern names.
+    func scheme(_ text: UnsafePointer<UInt8>, start: Int, length: Int, limit: Int) -> UInt32 {
+        if length == 0 { return 0 }
+        guard hasSchemes else { return TableNode.unknownScheme }
+        // Everything a scheme may hold keeps its value with bit 5 set, but capital letters, which become small.
+        let small: UInt64 = 0x2020_2020_2020_2020
+        var found: UInt32
+        if length <= 16 {
+            let head = (ByteWord.load(text, at: start, limit: limit) | small) & ByteWord.mask(length)
+            let tail =
+                length > 8
+                ? (ByteWord.load(text, at: start &+ 8, limit: limit) | small) & ByteWord.mask(length &- 8) : 0
+            let component = PathComponent(
+                head: head, tail: tail, hash: seed.hash(head: head, tail: tail), start: 0, length: 0,
+                textStart: 0,
+                textLength: UInt32(truncatingIfNeeded: length))
+            found = child(of: TableNode.schemes, component, in: text)
+        } else {
+            found = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { copy in
+                for index in 0..<length { copy[index] = RouteScheme.lowercased(text[start &+ index]) }
+                let bytes = UnsafeBufferPointer(copy)
+                guard let base = bytes.baseAddress else { return 0 }
+                return child(of: TableNode.schemes, seed.component(bytes), in: base)
+            }
+        }
+        if found == 0 { found = TableNode.unknownScheme }
+        return found
+    }
+}

@@ -1,0 +1,84 @@
+/// A place in the tree of components.
+///
+/// Record 0 is never used, so that 0 can mean none.
+struct TableNode: BitwiseCopyable {
+    /// The node behind a plain placeholder.
+    var placeholder: UInt32 = 0
+    /// The first entry of those whose pattern ends here; they are ordered by priority, then scheme before none.
+    var terminal: UInt32 = 0
+    /// The first of the special edges, ordered as §3 wants: partial, typed, `*`, rest.
+    var special: UInt32 = 0
+    /// How many literal edges leave; with none, no look-up is needed.
+    ///
+    /// A scheme's node counts its patterns here.
+    var literals: UInt32 = 0
+
+    var isEmpty: Bool { placeholder == 0 && terminal == 0 && special == 0 && literals == 0 }
+
+    /// The node that every pattern starts from.
+    static let root: UInt32 = 1
+    /// The node whose entries are the fallback of all.
+    static let fallback: UInt32 = 2
+    /// The node whose literal edges are the schemes; a scheme's node holds its fallback.
+    static let schemes: UInt32 = 3
+    /// The scheme of a URL that no pattern names.
+    static let unknownScheme: UInt32 = .max
+}
+
+/// A literal edge.
+///
+/// Two of them fill a cache line; the first sixteen bytes of the text lie inside.
+struct TableEdge: BitwiseCopyable {
+    var head: UInt64 = 0
+    var tail: UInt64 = 0
+    /// The node it leaves; 0 in an empty place.
+    var parent: UInt32 = 0
+    var child: UInt32 = 0
+    var length: UInt32 = 0
+    /// The whole text, when it is longer than sixteen bytes.
+    var text: UInt32 = 0
+}
+
+/// An edge that is neither a literal nor a plain placeholder.
+struct TableSpecial: BitwiseCopyable {
+    enum Kind: UInt8 {
+        case partial, typed, wildcard, rest
+    }
+
+    var kind: Kind
+    /// The converter's number plus one; 0 without one.
+    var converter: UInt16
+    var prefixLength: UInt16
+    var suffixLength: UInt16
+    /// Prefix and suffix, one behind the other.
+    var text: UInt32
+    var child: UInt32
+    var next: UInt32
+}
+
+/// One route of the table.
+struct TableEntry: BitwiseCopyable {
+    var priority: Int64
+    var index: UInt32
+    var next: UInt32
+    /// The scheme's node; 0 when the pattern takes any.
+    var scheme: UInt32
+    var layout: UInt32
+    /// The pattern as it was written.
+    var text: UInt32
+    var textLength: UInt16
+    var takesDeeper: Bool
+    /// Whether the pattern lies under the syntax's fixed host.
+    var isBased: Bool
+}
+
+/// Which components a pattern captures.
+///
+/// Equal ones are shared, so there are few.
+struct TableLayout: BitwiseCopyable {
+    var count: UInt32
+    /// Whether the last one is a rest.
+    var endsWithRest: Bool
+    /// The positions of the first eight, one in each byte.
+    var positions: UInt64
+}

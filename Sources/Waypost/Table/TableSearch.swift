@@ -1,0 +1,252 @@
+/// One search through the tree of components.
+///
+/// The tree has one way to each node, so a search visits a node at most once: however patterns and URL are made,
+/// backtracking ends after as many steps as there are nodes that fit the URL's components one by one, and it goes
+/// as deep as the deepest pattern, which has at most ``RoutePattern/maximumComponents`` components.
+struct TableSearch {
+    let reader: TableReader
+    let components: UnsafePointer<PathComponent>
+    let count: Int
+    /// What the components' texts lie in.
+    let text: UnsafePointer<UInt8>
+    let scheme: UInt32
+
+    /// The classes of §3, in their order.
+    enum Rank: UInt8 {
+        case whole, parent, schemeFallback, fallback
+    }
+
+    // MARK: The first hit, when all routes have one priority
+
+    /// The first entry, in the order of §3, whose pattern takes the whole URL; 0 without one.
+    func findWhole(_ start: UInt32, _ startDepth: Int) -> UInt32 {
+        var index = start
+        var depth = startDepth
+        while depth < count {
+            let node = reader.node(index)
+            if node.pointee.special != 0 { return findAmongSpecial(index, depth) }
+            let placeholder = node.pointee.placeholder
+            if node.pointee.literals != 0 {
+                let child = reader.child(of: index, components[depth], in: text)
+                if child != 0 {
+                    if placeholder == 0 {
+                        index = child
+                        depth &+= 1
+                        continue
+                    }
+                    let found = findWhole(child, depth &+ 1)
+                    if found != 0 { return found }
+                }
+            }
+            if placeholder == 0 { return 0 }
+            index = placeholder
+            depth &+= 1
+        }
+        return terminal(index)
+    }
+
+    private func findAmongSpecial(_ index: UInt32, _ depth: Int) -> UInt32 {
+        let node = reader.node(index)
+        if node.pointee.literals != 0 {
+            let child = reader.child(of: index, components[depth], in: text)
+            if child != 0 {
+                let found = findWhole(child, depth &+ 1)
+                if found != 0 { return found }
+            }
+        }
+        var next = node.pointee.special
+        while next != 0, isBeforePlaceholder(next) {
+            let special = reader.special(next)
+            if accepts(special.pointee, components[depth]) {
+                let found = findWhole(special.pointee.child, depth &+ 1)
+                if found != 0 { return found }
+            }
+            next = special.pointee.next
+        }
+        if node.pointee.placeholder != 0 {
+            let found = findWhole(node.pointee.placeholder, depth &+ 1)
+            if found != 0 { return found }
+        }
+        while next != 0 {
+            let special = reader.special(next)
+            let found =
+                special.pointee.kind == .rest
+                ? terminal(special.pointee.child) : findWhole(special.pointee.child, depth &+ 1)
+            if found != 0 { return found }
+            next = special.pointee.next
+        }
+        return 0
+    }
+
+    /// The first entry of a list that takes the URL's scheme.
+    @inline(__always)
+    func terminal(_ index: UInt32) -> UInt32 {
+        var next = reader.node(index).pointee.terminal
+        while next != 0 {
+            let entry = reader.entry(next)
+            if entry.pointee.scheme == 0 || entry.pointee.scheme == scheme { return next }
+            next = entry.pointee.next
+        }
+        return 0
+    }
+
+    @inline(__always)
+    private func isBeforePlaceholder(_ special: UInt32) -> Bool {
+        reader.special(special).pointee.kind.rawValue <= TableSpecial.Kind.typed.rawValue
+    }
+
+    private func accepts(_ special: TableSpecial, _ component: PathComponent) -> Bool {
+        let length = Int(component.textLength)
+        let start = text + Int(component.textStart)
+        let prefix = Int(special.prefixLength)
+        let suffix = Int(special.suffixLength)
+        guard length > prefix &+ suffix else { return false }
+        if special.kind == .partial {
+            let known = reader.bytes(special.text, count: prefix &+ suffix)
+            for index in 0..<prefix where known[index] != start[index] { return false }
+            for index in 0..<suffix where known[prefix &+ index] != start[length &- suffix &+ index] {
+                return false
+            }
+        }
+        if special.converter == 0 { return true }
+        let hole = UnsafeBufferPointer(start: start + prefix, count: length &- prefix &- suffix)
+        return reader.converters._withUnsafeGuaranteedRef {
+            $0.accepts(hole, converter: Int(special.converter) &- 1)
+        }
+    }
+
+    // MARK: All hits
+
+    /// Shows `sink` every entry that takes the URL, in the order of components; the ranks and priorities are left
+    /// for the sink to order by.
+    func visitAll(_ sink: inout some CandidateSink) {
+        visit(TableNode.root, 0, &sink)
+        if scheme != 0, scheme != TableNode.unknownScheme {
+            visitTerminal(scheme, .schemeFallback, 0, &sink)
+        }
+        visitTerminal(TableNode.fallback, .fallback, 0, &sink)
+    }
+
+    private func visitTerminal(_ index: UInt32, _ rank: Rank, _ depth: Int, _ sink: inout some CandidateSink)
+    {
+        var next = reader.node(index).pointee.terminal
+        while next != 0 {
+            let entry = reader.entry(next)
+            if entry.pointee.scheme == 0 || entry.pointee.scheme == scheme,
+                rank != .parent || entry.pointee.takesDeeper
+            {
+                sink.take(next, priority: entry.pointee.priority, rank: rank, depth: depth)
+            }
+            next = entry.pointee.next
+        }
+    }
+
+    private func visit(_ index: UInt32, _ depth: Int, _ sink: inout some CandidateSink) {
+        if depth == count {
+            visitTerminal(index, .whole, depth, &sink)
+            return
+        }
+        if reader.hasDeeperTakers { visitTerminal(index, .parent, depth, &sink) }
+        let node = reader.node(index).pointee
+        if node.literals != 0 {
+            let child = reader.child(of: index, components[depth], in: text)
+            if child != 0 { visit(child, depth &+ 1, &sink) }
+        }
+        var next = node.special
+        while next != 0, isBeforePlaceholder(next) {
+            let special = reader.special(next).pointee
+            if accepts(special, components[depth]) { visit(special.child, depth &+ 1, &sink) }
+            next = special.next
+        }
+        if node.placeholder != 0 { visit(node.placeholder, depth &+ 1, &sink) }
+        while next != 0 {
+            let special = reader.special(next).pointee
+            if special.kind == .rest {
+                visitTerminal(special.child, .whole, depth, &sink)
+            } else {
+                visit(special.child, depth &+ 1, &sink)
+            }
+            next = special.next
+        }
+    }
+
+    // MARK: The best
+
+    /// The entry that comes first in the order of §3; 0 without one.
+    @inline(__always)
+    func best() -> UInt32 {
+        if reader.hasOnePriority {
+            let found = findWhole(TableNode.root, 0)
+            if found != 0 { return found }
+            if !reader.hasDeeperTakers { return firstFallback() }
+        }
+        var sink = BestCandidate()
+        visitAll(&sink)
+        return sink.entry
+    }
+
+    private func firstFallback() -> UInt32 {
+        if scheme != 0, scheme != TableNode.unknownScheme {
+            let found = terminal(scheme)
+            if found != 0 { return found }
+        }
+        return terminal(TableNode.fallback)
+    }
+}
+
+/// What a search shows its hits to.
+protocol CandidateSink {
+    mutating func take(_ entry: UInt32, priority: Int64, rank: TableSearch.Rank, depth: Int)
+}
+
+/// Keeps the best hit; of equal ones the first, which is the more specific.
+struct BestCandidate: CandidateSink {
+    private(set) var entry: UInt32 = 0
+    private var priority: Int64 = 0
+    private var rank = TableSearch.Rank.whole
+    private var depth = 0
+
+    mutating func take(_ entry: UInt32, priority: Int64, rank: TableSearch.Rank, depth: Int) {
+        if self.entry != 0 {
+            if priority < self.priority { return }
+            if priority == self.priority {
+                if rank.rawValue > self.rank.rawValue { return }
+                if rank == self.rank, rank != .parent || depth <= self.depth { return }
+            }
+        }
+        self.entry = entry
+        self.priority = priority
+        self.rank = rank
+        self.depth = depth
+    }
+}
+
+/// Keeps all of them, to be tried one after the other.
+struct CandidateList: CandidateSink {
+    private struct Candidate {
+        var entry: UInt32
+        var priority: Int64
+        var rank: TableSearch.Rank
+        var depth: Int
+        var sequence: Int
+    }
+
+    private var candidates: [Candidate] = []
+
+    mutating func take(_ entry: UInt32, priority: Int64, rank: TableSearch.Rank, depth: Int) {
+        candidates.append(
+            Candidate(
+                entry: entry, priority: priority, rank: rank, depth: rank == .parent ? depth : 0,
+                sequence: candidates.count))
+    }
+
+    /// The entries in the order of §3.
+    func sorted() -> [UInt32] {
+        candidates.sorted { one, other in
+            if one.priority != other.priority { return one.priority > other.priority }
+            if one.rank != other.rank { return one.rank.rawValue < other.rank.rawValue }
+            if one.depth != other.depth { return one.depth > other.depth }
+            return one.sequence < other.sequence
+        }.map(\.entry)
+    }
+}

@@ -1,0 +1,237 @@
+extension TableStorage {
+    /// Adds a route, and returns the index that it replaced.
+    func insert(
+        _ pattern: RoutePattern, priority: Int64, takesDeeper: Bool, index: UInt32, replacing: Bool
+    ) throws(RouteConflict) -> UInt32? {
+        // The pattern's own storage must not move under its bytes.
+        var scheme: UInt32 = 0
+        var layout = CaptureLayout()
+        let end = pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            if let name = pattern.scheme {
+                scheme = name.utf8Span.span.withUnsafeBufferPointer {
+                    self.literal($0, under: TableNode.schemes)
+                }
+            }
+            if pattern.isFallback { return pattern.scheme == nil ? TableNode.fallback : scheme }
+            return path(pattern, in: bytes, layout: &layout)
+        }
+        // The list runs from high to low priority, and has patterns with a scheme first.
+        var before: UInt32 = 0
+        var next = nodes[end].terminal
+        while next != 0 {
+            let entry = entries[next]
+            if entry.priority == priority, entry.scheme == scheme {
+                guard replacing else {
+                    throw RouteConflict(
+                        pattern: pattern.text, rival: patternText(entry), priority: Int(priority),
+                        rivalIndex: entry.index)
+                }
+                replace(next, pattern, takesDeeper: takesDeeper, index: index, layout: number(of: layout))
+                return entry.index
+            }
+            if entry.priority < priority { break }
+            if entry.priority == priority, entry.scheme == 0, scheme != 0 { break }
+            before = next
+            next = entry.next
+        }
+        let text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
+        let new = makeEntry(
+            TableEntry(
+                priority: priority, index: index, next: next, scheme: scheme, layout: number(of: layout),
+                text: text,
+                textLength: UInt16(truncatingIfNeeded: pattern.text.utf8.count), takesDeeper: takesDeeper,
+                isBased: pattern.base != nil))
+        if before == 0 {
+            nodes.update(end) { $0.terminal = new }
+        } else {
+            entries.update(before) { $0.next = new }
+        }
+        count += 1
+        priorities[priority, default: 0] += 1
+        if takesDeeper { deeperTakers += 1 }
+        if scheme != 0 {
+            schemes += 1
+            nodes.update(scheme) { $0.literals += 1 }
+        }
+        deepest = max(deepest, pattern.pieces.count + (pattern.base == nil ? 0 : 1))
+        publish()
+        return nil
+    }
+
+    private func replace(
+        _ entry: UInt32, _ pattern: RoutePattern, takesDeeper: Bool, index: UInt32, layout: UInt32
+    ) {
+        let old = entries[entry]
+        if old.takesDeeper != takesDeeper { deeperTakers += takesDeeper ? 1 : -1 }
+        deadText += Int(old.textLength)
+        let text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
+        entries.update(entry) {
+            $0.index = index
+            $0.layout = layout
+            $0.takesDeeper = takesDeeper
+            $0.text = text
+            $0.textLength = UInt16(truncatingIfNeeded: pattern.text.utf8.count)
+            $0.isBased = pattern.base != nil
+        }
+        publish()
+    }
+
+    // MARK: The way to a pattern's end
+
+    private func path(
+        _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, layout: inout CaptureLayout
+    ) -> UInt32 {
+        var node = TableNode.root
+        var position = 0
+        if let base = pattern.base {
+            node = base.utf8Span.span.withUnsafeBufferPointer { literal($0, under: node) }
+            position = 1
+        }
+        for piece in pattern.pieces {
+            switch piece.kind {
+            case .literal:
+                node = withText(of: piece, from: piece.start, to: piece.end, in: bytes) {
+                    literal($0, under: node)
+                }
+            case .placeholder:
+                layout.captures.append(.init(name: piece.name(in: bytes), position: position))
+                node = placeholder(under: node)
+            case .wildcard, .rest, .typed, .partial:
+                let key = SpecialKey(piece, in: bytes, converter: converterNumber(piece.converter(in: bytes)))
+                if piece.kind != .wildcard {
+                    layout.captures.append(
+                        .init(
+                            name: piece.name(in: bytes), position: position, prefix: key.prefix.count,
+                            suffix: key.suffix.count, converter: key.converter, isRest: piece.kind == .rest))
+                }
+                node = special(key, under: node)
+            }
+            position += 1
+        }
+        return node
+    }
+
+    func withText<Result>(
+        of piece: PatternPiece, from start: UInt16, to end: UInt16, in bytes: UnsafeBufferPointer<UInt8>,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        let raw = UnsafeBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
+        guard piece.isEncoded else { return body(raw) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(raw.count, 1)) { copy in
+            guard let base = copy.baseAddress else { return body(raw) }
+            return body(UnsafeBufferPointer(start: base, count: PercentCoding.decode(raw, into: base)))
+        }
+    }
+
+    private func literal(_ text: UnsafeBufferPointer<UInt8>, under parent: UInt32) -> UInt32 {
+        let component = seed.component(text)
+        let known = findLiteral(component, text, under: parent)
+        if known != 0 { return known }
+        let child = makeNode()
+        var edge = TableEdge(
+            head: component.head, tail: component.tail, parent: parent, child: child,
+            length: component.textLength)
+        if text.count > 16 { edge.text = texts.append(text) }
+        edges.insert(edge, hash: EdgeIndex.hash(parent, component.hash), rehash: hash(of:))
+        nodes.update(parent) { $0.literals += 1 }
+        return child
+    }
+
+    /// The node behind a literal edge, or 0.
+    func findLiteral(
+        _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, under parent: UInt32
+    ) -> UInt32 {
+        guard let base = text.baseAddress else { return 0 }
+        // Only these three of the reader's pointers are needed, and they are fresh.
+        var fresh = reader
+        fresh.edges = edges.directory
+        fresh.edgeShift = UInt64(64 - edges.depth)
+        fresh.texts = texts.directory
+        return fresh.child(of: parent, component, in: base)
+    }
+
+    /// The hash of an edge that is in the index.
+    func hash(of edge: TableEdge) -> UInt64 {
+        var hash = seed.hash(head: edge.head, tail: edge.tail)
+        if edge.length > 16, let base = texts.bytes(edge.text, count: Int(edge.length)).baseAddress {
+            hash = seed.hash(hash, rest: base, count: Int(edge.length))
+        }
+        return EdgeIndex.hash(edge.parent, hash)
+    }
+
+    private func placeholder(under parent: UInt32) -> UInt32 {
+        let known = nodes[parent].placeholder
+        if known != 0 { return known }
+        let child = makeNode()
+        nodes.update(parent) { $0.placeholder = child }
+        return child
+    }
+
+    private func special(_ key: SpecialKey, under parent: UInt32) -> UInt32 {
+        var before: UInt32 = 0
+        var next = nodes[parent].special
+        while next != 0 {
+            let other = SpecialKey(specials[next], in: texts)
+            if other == key { return specials[next].child }
+            if key.precedes(other, converters) { break }
+            before = next
+            next = specials[next].next
+        }
+        let child = makeNode()
+        let text = (key.prefix + key.suffix).withUnsafeBufferPointer { texts.append($0) }
+        let new = makeSpecial(
+            TableSpecial(
+                kind: key.kind, converter: UInt16(truncatingIfNeeded: key.converter),
+                prefixLength: UInt16(truncatingIfNeeded: key.prefix.count),
+                suffixLength: UInt16(truncatingIfNeeded: key.suffix.count), text: text, child: child,
+                next: next))
+        if before == 0 {
+            nodes.update(parent) { $0.special = new }
+        } else {
+            specials.update(before) { $0.next = new }
+        }
+        return child
+    }
+
+    // MARK: Records
+
+    /// The converter's number plus one, which a name that the table does not know gets now; 0 without a name.
+    private func converterNumber(_ name: String?) -> Int {
+        guard let name else { return 0 }
+        if let number = converters.number(of: name) { return number + 1 }
+        converters = converters.adding(name)
+        return converters.names.count
+    }
+
+    private func number(of layout: CaptureLayout) -> UInt32 {
+        if let known = captureNumbers[layout] { return known }
+        let number = layouts.append(layout.record)
+        captures.append(layout)
+        captureNumbers[layout] = number
+        return number
+    }
+
+    private func makeNode() -> UInt32 {
+        guard freeNode != 0 else { return nodes.append(TableNode()) }
+        let index = freeNode
+        freeNode = nodes[index].placeholder
+        nodes.update(index) { $0 = TableNode() }
+        return index
+    }
+
+    private func makeEntry(_ entry: TableEntry) -> UInt32 {
+        guard freeEntry != 0 else { return entries.append(entry) }
+        let index = freeEntry
+        freeEntry = entries[index].next
+        entries.update(index) { $0 = entry }
+        return index
+    }
+
+    private func makeSpecial(_ special: TableSpecial) -> UInt32 {
+        guard freeSpecial != 0 else { return specials.append(special) }
+        let index = freeSpecial
+        freeSpecial = specials[index].next
+        specials.update(index) { $0 = special }
+        return index
+    }
+}

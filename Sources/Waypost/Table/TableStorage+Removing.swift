@@ -1,0 +1,187 @@
+extension TableStorage {
+    /// One step on the way to a pattern's end.
+    private enum Step {
+        case literal(PathComponent, [UInt8])
+        case placeholder
+        case special(UInt32)
+    }
+
+    /// Removes the routes whose pattern equals `pattern`, with any priority or with one, and returns their indices.
+    func remove(_ pattern: RoutePattern, priority: Int64?) -> [UInt32] {
+        guard let (end, steps) = findEnd(of: pattern) else { return [] }
+        let scheme = schemeNode(of: pattern)
+        var removed: [UInt32] = []
+        var before: UInt32 = 0
+        var next = nodes[end].terminal
+        while next != 0 {
+            let entry = entries[next]
+            if priority == nil || entry.priority == priority, holds(entry, pattern) {
+                unlink(next, before: before, at: end)
+                removed.append(entry.index)
+            } else {
+                before = next
+            }
+            next = entry.next
+        }
+        guard !removed.isEmpty else { return [] }
+        prune(steps, end: end)
+        if scheme != 0 { pruneScheme(scheme, pattern) }
+        if deadText > 1 << 20, deadText > texts.byteCount / 2 { compactTexts() }
+        publish()
+        return removed
+    }
+
+    /// The entry that holds a pattern, names included.
+    func entry(of pattern: RoutePattern, priority: Int64?) -> TableEntry? {
+        guard let (end, _) = findEnd(of: pattern) else { return nil }
+        var next = nodes[end].terminal
+        while next != 0 {
+            let entry = entries[next]
+            if priority == nil || entry.priority == priority, holds(entry, pattern) { return entry }
+            next = entry.next
+        }
+        return nil
+    }
+
+    // Shapes are equal once both end at one node; names and scheme are left to compare.
+    private func holds(_ entry: TableEntry, _ pattern: RoutePattern) -> Bool {
+        guard (entry.scheme == 0) == (pattern.scheme == nil) else { return false }
+        if pattern.scheme != nil, entry.scheme != schemeNode(of: pattern) { return false }
+        return captures[Int(entry.layout)].captures.map(\.name) == pattern.placeholderNames
+    }
+
+    private func schemeNode(of pattern: RoutePattern) -> UInt32 {
+        guard let scheme = pattern.scheme else { return 0 }
+        return scheme.utf8Span.span.withUnsafeBufferPointer {
+            findLiteral(seed.component($0), $0, under: TableNode.schemes)
+        }
+    }
+
+    private func findEnd(of pattern: RoutePattern) -> (UInt32, [(parent: UInt32, step: Step)])? {
+        let scheme = schemeNode(of: pattern)
+        if pattern.scheme != nil, scheme == 0 { return nil }
+        if pattern.isFallback { return (pattern.scheme == nil ? TableNode.fallback : scheme, []) }
+        var node = TableNode.root
+        var steps: [(parent: UInt32, step: Step)] = []
+        func follow(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+            let component = seed.component(text)
+            let child = findLiteral(component, text, under: node)
+            steps.append((node, .literal(component, Array(text))))
+            node = child
+            return child != 0
+        }
+        if let base = pattern.base, !base.utf8Span.span.withUnsafeBufferPointer(follow) { return nil }
+        let isThere = pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            for piece in pattern.pieces {
+                switch piece.kind {
+                case .literal:
+                    if !withText(of: piece, from: piece.start, to: piece.end, in: bytes, follow) {
+                        return false
+                    }
+                case .placeholder:
+                    steps.append((node, .placeholder))
+                    node = nodes[node].placeholder
+                default:
+                    let name = piece.converter(in: bytes)
+                    let number = name.map { (converters.number(of: $0) ?? Int(UInt16.max)) + 1 } ?? 0
+                    let special = findSpecial(SpecialKey(piece, in: bytes, converter: number), under: node)
+                    steps.append((node, .special(special)))
+                    node = special == 0 ? 0 : specials[special].child
+                }
+                if node == 0 { return false }
+            }
+            return true
+        }
+        return isThere ? (node, steps) : nil
+    }
+
+    private func findSpecial(_ key: SpecialKey, under parent: UInt32) -> UInt32 {
+        var next = nodes[parent].special
+        while next != 0, SpecialKey(specials[next], in: texts) != key { next = specials[next].next }
+        return next
+    }
+
+    // MARK: Taking out
+
+    private func unlink(_ index: UInt32, before: UInt32, at node: UInt32) {
+        let entry = entries[index]
+        if before == 0 {
+            nodes.update(node) { $0.terminal = entry.next }
+        } else {
+            entries.update(before) { $0.next = entry.next }
+        }
+        count -= 1
+        if entry.takesDeeper { deeperTakers -= 1 }
+        if entry.scheme != 0 {
+            schemes -= 1
+            nodes.update(entry.scheme) { $0.literals -= 1 }
+        }
+        let left = (priorities[entry.priority] ?? 1) - 1
+        priorities[entry.priority] = left > 0 ? left : nil
+        deadText += Int(entry.textLength)
+        let free = freeEntry
+        entries.update(index) {
+            $0.textLength = 0
+            $0.next = free
+        }
+        freeEntry = index
+    }
+
+    // From the end upwards: a node that leads nowhere goes, with the edge to it.
+    private func prune(_ steps: [(parent: UInt32, step: Step)], end: UInt32) {
+        var node = end
+        for (parent, step) in steps.reversed() {
+            guard nodes[node].isEmpty else { return }
+            switch step {
+            case .literal(let component, let text): removeLiteral(component, text, under: parent, child: node)
+            case .placeholder: nodes.update(parent) { $0.placeholder = 0 }
+            case .special(let special): removeSpecial(special, under: parent)
+            }
+            release(node)
+            node = parent
+        }
+    }
+
+    // A scheme's node stays while a pattern names it: entries elsewhere refer to it by number.
+    private func pruneScheme(_ node: UInt32, _ pattern: RoutePattern) {
+        guard let name = pattern.scheme, nodes[node].isEmpty else { return }
+        let text = Array(name.utf8)
+        removeLiteral(
+            text.withUnsafeBufferPointer { seed.component($0) }, text, under: TableNode.schemes, child: node)
+        release(node)
+    }
+
+    private func removeLiteral(
+        _ component: PathComponent, _ text: [UInt8], under parent: UInt32, child: UInt32
+    ) {
+        edges.remove(hash: EdgeIndex.hash(parent, component.hash), rehash: hash(of:)) {
+            $0.parent == parent && $0.child == child
+        }
+        if text.count > 16 { deadText += text.count }
+        nodes.update(parent) { $0.literals -= 1 }
+    }
+
+    private func removeSpecial(_ index: UInt32, under parent: UInt32) {
+        let special = specials[index]
+        if nodes[parent].special == index {
+            nodes.update(parent) { $0.special = special.next }
+        } else {
+            var before = nodes[parent].special
+            while specials[before].next != index { before = specials[before].next }
+            specials.update(before) { $0.next = special.next }
+        }
+        deadText += Int(special.prefixLength) + Int(special.suffixLength)
+        let free = freeSpecial
+        specials.update(index) { $0.next = free }
+        freeSpecial = index
+    }
+
+    private func release(_ node: UInt32) {
+        let free = freeNode
+        nodes.update(node) {
+            $0 = TableNode()
+            $0.placeholder = free
+        }
+        freeNode = node
+    }
+}

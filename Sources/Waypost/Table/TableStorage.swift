@@ -1,0 +1,121 @@
+/// What a table is made of.
+///
+/// A changed table has its own storage, which shares with the old one all pages that the
+/// change did not touch: with 100 000 routes some 20 of 1 500 are copied.
+///
+/// Safe to send because it is changed only by the one `RouteTable` that holds it uniquely, before that table is
+/// handed on; a storage that two tables see is never written.
+final class TableStorage: @unchecked Sendable {
+    var nodes = PagedStore<TableNode>()
+    var specials = PagedStore<TableSpecial>()
+    var entries = PagedStore<TableEntry>()
+    var layouts = PagedStore<TableLayout>()
+    var edges = EdgeIndex()
+    var texts = TextArena()
+    var converters: ConverterList
+    let seed: TableSeed
+
+    var captures: [CaptureLayout] = []
+    var captureNumbers: [CaptureLayout: UInt32] = [:]
+    /// How many routes have each priority.
+    var priorities: [Int64: Int] = [:]
+    var count = 0
+    var deeperTakers = 0
+    var schemes = 0
+    var deepest = 0
+    // Heads of the lists of records to use again.
+    var freeNode: UInt32 = 0
+    var freeSpecial: UInt32 = 0
+    var freeEntry: UInt32 = 0
+    /// Bytes of text that nothing refers to any more.
+    var deadText = 0
+
+    private(set) var reader: TableReader
+
+    init(converters: ConverterList, seed: TableSeed) {
+        self.converters = converters
+        self.seed = seed
+        // Record 0 means none; then come root, fallback and schemes.
+        for _ in 0...TableNode.schemes { _ = nodes.append(TableNode()) }
+        _ = entries.append(
+            TableEntry(
+                priority: 0, index: 0, next: 0, scheme: 0, layout: 0, text: 0, textLength: 0,
+                takesDeeper: false,
+                isBased: false))
+        _ = specials.append(
+            TableSpecial(
+                kind: .rest, converter: 0, prefixLength: 0, suffixLength: 0, text: 0, child: 0, next: 0))
+        reader = Self.makeReader(
+            nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
+            seed: seed, converters: converters)
+    }
+
+    /// A storage with the same content that shares every page.
+    init(copying other: TableStorage) {
+        nodes = other.nodes
+        specials = other.specials
+        entries = other.entries
+        layouts = other.layouts
+        edges = other.edges
+        texts = other.texts
+        converters = other.converters
+        seed = other.seed
+        captures = other.captures
+        captureNumbers = other.captureNumbers
+        priorities = other.priorities
+        count = other.count
+        deeperTakers = other.deeperTakers
+        schemes = other.schemes
+        deepest = other.deepest
+        freeNode = other.freeNode
+        freeSpecial = other.freeSpecial
+        freeEntry = other.freeEntry
+        deadText = other.deadText
+        reader = other.reader
+    }
+
+    /// Must follow every change, for pages move.
+    func publish() {
+        reader = Self.makeReader(
+            nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
+            seed: seed, converters: converters)
+        reader.deepest = deepest
+        reader.hasOnePriority = priorities.count <= 1
+        reader.hasDeeperTakers = deeperTakers > 0
+        reader.hasSchemes = schemes > 0
+    }
+
+    private static func makeReader(
+        nodes: PagedStore<TableNode>, specials: PagedStore<TableSpecial>, entries: PagedStore<TableEntry>,
+        layouts: PagedStore<TableLayout>, edges: EdgeIndex, texts: TextArena, seed: TableSeed,
+        converters: ConverterList
+    ) -> TableReader {
+        TableReader(
+            nodes: nodes.directory, specials: specials.directory, entries: entries.directory,
+            layouts: layouts.directory, edges: edges.directory, edgeShift: UInt64(64 - edges.depth),
+            texts: texts.directory, seed: seed, converters: .passUnretained(converters), deepest: 0,
+            hasOnePriority: true, hasDeeperTakers: false, hasSchemes: false)
+    }
+
+    /// The bytes that the table's records and texts hold.
+    var byteCount: Int {
+        nodes.byteCount + specials.byteCount + entries.byteCount + layouts.byteCount + edges.byteCount
+            + texts.byteCount
+    }
+
+    /// The pattern of an entry, as it was written.
+    func patternText(_ entry: TableEntry) -> String {
+        String(decoding: texts.bytes(entry.text, count: Int(entry.textLength)), as: UTF8.self)
+    }
+
+    /// Calls `body` with each entry in use.
+    func forEachEntry(_ body: (UInt32, TableEntry) -> Bool) {
+        var index: UInt32 = 1
+        while index < entries.count {
+            let entry = entries[index]
+            // Every pattern has at least one byte: an entry without text is free.
+            if entry.textLength > 0, !body(index, entry) { return }
+            index += 1
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// The texts of a table, one behind the other in pages; a text never crosses a page.
+///
+/// A reference is the page's number and the offset in it. Texts are never changed, only added.
+struct TextArena {
+    typealias Directory = UnsafeMutablePointer<UnsafeMutablePointer<UInt8>>
+
+    static let pageShift: UInt32 = 16
+    static let pageBytes = 1 << 16
+
+    private var pages: [MemoryPage] = []
+    private var directoryPage = MemoryPage(byteCount: 64)
+    private var used = 1
+
+    // The first byte stays unused: 0 is what the empty text refers to.
+    init() {
+        pages.append(MemoryPage(byteCount: 1024))
+        publish(0)
+    }
+
+    var directory: Directory {
+        directoryPage.memory.assumingMemoryBound(to: UnsafeMutablePointer<UInt8>.self)
+    }
+
+    func bytes(_ reference: UInt32, count: Int) -> UnsafeBufferPointer<UInt8> {
+        let page = directory[Int(reference >> Self.pageShift)]
+        return UnsafeBufferPointer(start: page + Int(reference & 0xffff), count: count)
+    }
+
+    /// Adds a text of at most 65 536 bytes.
+    mutating func append(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        guard let source = text.baseAddress, !text.isEmpty else { return 0 }
+        var page = pages.count - 1
+        if used + text.count > Self.pageBytes {
+            page += 1
+            used = 0
+            pages.append(MemoryPage(byteCount: Self.pageBytes))
+            publish(page)
+        } else if used + text.count > pages[page].byteCount {
+            let byteCount = min(Self.pageBytes, max(pages[page].byteCount * 2, used + text.count))
+            pages[page] = MemoryPage(byteCount: byteCount, copying: pages[page])
+            publish(page)
+        } else if !isKnownUniquelyReferenced(&pages[page]) {
+            pages[page] = MemoryPage(byteCount: pages[page].byteCount, copying: pages[page])
+            publish(page)
+        }
+        (pages[page].memory + used).copyMemory(from: source, byteCount: text.count)
+        let reference = UInt32(page) << Self.pageShift | UInt32(used)
+        used += text.count
+        return reference
+    }
+
+    private mutating func publish(_ page: Int) {
+        let needed = (page + 1) * MemoryLayout<UnsafeMutableRawPointer>.stride
+        if needed > directoryPage.byteCount {
+            directoryPage = MemoryPage(
+                byteCount: max(needed, directoryPage.byteCount * 2), copying: directoryPage)
+        } else if !isKnownUniquelyReferenced(&directoryPage) {
+            directoryPage = MemoryPage(byteCount: directoryPage.byteCount, copying: directoryPage)
+        }
+        directory[page] = pages[page].memory.assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// The bytes this arena holds, shared ones included.
+    var byteCount: Int {
+        pages.reduce(directoryPage.byteCount) { $0 + $1.byteCount }
+    }
+}

@@ -1,0 +1,24 @@
+extension RouteURL {
+    /// Builds a URL from decoded parts and encodes what must be.
+    ///
+    ///     let url = try RouteURL(scheme: "myapp", components: ["files", "a/b"], query: [("page", "2")])
+    ///     url.text  // "myapp://files/a%2Fb?page=2"
+    ///
+    /// - Throws: ``RouteURLError`` when the scheme is none, or when a component is empty, dots only or has a control
+    ///   character: no URL can say that.
+    public init(
+        scheme: String = "", components: [String], query: [(key: String, value: String)] = [],
+        fragment: String? = nil
+    ) throws(RouteURLError) {
+        var text = scheme.isEmpty ? "/" : scheme + "://"
+        text += components.map { PercentCoding.encode($0, for: .component) }.joined(separator: "/")
+        if !query.isEmpty {
+            text += "?"
+            text += query.map {
+                PercentCoding.encode($0.key, for: .query) + "=" + PercentCoding.encode($0.value, for: .query)
+            }.joined(separator: "&")
+        }
+        if let fragment { text += "#" + PercentCoding.encode(fragment, for: .fragment) }
+        try self.init(text)
+    }
+}

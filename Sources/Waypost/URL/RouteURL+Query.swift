@@ -1,0 +1,98 @@
+extension RouteURL {
+    /// The pairs of a query, decoded when asked for.
+    ///
+    /// Pairs are separated by `&`, a key ends at its first `=`. A key without `=` is no pair, nor is an empty key.
+    /// `+` stays `+`. A URL that stands in a value unencoded is kept up to the next `&`.
+    public struct Query: Sendable {
+        /// One pair, decoded.
+        public struct Pair: Sendable, Hashable {
+            /// What stands before the first `=`.
+            public var key: String
+            /// What follows it; may be empty.
+            public var value: String
+
+            /// A pair of decoded texts.
+            public init(key: String, value: String) {
+                self.key = key
+                self.value = value
+            }
+        }
+
+        /// The query as it was written, without `?`.
+        public let text: String
+
+        init(text: String) {
+            self.text = text
+        }
+
+        /// All pairs in the order in which they were written.
+        public var pairs: [Pair] {
+            var all: [Pair] = []
+            forEach { all.append(Pair(key: PercentCoding.decode($0), value: PercentCoding.decode($1))) }
+            return all
+        }
+
+        /// Whether there is no pair.
+        public var isEmpty: Bool {
+            var isEmpty = true
+            forEach { _, _ in isEmpty = false }
+            return isEmpty
+        }
+
+        /// The last value of a key; nil when it is absent.
+        public subscript(key: String) -> String? {
+            var last: String?
+            visit(key) { last = PercentCoding.decode($0) }
+            return last
+        }
+
+        /// All values of a key, in the order in which they were written.
+        public func allValues(of key: String) -> [String] {
+            var values: [String] = []
+            visit(key) { values.append(PercentCoding.decode($0)) }
+            return values
+        }
+
+        private func visit(_ key: String, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
+            forEach { found, value in
+                if found.contains(UInt8(ascii: "%")) {
+                    if PercentCoding.decode(found) == key { body(value) }
+                } else if found.elementsEqual(key.utf8) {
+                    body(value)
+                }
+            }
+        }
+
+        private func forEach(_ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Void) {
+            text.utf8Span.span.withUnsafeBufferPointer { bytes in
+                var start = 0
+                while start < bytes.count {
+                    var end = start
+                    var equals = -1
+                    while end < bytes.count, bytes[end] != UInt8(ascii: "&") {
+                        if equals < 0, bytes[end] == UInt8(ascii: "=") { equals = end }
+                        end &+= 1
+                    }
+                    if equals > start {
+                        body(
+                            UnsafeBufferPointer(rebasing: bytes[start..<equals]),
+                            UnsafeBufferPointer(rebasing: bytes[equals &+ 1..<end]))
+                    }
+                    start = end &+ 1
+                }
+            }
+        }
+    }
+}
+
+extension RouteURL.Query: Hashable {
+    /// Whether both hold the same pairs in the same order.
+    public static func == (one: Self, other: Self) -> Bool {
+        one.text == other.text || one.pairs == other.pairs
+    }
+
+    /// Feeds the pairs.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(pairs)
+    }
+}

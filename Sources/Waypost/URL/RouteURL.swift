@@ -1,0 +1,175 @@
+/// A URL as the router reads it: `scheme://host/path?query#fragment`.
+///
+/// Parsing finds where the parts lie and refuses what is no URL; nothing is decoded before it is asked for.
+///
+///     let url = try RouteURL("myapp://orders/42?tab=items#top")
+///     url.scheme        // "myapp"
+///     url.components    // ["orders", "42"]
+///     url.query["tab"]  // "items"
+///
+/// - White space around the text is dropped. The text is cut at the first `#`, then at the first `?`.
+/// - Components are the host, then the path's components that are not empty. Port and user info take no part.
+/// - Each component is percent-decoded after the split, so `%2F` stays inside its component. A `%` that two hex
+///   digits do not follow stands for itself.
+/// - Without `://` there is no scheme, and every component belongs to the path.
+/// - `.` and `..`, control characters and what does not decode to UTF-8 are refused. In query and fragment an
+///   encoded control character other than NUL is text like any other.
+///
+/// Two URLs are equal when they mean the same: raw and encoded spelling, `//` and a trailing `/` make no difference.
+public struct RouteURL: Sendable {
+    /// The text without the white space around it, as it was written.
+    public let text: String
+    let parts: RouteURLParts
+
+    /// Reads `text`.
+    ///
+    /// - Throws: ``RouteURLError`` with the byte where reading stopped.
+    public init(_ text: String) throws(RouteURLError) {
+        var text = text
+        do throws(RouteURLFault) {
+            let parts = try Self.parts(of: &text)
+            self.init(text: text, untrimmed: parts)
+        } catch {
+            throw RouteURLError(url: text, offset: error.offset, reason: error.reason)
+        }
+    }
+
+    @inline(__always)
+    private static func parts(of text: inout String) throws(RouteURLFault) -> RouteURLParts {
+        try text.utf8Span.span.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
+            try RouteURLParser.parse(bytes, trusted: true)
+        }
+    }
+
+    @inline(__always)
+    private init(text: String, untrimmed parts: RouteURLParts) {
+        if parts.start == 0, Int(parts.end) == text.utf8.count {
+            self.text = text
+            self.parts = parts
+        } else {
+            let utf8 = text.utf8
+            let start = utf8.index(utf8.startIndex, offsetBy: Int(parts.start))
+            let end = utf8.index(utf8.startIndex, offsetBy: Int(parts.end))
+            self.text = String(text[start..<end])
+            var moved = parts
+            moved.shift(by: parts.start)
+            self.parts = moved
+        }
+    }
+
+    /// The scheme in lower case; empty when there is none.
+    public var scheme: String {
+        guard parts.schemeLength > 0 else { return "" }
+        return withBytes(0, parts.schemeLength) { bytes in
+            String(decoding: bytes.lazy.map { RouteScheme.lowercased($0) }, as: UTF8.self)
+        }
+    }
+
+    /// Whether the URL names a scheme.
+    public var hasScheme: Bool { parts.schemeLength > 0 }
+
+    /// The first component, decoded; empty when there is none.
+    ///
+    /// It is the host where one is written. `scheme:///demo` and `/demo` have their first component from the path:
+    /// that is what matching sees, so an allow-list of hosts sees the same.
+    public var host: String {
+        var first = ""
+        forEachComponent { start, end in
+            first = decoded(start, end)
+            return false
+        }
+        return first
+    }
+
+    /// The host and the path's components, decoded, without empty ones.
+    public var components: [String] {
+        var all: [String] = []
+        forEachComponent { start, end in
+            all.append(decoded(start, end))
+            return true
+        }
+        return all
+    }
+
+    /// The key-value pairs behind `?`.
+    public var query: Query { Query(text: queryText ?? "") }
+
+    /// What stands between `?` and `#`, as written; nil without a `?`.
+    public var queryText: String? {
+        guard hasQuestionMark else { return nil }
+        return withBytes(parts.queryStart, parts.queryEnd) { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private var hasQuestionMark: Bool {
+        withBytes(parts.pathEnd, parts.end) { $0.first == UInt8(ascii: "?") }
+    }
+
+    /// The text behind the first `#`, decoded; nil without one.
+    public var fragment: String? {
+        parts.fragmentStart == .max ? nil : decoded(parts.fragmentStart, parts.end)
+    }
+
+    // MARK: Bytes
+
+    @inline(__always)
+    func withBytes<Result>(
+        _ start: UInt32, _ end: UInt32, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            // The offsets come from parsing these very bytes.
+            body(UnsafeBufferPointer(rebasing: bytes[Int(start)..<Int(max(start, end))]))
+        }
+    }
+
+    func decoded(_ start: UInt32, _ end: UInt32) -> String {
+        withBytes(start, end) { PercentCoding.decode($0) }
+    }
+
+    /// Calls `body` with the range of each component until it returns false.
+    func forEachComponent(_ body: (_ start: UInt32, _ end: UInt32) -> Bool) {
+        if parts.hostStart < parts.hostEnd, !body(parts.hostStart, parts.hostEnd) { return }
+        withBytes(0, parts.pathEnd) { bytes in
+            var start = Int(parts.pathStart)
+            while start < bytes.count {
+                var end = start
+                while end < bytes.count, bytes[end] != UInt8(ascii: "/") { end &+= 1 }
+                if end > start, !body(UInt32(truncatingIfNeeded: start), UInt32(truncatingIfNeeded: end)) {
+                    return
+                }
+                start = end &+ 1
+            }
+        }
+    }
+}
+
+extension RouteURL: Hashable {
+    /// Whether both mean the same, however they are spelled.
+    public static func == (one: RouteURL, other: RouteURL) -> Bool {
+        if one.text == other.text { return true }
+        return one.scheme == other.scheme && one.components == other.components && one.query == other.query
+            && one.fragment == other.fragment
+    }
+
+    /// Feeds what equality compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(scheme)
+        hasher.combine(components)
+        hasher.combine(query)
+        hasher.combine(fragment)
+    }
+}
+
+extension RouteURL: LosslessStringConvertible {
+    /// The text as it was written.
+    public var description: String { text }
+
+    /// Reads `description`; nil for what is no URL.
+    public init?(_ description: some StringProtocol) {
+        do throws(RouteURLError) {
+            let url = try RouteURL(String(description))
+            self = url
+        } catch {
+            return nil
+        }
+    }
+}

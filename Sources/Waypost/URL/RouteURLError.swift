@@ -1,0 +1,60 @@
+/// A text that is no URL for the router: where reading stopped and why.
+public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What was found.
+    public enum Reason: Hashable, Sendable {
+        /// There is nothing but white space.
+        case empty
+        /// What stands before `://` is no scheme: a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, 3.1).
+        case invalidScheme
+        /// What follows the host after a `:` is no number.
+        case invalidPort
+        /// A control character or NUL, raw or encoded.
+        case controlCharacter
+        /// A component is `.` or `..`, raw or encoded.
+        case dotComponent
+        /// The bytes, or what they decode to, are not UTF-8.
+        case invalidUTF8
+        /// The text is longer than a table can point into (2³¹ bytes).
+        case tooLong
+    }
+
+    /// The text as it was given.
+    public var url: String
+    /// The byte of `url` where reading stopped, counted in UTF-8 from 0.
+    public var offset: Int
+    /// What was found there.
+    public var reason: Reason
+
+    /// Names the text, the offset and what was found.
+    public init(url: String, offset: Int, reason: Reason) {
+        self.url = url
+        self.offset = offset
+        self.reason = reason
+    }
+
+    /// One sentence; the text is cut after 200 characters.
+    public var description: String {
+        "parse \(url.prefix(200)): \(reason) at byte \(offset)"
+    }
+}
+
+extension RouteURLError.Reason: CustomStringConvertible {
+    /// The reason in words.
+    public var description: String {
+        switch self {
+        case .empty: "nothing to read"
+        case .invalidScheme: "no valid scheme"
+        case .invalidPort: "no valid port"
+        case .controlCharacter: "a control character"
+        case .dotComponent: "a component of dots"
+        case .invalidUTF8: "not UTF-8"
+        case .tooLong: "too long"
+        }
+    }
+}
+
+/// The same without the text, so that the parser never builds a string for bytes it refuses.
+struct RouteURLFault: Error {
+    var reason: RouteURLError.Reason
+    var offset: Int
+}

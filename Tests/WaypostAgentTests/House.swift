@@ -1,0 +1,141 @@
+import Foundation
+import Logging
+import MQTTLink
+import Synchronization
+import TestSupport
+import Waypost
+
+@testable import WaypostAgent
+@testable import WaypostMessages
+
+/// The rooms of an agent with real state on disk and, in the place of the link, a broker that takes everything.
+final class House: Sendable {
+    let agent: Agent
+    let clock: TurnedClock
+    let published = TestSupport.EventLog<MQTTMessage>()
+    private let tasks: [Task<Void, Never>]
+
+    init(
+        directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
+        configure: (inout AgentConfiguration) -> Void = { _ in }
+    ) throws {
+        let path = directory ?? NSTemporaryDirectory() + "waypost-house-\(UUID().uuidString)"
+        var configuration = AgentConfiguration(
+            agent: "k1", groups: ["fleet"], stateDirectory: path,
+            link: MQTTLinkConfiguration(brokers: [], clientID: "k1"))
+        configure(&configuration)
+        let agent = try Agent(
+            configuration, router: router, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            clock: clock.clock)
+        self.agent = agent
+        self.clock = clock
+        let published = published
+        tasks = [
+            Task { await agent.journal.run() },
+            Task { await agent.dispatcher.run() },
+            Task {
+                await agent.outbox.run(
+                    publish: { messages in
+                        for message in messages { published.append(message.message) }
+                        agent.outbox.settled(
+                            messages.map { PublishReceipt(token: $0.token, result: .acknowledged) })
+                    }, settle: { agent.settled($0, $1) })
+            },
+        ]
+        agent.outbox.connected(receiveMaximum: 1_000)
+    }
+
+    deinit { for task in tasks { task.cancel() } }
+
+    /// A message of the broker's, as a batch of one.
+    @discardableResult
+    func receive(
+        _ payload: String, on topic: String, retain: Bool = false, properties: MQTTProperties = MQTTProperties()
+    ) -> BatchVerdict {
+        agent.intake.take([
+            MQTTMessage(
+                topic: topic, payload: Array(payload.utf8), qos: .atLeastOnce, retain: retain, properties: properties)
+        ])
+    }
+
+    /// A command of the sender `me`, and its terminal reply.
+    func command(_ payload: String, from sender: String = "me") async throws -> Reply {
+        let before = published.events.count
+        receive(payload, on: "waypost/v1/k1/cmd/\(sender)")
+        return try await reply(to: JSONValue(parsing: payload)["id"]?.stringValue ?? "", from: sender, after: before)
+    }
+
+    func reply(to id: String, from sender: String = "me", after count: Int = 0) async throws -> Reply {
+        try await first("reply to \(id)", after: count) { message in
+            guard message.topic == "waypost/v1/k1/reply/\(sender)",
+                let reply = try? Reply(JSONValue(parsing: message.payload)), reply.id == id, reply.status != .accepted
+            else { return nil }
+            return reply
+        }
+    }
+
+    func failure(after count: Int = 0, where matches: @escaping @Sendable (FailureReport) -> Bool) async throws
+        -> FailureReport
+    {
+        try await first("a failure report", after: count) { message in
+            guard message.topic == "waypost/v1/k1/fail",
+                let report = try? FailureReport(JSONValue(parsing: message.payload)), matches(report)
+            else { return nil }
+            return report
+        }
+    }
+
+    func applied(
+        after count: Int = 0, where matches: @escaping @Sendable (JSONValue) -> Bool = { _ in true }
+    ) async throws -> JSONValue {
+        try await first("map/applied", after: count) { message in
+            guard message.topic == "waypost/v1/k1/map/applied", let json = try? JSONValue(parsing: message.payload),
+                matches(json)
+            else { return nil }
+            return json
+        }
+    }
+
+    func event(after count: Int = 0, where matches: @escaping @Sendable (LogEvent) -> Bool) async throws -> LogEvent {
+        try await first("an event", after: count) { message in
+            guard message.topic.hasPrefix("waypost/v1/k1/log/") else { return nil }
+            return String(decoding: message.payload, as: UTF8.self).split(separator: "\n").lazy
+                .compactMap { try? LogEvent(JSONValue(parsing: String($0))) }.first(where: matches)
+        }
+    }
+
+    private func first<Value: Sendable>(
+        _ what: String, after count: Int, _ make: @escaping @Sendable (MQTTMessage) -> Value?
+    ) async throws -> Value {
+        try await published.wait(for: what) { $0.dropFirst(count).contains { make($0) != nil } }
+        guard let value = published.events.dropFirst(count).lazy.compactMap(make).first else {
+            throw Timeout(what: what, seen: [])
+        }
+        return value
+    }
+}
+
+/// Clocks that a test turns; both stand still otherwise.
+final class TurnedClock: Sendable {
+    /// 2026-11-21 00:00 UTC.
+    static let start: Int64 = 1_795_219_200_000
+
+    private let wall = Atomic<Int64>(TurnedClock.start)
+    private let monotonic = Atomic<Int64>(1_000_000)
+
+    var clock: AgentClock {
+        AgentClock(
+            wall: { self.wall.load(ordering: .relaxed) }, monotonic: { self.monotonic.load(ordering: .relaxed) })
+    }
+
+    var now: Int64 { wall.load(ordering: .relaxed) }
+
+    /// Time goes by.
+    func advance(_ milliseconds: Int64) {
+        wall.add(milliseconds, ordering: .relaxed)
+        monotonic.add(milliseconds, ordering: .relaxed)
+    }
+
+    /// Somebody sets the wall clock.
+    func step(_ milliseconds: Int64) { wall.add(milliseconds, ordering: .relaxed) }
+}

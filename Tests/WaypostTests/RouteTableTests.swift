@@ -1,0 +1,101 @@
+import Testing
+
+@testable import Waypost
+
+@Suite struct RouteTableTests {
+    static func table(_ patterns: [String], syntax: PatternSyntax = .init()) throws -> RouteTable {
+        var table = RouteTable(syntax: syntax)
+        for (index, pattern) in patterns.enumerated() {
+            try table.add(table.pattern(pattern), index: UInt32(index))
+        }
+        return table
+    }
+
+    static func matches(_ table: RouteTable, _ url: String) throws -> [String] {
+        try table.match(RouteURL(url)).map { $0.pattern }
+    }
+
+    static func parameters(_ table: RouteTable, _ url: String) throws -> [String: CapturedValue] {
+        let first = try #require(try table.match(RouteURL(url)).first)
+        return Dictionary(uniqueKeysWithValues: first.parameters.map { ($0.name, $0.value) })
+    }
+
+    @Test func `candidates come from literal to rest, then parents, then fallbacks`() throws {
+        var table = try Self.table([
+            "://", "s://", "**", "a/**", "a/*", "a/:x", "a/<double:d>", "a/<int:i>", "a/v:p", "a/v1",
+            "s://a/v1",
+        ])
+        try table.add(RoutePattern("a"), takesDeeper: true, index: 100)
+        #expect(
+            try Self.matches(table, "s://a/v1")
+                == ["s://a/v1", "a/v1", "a/v:p", "a/:x", "a/*", "a/**", "**", "a", "s://", "://"])
+        #expect(
+            try Self.matches(table, "s://a/7")
+                == ["a/<int:i>", "a/<double:d>", "a/:x", "a/*", "a/**", "**", "a", "s://", "://"])
+        #expect(try Self.matches(table, "t://b") == ["**", "://"])
+        #expect(try Self.matches(table, "t://") == ["://"])
+    }
+
+    @Test func `a higher priority goes before everything else`() throws {
+        var table = try Self.table(["a/b"])
+        try table.add(RoutePattern("://"), priority: 9, index: 1)
+        try table.add(RoutePattern("a/:x"), priority: 3, index: 2)
+        #expect(try Self.matches(table, "a/b") == ["://", "a/:x", "a/b"])
+    }
+
+    @Test func `a literal that leads nowhere is left for a placeholder`() throws {
+        let table = try Self.table(["a/b/c", "a/:x/d", ":y/b/e"])
+        #expect(try Self.matches(table, "/a/b/d") == ["a/:x/d"])
+        #expect(try Self.matches(table, "/a/b/e") == [":y/b/e"])
+        #expect(try Self.matches(table, "/a/b/f") == [])
+    }
+
+    @Test func `parameters are decoded and converted`() throws {
+        let table = try Self.table([
+            "f/:name.html", "n/<int:n>/<bool:b>", "v<int:major>/x", "r/<path:rest>", "q/**", "s://:host/p",
+        ])
+        #expect(try Self.parameters(table, "f/a%2Fb.html") == ["name": .text("a/b")])
+        #expect(try Self.parameters(table, "n/-5/TRUE") == ["n": .int(-5), "b": .bool(true)])
+        #expect(try Self.parameters(table, "v12/x") == ["major": .int(12)])
+        #expect(try Self.parameters(table, "r/a//%E4%B8%AD/") == ["rest": .text("a/中")])
+        #expect(try Self.parameters(table, "q/a/b?x#y") == ["**": .text("a/b")])
+        #expect(try Self.parameters(table, "S://u:p@h:80/p") == ["host": .text("h")])
+    }
+
+    @Test func `patterns that no URL can tell apart are a conflict that names both`() throws {
+        var table = try Self.table(["/orders/:id"])
+        let conflict = try #require(throws: RouteConflict.self) {
+            try table.add(RoutePattern("/orders/<number>"), index: 1)
+        }
+        #expect(conflict.description == "insert /orders/<number>: already held by /orders/:id")
+        #expect(try table.add(RoutePattern("/orders/:number"), index: 2, replacing: true) == 0)
+        try table.add(RoutePattern("/orders/:other"), priority: 1, index: 3)
+        #expect(try Self.matches(table, "orders/7") == ["/orders/:other", "/orders/:number"])
+        #expect(try table.remove(RoutePattern("orders/:id")) == [])
+        #expect(try table.remove(RoutePattern("orders/:other")) == [3])
+        #expect(try Self.matches(table, "orders/7") == ["/orders/:number"])
+    }
+
+    @Test func `a changed copy leaves the original as it was`() throws {
+        let table = try Self.table(
+            (0..<3000).map { "/s\($0 % 50)/m\($0)/:id/a-long-literal-component-\($0)" })
+        var copy = table
+        #expect(try copy.remove(RoutePattern("/s7/m7/:id/a-long-literal-component-7")) == [7])
+        try copy.add(RoutePattern("/new/:x"), index: 9)
+        let url = "/s7/m7/5/a-long-literal-component-7"
+        #expect(try Self.matches(table, url).count == 1)
+        #expect(try Self.matches(copy, url) == [])
+        #expect(try Self.matches(copy, "/new/1") == ["/new/:x"])
+        #expect(try Self.matches(table, "/new/1") == [])
+    }
+
+    @Test func `the nearest patterns are what was probably meant`() throws {
+        let table = try Self.table([
+            "scheme://router/demo", "scheme://router/demo1", "scheme://router/:x/edit",
+            "scheme://other/thing",
+        ])
+        #expect(
+            try table.nearest(to: RouteURL("scheme://router/dmo")).first == "scheme://router/demo")
+        #expect(try table.nearest(to: RouteURL("scheme://zzzzzzzzzzzzzz")) == [])
+    }
+}
