@@ -1,6 +1,5 @@
 import Configuration
 import FoundationEssentials
-import SystemPackage
 
 /// Settings by name, from the command line, the environment and a file; the first that has one decides.
 ///
@@ -33,10 +32,12 @@ struct Settings {
 
     private static func provider(_ path: String) async throws(Complaint) -> any ConfigProvider {
         try GuardedFile.check(path, purpose: "configuration file")
+        let named = ConfigValue(.string(path), isSecret: false)
+        let location = ConfigReader(provider: InMemoryProvider(values: ["filePath": named]))
         do {
             return path.hasSuffix(".json")
-                ? try await FileProvider<JSONSnapshot>(filePath: FilePath(path))
-                : try await FileProvider<YAMLSnapshot>(filePath: FilePath(path))
+                ? try await FileProvider<JSONSnapshot>(config: location)
+                : try await FileProvider<YAMLSnapshot>(config: location)
         } catch {
             throw Complaint(.usage, "configuration file \(path): \(error)")
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MQTTLink
 import Waypost
 import WaypostMessages
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Waypost
 import WaypostMessages
 
 struct CallCommand: AgentRequest {

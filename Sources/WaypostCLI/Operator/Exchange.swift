@@ -77,7 +77,7 @@ struct Exchange {
 
     /// The terminal reply to our command, if the message is one.
     private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {
-        guard let (agent, .reply(to: sender)) = settings.topics.outbound(message.topic), sender == self.sender,
+        guard case (let agent, .reply(to: sender))? = settings.topics.outbound(message.topic),
             let json = message.json, let reply = try? Reply(json),
             reply.id == command.id, reply.status != .accepted
         else { return nil }

@@ -21,6 +21,12 @@ struct Relocation: Sendable {
         "sha256:" + SHA256.hash(data: payload).map { Self.hex($0) }.joined()
     }
 
+    /// A document that is sent as it stands, right or wrong.
+    init(document payload: [UInt8], _ kind: Kind) {
+        self.kind = kind
+        self.payload = payload
+    }
+
     /// Some entries as a patch, checked as the agent would.
     ///
     /// - Throws: ``Complaint`` 1 naming the entry and the field.
@@ -45,12 +51,10 @@ struct Relocation: Sendable {
             try Self.check(name) { () throws(Refusal) in
                 if json["signatures"] == nil { _ = try MapDocument(map: json) }
             }
-            kind = .map
-            payload = bytes
+            self.init(document: bytes, .map)
         } else if type == "patch" {
             try Self.check(name) { () throws(Refusal) in _ = try MapDocument(patch: json) }
-            kind = .patch
-            payload = bytes
+            self.init(document: bytes, .patch)
         } else {
             try self.init(patch: json["entries"] ?? json, source: name)
         }
@@ -59,8 +63,7 @@ struct Relocation: Sendable {
     private init(patch json: JSONValue, source: String) throws(Complaint) {
         let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
         try Self.check(source) { () throws(Refusal) in _ = try MapDocument(patch: entries) }
-        kind = .patch
-        payload = MapDocument.patch(id: CommandID.make(), entries: entries)
+        self.init(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch)
     }
 
     func message(to audience: Audience, _ topics: Topics) throws(Complaint) -> MQTTMessage {
