@@ -217,7 +217,11 @@ import Testing
         let pairs = Self.adversaries[shape] ?? []
         let clock = ContinuousClock()
         let time = clock.measure { _ = try? plan(pairs) }
-        // Half a second in a debug build on a loaded machine; a release build needs a few milliseconds.
-        #expect(time < .seconds(1))
+        #if DEBUG
+        let limit = Duration.seconds(10)
+        #else
+        let limit = Duration.milliseconds(50)
+        #endif
+        #expect(time < limit)
     }
 }
