@@ -43,7 +43,10 @@ extension Agent {
     func publishDocuments() {
         publishHealth()
         intake.publishApplied()
-        outbox.replace(.retained(topics.routes(of: configuration.agent), JSONValue.array(router.routes.map(\.json)).serialized()))
+        outbox.replace(
+            .retained(
+                topics.routes(of: configuration.agent),
+                JSONValue.array(router.routes.map(\.json)).serialized()))
     }
 
     func publishHealth() {

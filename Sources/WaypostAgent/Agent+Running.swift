@@ -12,10 +12,7 @@ extension Agent {
     ///
     /// - Throws: ``StoreError`` when the state directory can't be read at the start.
     public func run() async throws {
-        let listeners = [
-            router.observe { [events] in events.log($0) },
-            router.services.observe { [events] in events.log($0) },
-        ]
+        let listeners = listen()
         defer { for listener in listeners { listener.cancel() } }
         try restoreMaps()
         events.setOverride(try store.commit { try $0.levelOverride() })
@@ -39,6 +36,14 @@ extension Agent {
             chores.cancel()
             await self.stop(link, running)
         }
+    }
+
+    /// Writes what happens in the router and the registry into the event log.
+    func listen() -> [RegistrationHandle] {
+        [
+            router.observe { [events] in events.log($0) },
+            router.services.observe { [events] in events.log($0) },
+        ]
     }
 
     /// The link's settings, completed by what the protocol demands of an agent.
@@ -108,7 +113,7 @@ extension Agent {
         timer.cancel()
     }
 
-    private func settled(_ item: OutboxItem, _ result: PublishReceipt.Result) {
+    func settled(_ item: OutboxItem, _ result: PublishReceipt.Result) {
         switch item.origin {
         case .reply(let sequence):
             FaultPoint.beforeReplyAcknowledged.reached()

@@ -10,7 +10,8 @@ import WaypostMessages
 ///
 /// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 50 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
 @Suite(.serialized) struct `Random kills` {
-    @Test func `every command ends in one status, nothing runs twice and nothing that was answered is missing`()
+    @Test
+    func `every command ends in one status, nothing runs twice and nothing that was answered is missing`()
         async throws
     {
         let environment = ProcessInfo.processInfo.environment
@@ -39,7 +40,7 @@ import WaypostMessages
             try await Task.sleep(for: .milliseconds(Int(lifetime * 1000) / 2))
             agent.kill()
             if round % 10 == 9 {
-                broker.kill()
+                try await broker.kill()
                 try await broker.start()
             }
         }
@@ -60,11 +61,13 @@ import WaypostMessages
         #expect(Set(entries).count == entries.count, "seed \(seed): an entry stands twice in the ledger")
         let answered = replies.filter { $0.value.contains { $0.isOK && $0.isAppend } }.keys
         let missing = Set(answered.map { "entry-\($0)" }).subtracting(entries)
-        #expect(missing.isEmpty, "seed \(seed): answered ok and not in the ledger: \(missing.sorted().prefix(5))")
+        #expect(
+            missing.isEmpty, "seed \(seed): answered ok and not in the ledger: \(missing.sorted().prefix(5))")
         await sender.leave()
     }
 
-    private func command(_ number: Int, _ random: inout SeededGenerator) -> (payload: String, isAppend: Bool) {
+    private func command(_ number: Int, _ random: inout SeededGenerator) -> (payload: String, isAppend: Bool)
+    {
         let id = "c\(number)"
         let expires = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000
         let head = #"{"id":"\#(id)","exp":\#(expires)"#

@@ -15,20 +15,23 @@ import WaypostMessages
 
         var seen = backend.seen.count
         agent.kill()
-        let will = try AgentState(try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
+        let will = try AgentState(
+            try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
         #expect(will.reason == .will)
         #expect(will.epoch == birth.epoch)
 
         seen = backend.seen.count
         agent = try AgentProcess("k1", broker: broker.url, directory: agent.directory)
-        let reborn = try AgentState(try await backend.message(on: state, after: seen) { $0["state"] == "online" })
+        let reborn = try AgentState(
+            try await backend.message(on: state, after: seen) { $0["state"] == "online" })
         #expect(reborn.epoch > birth.epoch)
         #expect(reborn.boot != birth.boot)
 
         seen = backend.seen.count
         try await agent.online()
         #expect(agent.terminate() == 0)
-        let goodbye = try AgentState(try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
+        let goodbye = try AgentState(
+            try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
         #expect(goodbye.reason == .shutdown)
         #expect(goodbye.epoch == reborn.epoch)
         await backend.disconnect()

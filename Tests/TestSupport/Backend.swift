@@ -16,7 +16,9 @@ public final class Backend: Sendable {
         public var json: JSONValue? { try? JSONValue(parsing: text, limits: .trustedFile) }
         /// A payload on `log/` holds a line an event.
         public var lines: [JSONValue] {
-            text.split(separator: "\n").compactMap { try? JSONValue(parsing: String($0), limits: .trustedFile) }
+            text.split(separator: "\n").compactMap {
+                try? JSONValue(parsing: String($0), limits: .trustedFile)
+            }
         }
     }
 
@@ -35,7 +37,8 @@ public final class Backend: Sendable {
     public init(broker: String, name: String = "backend") async throws {
         let configuration = MQTTLinkConfiguration.oneShot(
             brokers: [try BrokerURL(broker)], clientID: "\(name)-\(UInt32.random(in: 0...UInt32.max))")
-        let session = try await MQTTSession.connect(configuration, within: .seconds(60), messageLimit: 1_000_000)
+        let session = try await MQTTSession.connect(
+            configuration, within: .seconds(60), messageLimit: 1_000_000)
         _ = try await session.subscribe([Subscription("waypost/v1/#")])
         self.session = session
         reader = Task { [log] in
@@ -64,7 +67,9 @@ public final class Backend: Sendable {
     }
 
     /// Sends a command and waits for its terminal reply.
-    package func command(_ payload: String, to agent: String, from sender: String = "me") async throws -> Reply {
+    package func command(_ payload: String, to agent: String, from sender: String = "me") async throws
+        -> Reply
+    {
         guard let id = try JSONValue(parsing: payload)["id"]?.stringValue else {
             throw Failure(description: "no id in \(payload)")
         }
@@ -107,7 +112,8 @@ public final class Backend: Sendable {
 
     /// Waits for a message on the topic that matches, the first that was seen after so many messages.
     public func message(
-        on topic: String, after count: Int = 0, where matches: @escaping @Sendable (JSONValue) -> Bool = { _ in true }
+        on topic: String, after count: Int = 0,
+        where matches: @escaping @Sendable (JSONValue) -> Bool = { _ in true }
     ) async throws -> JSONValue {
         try await json(after: count, on: topic) { seen in
             guard seen.topic == topic, let json = seen.json else { return nil }

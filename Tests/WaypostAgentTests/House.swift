@@ -14,6 +14,7 @@ final class House: Sendable {
     let clock: TurnedClock
     let published = TestSupport.EventLog<MQTTMessage>()
     private let tasks: [Task<Void, Never>]
+    private let listeners: [RegistrationHandle]
 
     init(
         directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
@@ -42,19 +43,29 @@ final class House: Sendable {
                     }, settle: { agent.settled($0, $1) })
             },
         ]
+        listeners = agent.listen()
         agent.outbox.connected(receiveMaximum: 1_000)
     }
 
-    deinit { for task in tasks { task.cancel() } }
+    /// Ends the rooms, so that the state directory is free.
+    func close() async {
+        agent.dispatcher.stop()
+        agent.journal.close()
+        agent.outbox.close()
+        for task in tasks { await task.value }
+        for listener in listeners { listener.cancel() }
+    }
 
     /// A message of the broker's, as a batch of one.
     @discardableResult
     func receive(
-        _ payload: String, on topic: String, retain: Bool = false, properties: MQTTProperties = MQTTProperties()
+        _ payload: String, on topic: String, retain: Bool = false,
+        properties: MQTTProperties = MQTTProperties()
     ) -> BatchVerdict {
         agent.intake.take([
             MQTTMessage(
-                topic: topic, payload: Array(payload.utf8), qos: .atLeastOnce, retain: retain, properties: properties)
+                topic: topic, payload: Array(payload.utf8), qos: .atLeastOnce, retain: retain,
+                properties: properties)
         ])
     }
 
@@ -62,19 +73,22 @@ final class House: Sendable {
     func command(_ payload: String, from sender: String = "me") async throws -> Reply {
         let before = published.events.count
         receive(payload, on: "waypost/v1/k1/cmd/\(sender)")
-        return try await reply(to: JSONValue(parsing: payload)["id"]?.stringValue ?? "", from: sender, after: before)
+        return try await reply(
+            to: JSONValue(parsing: payload)["id"]?.stringValue ?? "", from: sender, after: before)
     }
 
     func reply(to id: String, from sender: String = "me", after count: Int = 0) async throws -> Reply {
         try await first("reply to \(id)", after: count) { message in
             guard message.topic == "waypost/v1/k1/reply/\(sender)",
-                let reply = try? Reply(JSONValue(parsing: message.payload)), reply.id == id, reply.status != .accepted
+                let reply = try? Reply(JSONValue(parsing: message.payload)), reply.id == id,
+                reply.status != .accepted
             else { return nil }
             return reply
         }
     }
 
-    func failure(after count: Int = 0, where matches: @escaping @Sendable (FailureReport) -> Bool) async throws
+    func failure(after count: Int = 0, where matches: @escaping @Sendable (FailureReport) -> Bool)
+        async throws
         -> FailureReport
     {
         try await first("a failure report", after: count) { message in
@@ -89,18 +103,22 @@ final class House: Sendable {
         after count: Int = 0, where matches: @escaping @Sendable (JSONValue) -> Bool = { _ in true }
     ) async throws -> JSONValue {
         try await first("map/applied", after: count) { message in
-            guard message.topic == "waypost/v1/k1/map/applied", let json = try? JSONValue(parsing: message.payload),
+            guard message.topic == "waypost/v1/k1/map/applied",
+                let json = try? JSONValue(parsing: message.payload),
                 matches(json)
             else { return nil }
             return json
         }
     }
 
-    func event(after count: Int = 0, where matches: @escaping @Sendable (LogEvent) -> Bool) async throws -> LogEvent {
+    func event(after count: Int = 0, where matches: @escaping @Sendable (WaypostMessages.LogEvent) -> Bool)
+        async throws -> WaypostMessages.LogEvent
+    {
         try await first("an event", after: count) { message in
             guard message.topic.hasPrefix("waypost/v1/k1/log/") else { return nil }
             return String(decoding: message.payload, as: UTF8.self).split(separator: "\n").lazy
-                .compactMap { try? LogEvent(JSONValue(parsing: String($0))) }.first(where: matches)
+                .compactMap { try? WaypostMessages.LogEvent(JSONValue(parsing: String($0))) }.first(
+                    where: matches)
         }
     }
 
@@ -108,11 +126,15 @@ final class House: Sendable {
         _ what: String, after count: Int, _ make: @escaping @Sendable (MQTTMessage) -> Value?
     ) async throws -> Value {
         try await published.wait(for: what) { $0.dropFirst(count).contains { make($0) != nil } }
-        guard let value = published.events.dropFirst(count).lazy.compactMap(make).first else {
-            throw Timeout(what: what, seen: [])
-        }
+        let value = published.events.dropFirst(count).lazy.compactMap(make).first
+        guard let value else { throw Gone(what: what) }
         return value
     }
+}
+
+/// What was there a moment ago is not.
+struct Gone: Error {
+    let what: String
 }
 
 /// Clocks that a test turns; both stand still otherwise.
@@ -125,7 +147,8 @@ final class TurnedClock: Sendable {
 
     var clock: AgentClock {
         AgentClock(
-            wall: { self.wall.load(ordering: .relaxed) }, monotonic: { self.monotonic.load(ordering: .relaxed) })
+            wall: { self.wall.load(ordering: .relaxed) },
+            monotonic: { self.monotonic.load(ordering: .relaxed) })
     }
 
     var now: Int64 { wall.load(ordering: .relaxed) }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Waypost
 import WaypostMessages
@@ -93,7 +94,8 @@ import WaypostMessages
         house.receive(Self.redirect, on: Self.map + "/patch")
         #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo1")
         house.receive(
-            #"[{"routerType":2,"path":"scheme://router/demo33","className":"Demo.demo3"}]"#, on: Self.map + "/patch")
+            #"[{"routerType":2,"path":"scheme://router/demo33","className":"Demo.demo3"}]"#,
+            on: Self.map + "/patch")
         #expect(try await route("scheme://router/demo33", in: house, id: "b") == "scheme://router/demo33")
         #expect(try await route("scheme://router/demo", in: house, id: "c") == "scheme://router/demo1")
         house.receive(document(1), on: Self.map)
@@ -109,7 +111,9 @@ import WaypostMessages
     @Test func `a redirect without a target in this build is inactive, with its index`() async throws {
         let house = try House(router: router())
         house.receive(
-            document(1, #"{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/gone"}"#),
+            document(
+                1, #"{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/gone"}"#
+            ),
             on: Self.map)
         let applied = try await house.applied { $0["inactive"]?.arrayValue?.isEmpty == false }
         #expect(applied["inactive"]?[0]?["index"] == 0)
@@ -122,6 +126,7 @@ import WaypostMessages
             let house = try House(router: router())
             directory = house.agent.configuration.stateDirectory
             house.receive(document(7, Self.redirect), on: Self.map)
+            await house.close()
         }
         let store = try Store(directory: directory)
         let router = try router()
@@ -129,7 +134,9 @@ import WaypostMessages
         #expect(try maps.restore(from: store) == nil)
         #expect(maps.applied.layers.map(\.revision) == [7])
         let older = Array(document(6).utf8)
-        guard case .refused(let refusal, _) = try maps.apply(older, to: .map(.agent("k1")), at: 1, store: store) else {
+        guard
+            case .refused(let refusal, _) = try maps.apply(older, to: .map(.agent("k1")), at: 1, store: store)
+        else {
             Issue.record("an older revision was taken after a restart")
             return
         }

@@ -22,7 +22,8 @@ struct Redaction: Sendable, Hashable {
         while position < bytes.count {
             result.append(bytes[position])
             position += 1
-            guard bytes[position - 1] == UInt8(ascii: "="), isSecret(endingBefore: position - 1, in: bytes) else {
+            guard bytes[position - 1] == UInt8(ascii: "="), isSecret(endingBefore: position - 1, in: bytes)
+            else {
                 continue
             }
             let end = bytes[position...].firstIndex(where: Self.endsValue) ?? bytes.count
