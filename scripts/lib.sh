@@ -29,6 +29,8 @@ has() {
     case $1 in
     libmosquitto-dev) pkg-config --exists libmosquitto ;;
     libsqlite3-dev) pkg-config --exists sqlite3 ;;
+    python3-jsonschema) /usr/bin/python3 -c 'import jsonschema' ;;
+    python3-yaml) /usr/bin/python3 -c 'import yaml' ;;
     mosquitto-clients) command -v mosquitto_pub && command -v mosquitto_sub ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1

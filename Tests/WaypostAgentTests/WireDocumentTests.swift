@@ -1,0 +1,136 @@
+import Foundation
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+
+@testable import WaypostAgent
+@testable import WaypostMessages
+
+@Suite struct `The AsyncAPI document` {
+    @Test func `is whole, and its examples fit its schemas`() throws {
+        let run = try PayloadCheck.run([])
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test func `has every reply and report that the encoders can write`() throws {
+        let time = TurnedClock.start
+        var wire: [(String, [UInt8])] = []
+        for code in Code.all where code.status != nil {
+            let detail = code == .ok ? nil : "what was found"
+            let reply = Reply(id: "c-1", code: code, at: time, detail: detail)
+            wire.append(("waypost/v1/k1/reply/me", reply.encoded()))
+            wire.append(("waypost/v1/k1/reply/me", Reply.duplicate(of: reply.encoded())))
+        }
+        wire.append(("waypost/v1/k1/reply/me", Reply.accepted(id: "c-1", attempt: 2, at: time).encoded()))
+        for code in Code.all where code != .ok && code != .canceled {
+            for room in FailureReport.Room.allCases {
+                let report = FailureReport(
+                    id: Identifier.ulid(at: time), code: code, room: room, ref: "c-1", url: "scheme://a",
+                    detail: "what was found", nearest: code.number == 404 ? ["scheme://b"] : [], at: time)
+                wire.append(("waypost/v1/k1/fail", report.encoded()))
+            }
+        }
+        for level in LogLevel.allCases {
+            let event = LogEvent(
+                time: time, level: level, tag: "Router", boot: Identifier.boot(), sequence: 1, process: 1,
+                thread: 2, message: "line\u{1}", url: "scheme://a", isError: level >= .error, ref: "c-1",
+                dropped: 3)
+            let lines = event.encoded() + [UInt8(ascii: "\n")] + event.encoded()
+            wire.append(("waypost/v1/k1/log/\(level.topicLevel)", lines))
+        }
+        for reason in AgentState.Reason.allCases {
+            let state = AgentState(
+                isOnline: reason == .birth, epoch: 1, boot: Identifier.boot(), reason: reason, agent: "k1",
+                version: Version.current, mqtt: 4)
+            wire.append(("waypost/v1/k1/state", state.encoded()))
+        }
+        let applied = AppliedMap(
+            layers: [.init(name: "@all", revision: nil, digest: "sha256:" + digest, at: time)], entries: 1,
+            inactive: [.init(layer: "patch", index: 0, reason: "no such route")],
+            refused: .init(layer: "agent", revision: 3, code: .cycle, detail: "a → a", at: time))
+        wire.append(("waypost/v1/k1/map/applied", applied.encoded()))
+        let run = try PayloadCheck.run(wire)
+        #expect(run.status == 0, "\(run.output)")
+    }
+
+    @Test func `describes what an agent publishes`() async throws {
+        let router = Router()
+        try router.register("scheme://router/demo", name: "Demo") { _ in .opened("white") }
+        let house = try House(router: router) { $0.logLevel = "v" }
+        house.agent.publishDocuments()
+        for (id, fields) in [
+            ("open", #""type":"open","url":"scheme://router/demo?id=2""#),
+            ("lost", #""type":"open","url":"scheme://router/demoo""#),
+            ("call", #""type":"call","service":"Nobody","method":"nothing""#),
+            ("ping", #""type":"ping""#),
+            ("level", #""type":"log","level":"d","for":1000"#),
+            ("again", #""type":"replay","since":0"#),
+            ("stop", #""type":"cancel","target":"open""#),
+            ("dance", #""type":"dance""#),
+        ] {
+            _ = try await house.command("{\"id\":\"\(id)\",\(fields)}")
+        }
+        house.receive(
+            #"{"rev":1,"entries":[{"routerType":3,"path":"scheme://gone"}]}"#, on: "waypost/v1/k1/map")
+        _ = try await house.applied { $0["layers"]?[0]?["rev"] == 1 }
+        house.receive(#"[{"routerType":9}]"#, on: "waypost/v1/k1/map/patch")
+        _ = try await house.failure { $0.room == .map }
+        house.receive("open the door", on: "waypost/v1/k1/cmd/me")
+        _ = try await house.failure { $0.code == .badJSON }
+        house.agent.events.flush()
+        _ = try await house.event { $0.level == .error }
+
+        let wire = house.published.events.map { ($0.topic, $0.payload) }
+        let run = try PayloadCheck.run(wire)
+        #expect(run.status == 0, "\(run.output)")
+        for channel in ["applied", "events", "failures", "health", "replies", "routes"] {
+            #expect(run.output.contains(" \(channel)"), "nothing was seen of \(channel)")
+        }
+    }
+
+    @Test(arguments: [
+        ("state", #"{"state":"online","epoch":1}"#, "required"),
+        (
+            "reply/me", #"{"id":"c-1","type":"reply","status":"ok","code":404,"name":"NO_ROUTE"}"#,
+            "table of codes"
+        ),
+        (
+            "log/e",
+            #"{"t":1,"l":"I","tag":"A","boot":"7ZK3M9QA","seq":1,"pid":1,"tid":1,"msg":"","type":0}"#, "level"
+        ),
+        ("echo", #"{"boot":"7ZK3M9QA","extra":1}"#, "extra"),
+        ("status", "{}", "no topic"),
+    ])
+    func `finds what does not fit`(topic: String, payload: String, finding: String) throws {
+        let run = try PayloadCheck.run([("waypost/v1/k1/\(topic)", Array(payload.utf8))])
+        #expect(run.status == 1)
+        #expect(run.output.contains(finding), "\(run.output)")
+    }
+
+    private let digest = String(repeating: "0", count: 64)
+}
+
+/// `scripts/validate-payloads`, run over a capture.
+private enum PayloadCheck {
+    static func run(_ wire: [(topic: String, payload: [UInt8])]) throws -> (status: Int32, output: String) {
+        let path = NSTemporaryDirectory() + "waypost-wire-\(UUID().uuidString).jsonl"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let process = Process()
+        process.executableURL =
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../scripts/validate-payloads").standardizedFileURL
+        if !wire.isEmpty {
+            let capture = try WireCapture(path: path)
+            for message in wire { capture.take(topic: message.topic, payload: message.payload) }
+            process.arguments = [path]
+        }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: data, as: UTF8.self))
+    }
+}
