@@ -21,13 +21,7 @@ fail() {
 show_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$script"; }
 
 as_root() {
-    if [ "$(id -u)" -eq 0 ]; then
-        "$@"
-    elif command -v sudo >/dev/null; then
-        sudo "$@"
-    else
-        fail "this needs root, and there is no sudo; as root, run:" "$*"
-    fi
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
 }
 
 # Whether what the Debian package $1 is wanted for is there, however it was installed.
@@ -52,6 +46,9 @@ require_packages() {
     command -v apt-get >/dev/null ||
         fail "missing, and there is no apt-get to install it with: ${missing[*]}" \
             "Install what these Debian packages hold with your own package manager, then run this again."
+    [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
+        fail "missing: ${missing[*]}; to install them takes root, and there is no sudo. As root, run:" \
+            "apt-get update && apt-get install ${missing[*]}"
 
     say "missing: ${missing[*]}; installing with apt"
     local install=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends)

@@ -1,1 +1,28 @@
-// skeleton
+public import Waypost
+
+/// The demo: what an application's feature authors write, each screen and each service in a file of its own.
+///
+///     let router = Router(configuration: RouterConfiguration(webPath: DemoFeatures.webPath))
+///     try DemoFeatures.register(in: router, stateDirectory: "/var/lib/demo")
+public enum DemoFeatures {
+    /// The route that takes `http` and `https` URLs.
+    public static let webPath = WebScreen.path
+
+    /// Registers all screens and services.
+    ///
+    /// - Parameter stateDirectory: where the ledger is kept; must exist.
+    /// - Throws: `RegistrationError` when the router holds one of the paths or names already.
+    public static func register(in router: Router, stateDirectory: String) throws {
+        let account = Account()
+        try router.register(
+            TheRouterScreens.routes
+                + [
+                    LoginScreen.route(account), OrdersScreen.route, UserScreen.route, WebScreen.route,
+                ])
+        try OrdersScreen.guardEntrance(of: router, account)
+        try router.services.expose(AppConfigService.exposed)
+        try router.services.expose(CalculatorService.exposed)
+        try router.services.expose(ClockService.exposed)
+        try router.services.expose(LedgerService.exposed(directory: stateDirectory))
+    }
+}

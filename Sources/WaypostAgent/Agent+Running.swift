@@ -17,7 +17,10 @@ extension Agent {
         try restoreMaps()
         events.setOverride(try store.commit { try $0.levelOverride() })
 
-        let link = MQTTLink(configuration: linkConfiguration, delegate: LinkListener(self))
+        // The link does not keep its delegate alive.
+        let listener = LinkListener(self)
+        defer { withExtendedLifetime(listener) {} }
+        let link = MQTTLink(configuration: linkConfiguration, delegate: listener)
         await withTaskGroup(of: Void.self) { rooms in
             rooms.addTask { await self.journal.run() }
             rooms.addTask {

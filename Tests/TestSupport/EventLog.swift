@@ -37,7 +37,7 @@ public final class EventLog<Event: Sendable>: Sendable {
     ///
     /// Throws `Timeout` with what had happened until then.
     public func wait(
-        for what: String, within limit: Duration = .seconds(60),
+        for what: String, within limit: Duration = .seconds(30),
         until condition: @escaping @Sendable ([Event]) -> Bool
     ) async throws {
         let id = content.withLock { content in
@@ -67,7 +67,7 @@ public final class EventLog<Event: Sendable>: Sendable {
 
     /// Waits for the first event that something can be made of.
     public func first<Value: Sendable>(
-        _ what: String, within limit: Duration = .seconds(60), _ make: @escaping @Sendable (Event) -> Value?
+        _ what: String, within limit: Duration = .seconds(30), _ make: @escaping @Sendable (Event) -> Value?
     ) async throws -> Value {
         try await wait(for: what, within: limit) { $0.contains { make($0) != nil } }
         guard let value = events.lazy.compactMap(make).first else { throw Timeout(what: what, seen: []) }

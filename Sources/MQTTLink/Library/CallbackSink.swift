@@ -4,6 +4,9 @@ import Glibc
 /// What libmosquitto's callbacks leave behind: copies, to be looked at when the call that ran them has returned.
 ///
 /// Callbacks run under libmosquitto's own mutex, so they do nothing else.
+///
+/// Each leaves `errno` at `EAGAIN`: that makes `mosquitto_loop_read` return after the packet it is at, instead of
+/// reading on by the length of its queues.
 final class CallbackSink {
     struct Connack {
         var code: UInt8
@@ -14,19 +17,14 @@ final class CallbackSink {
         var detail: String?
     }
 
-    struct End {
-        /// A v5 reason code from 0x80, or one of libmosquitto's errors below that.
-        var code: Int32
-        var detail: String?
-    }
-
     var messages: [MQTTMessage] = []
     var messageBytes = 0
     var acknowledgementsOwed = 0
     var settled: [(id: UInt16, code: UInt8)] = []
     var connack: Connack?
     var subacks: [(id: Int32, code: UInt8)] = []
-    var end: End?
+    /// A v5 reason code from 0x80, or one of libmosquitto's errors below that.
+    var endCode: Int32?
     /// A message was at level 2, which we never asked for.
     var sawExactlyOnce = false
     /// Rises with every packet that had a callback: a read that leaves it as it was found nothing.
@@ -46,20 +44,19 @@ final class CallbackSink {
         mosquitto_connect_v5_callback_set(client) { _, context, code, flags, properties in
             CallbackSink.of(context)?.connected(code, flags, PropertyReader(head: properties))
         }
-        mosquitto_disconnect_v5_callback_set(client) { _, context, code, properties in
-            guard let sink = CallbackSink.of(context), sink.end == nil else { return }
-            sink.progress += 1
-            sink.end = End(
-                code: code, detail: PropertyReader(head: properties).string(MQTT_PROP_REASON_STRING))
+        mosquitto_disconnect_v5_callback_set(client) { _, context, code, _ in
+            guard let sink = CallbackSink.of(context), sink.endCode == nil else { return }
+            sink.completedPacket()
+            sink.endCode = code
         }
         mosquitto_publish_v5_callback_set(client) { _, context, id, code, _ in
             guard let sink = CallbackSink.of(context) else { return }
-            sink.progress += 1
+            sink.completedPacket()
             sink.settled.append((UInt16(truncatingIfNeeded: id), UInt8(truncatingIfNeeded: code)))
         }
         mosquitto_subscribe_v5_callback_set(client) { _, context, id, count, codes, _ in
             guard let sink = CallbackSink.of(context) else { return }
-            sink.progress += 1
+            sink.completedPacket()
             // One filter per SUBSCRIBE; a SUBACK without any code is a no.
             let code = count > 0 ? codes?.pointee ?? 0x80 : 0x80
             sink.subacks.append((id, UInt8(truncatingIfNeeded: code)))
@@ -75,17 +72,21 @@ final class CallbackSink {
     }
 
     private func connected(_ code: Int32, _ flags: Int32, _ properties: PropertyReader) {
-        progress += 1
         connack = Connack(
             code: UInt8(truncatingIfNeeded: code), sessionPresent: flags & 1 != 0,
             receiveMaximum: properties.short(MQTT_PROP_RECEIVE_MAXIMUM),
             maximumPacketSize: properties.word(MQTT_PROP_MAXIMUM_PACKET_SIZE),
             serverKeepAlive: properties.short(MQTT_PROP_SERVER_KEEP_ALIVE),
             detail: properties.string(MQTT_PROP_REASON_STRING))
+        completedPacket()
+    }
+
+    private func completedPacket() {
+        progress += 1
+        errno = EAGAIN
     }
 
     private func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
-        progress += 1
         let count = Int(message.payloadlen)
         let payload = [UInt8](UnsafeRawBufferPointer(start: message.payload, count: max(count, 0)))
         if message.qos > 1 { sawExactlyOnce = true }
@@ -97,6 +98,7 @@ final class CallbackSink {
                 qos: message.qos > 0 ? .atLeastOnce : .atMostOnce, retain: message.retain,
                 properties: properties == nil
                     ? MQTTProperties() : PropertyReader(head: properties).messageProperties()))
+        completedPacket()
     }
 
     private func complained(_ text: String, _ client: OpaquePointer?) {

@@ -149,15 +149,14 @@ extension LinkLoop {
                 ? ReasonCode(rawValue: connack.code) : ReasonCode(connackReturnCode: connack.code)
             return .refused(code, detail: connack.detail)
         }
-        if let end = sink.end, handle.version == .v5 {
+        if let end = sink.endCode, handle.version == .v5 {
             // Below 0x80 these are the library's own errors, except 0: a broker's normal goodbye.
-            if end.code == Int32(ReasonCode.sessionTakenOver.rawValue) { return .sessionTakenOver }
-            if end.code >= 0x80 || (end.code == 0 && step.isFine) {
-                return .serverDisconnect(
-                    ReasonCode(rawValue: UInt8(truncatingIfNeeded: end.code)), detail: end.detail)
+            if end == Int32(ReasonCode.sessionTakenOver.rawValue) { return .sessionTakenOver }
+            if end >= 0x80 || (end == 0 && step.isFine) {
+                return .serverDisconnect(ReasonCode(rawValue: UInt8(truncatingIfNeeded: end)))
             }
         }
-        let code = step.isFine ? sink.end?.code ?? step.code : step.code
+        let code = step.isFine ? sink.endCode ?? step.code : step.code
         return .of(
             code: code, systemCode: step.systemCode, complaints: sink.complaints,
             verdict: sink.certificateVerdict)

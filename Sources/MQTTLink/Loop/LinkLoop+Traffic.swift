@@ -11,29 +11,16 @@ extension LinkLoop {
     func readBatch() {
         guard let handle else { return }
         let sink = handle.sink
-        var step = ClientHandle.Step(code: 0, systemCode: 0)
-        var quietReads = 0
-        mayHaveMore = .no
         let progressBefore = sink.progress
-        while true {
-            if sink.messages.count >= configuration.batchLimit
-                || sink.messageBytes >= configuration.batchByteLimit
-            {
-                mayHaveMore = .yes
-                break
-            }
-            let before = sink.progress
-            step = handle.read()
-            if !step.isFine || handle.socket < 0 { break }
-            // A read that completes no packet met the end of what is there. With TLS one such read may have been
-            // a PINGRESP, which has no callback, with more behind it in the same record.
-            quietReads = sink.progress == before ? quietReads + 1 : 0
-            if quietReads == (isTLS ? 2 : 1) { break }
-        }
+        mayHaveMore = .no
+        let outcome = readPackets(handle, sink)
         if isTLS && mayHaveMore == .no && sink.progress != progressBefore { mayHaveMore = .perhaps }
         keepAlive?.heard(at: now)
-        let isOver = !step.isFine || handle.socket < 0
-        if let connack = sink.connack, connack.code == 0, connection == nil, !isOver { signedIn(connack) }
+        let isOver = if case .ended = outcome { true } else { false }
+        if let connack = sink.connack, connack.code == 0, connection == nil {
+            // Accepted and ended in one read: nothing to subscribe to any more, but it counts as a session.
+            if isOver { _ = state.accepted(at: now) } else { signedIn(connack) }
+        }
         guard deliver(sink) else { return }
         takeSettled(sink)
         if !sink.subacks.isEmpty {
@@ -41,7 +28,88 @@ extension LinkLoop {
             sink.subacks = []
             subscriptionsAcknowledged(subacks)
         }
-        if isOver { connectionEnded(step) }
+        switch outcome {
+        case .fine: break
+        case .ended(let step): connectionEnded(step)
+        case .refused(let cause): drop(cause)
+        }
+    }
+
+    private enum ReadOutcome {
+        case fine
+        case ended(ClientHandle.Step)
+        /// What comes next is not let in.
+        case refused(DisconnectReason.Cause)
+    }
+
+    private func readPackets(_ handle: ClientHandle, _ sink: CallbackSink) -> ReadOutcome {
+        var quietReads = 0
+        while true {
+            if sink.messages.count >= configuration.batchLimit
+                || sink.messageBytes >= configuration.batchByteLimit
+            {
+                mayHaveMore = .yes
+                return .fine
+            }
+            if !isTLS {
+                switch look(handle.socket) {
+                case .read: break
+                case .wait: return .fine
+                case .refuse(let cause): return .refused(cause)
+                }
+            }
+            let before = sink.progress
+            let step = handle.read()
+            if !step.isFine || handle.socket < 0 { return .ended(step) }
+            let reported = sink.progress - before
+            if isTLS {
+                // A read that completes no packet met the end of what is there; but a PINGRESP has no callback,
+                // and more may stand behind it in the same record.
+                quietReads = reported == 0 ? quietReads + 1 : 0
+                if quietReads == 2 { return .fine }
+            } else if !frames.read(reported: reported) {
+                return .fine
+            }
+        }
+    }
+
+    private enum Look {
+        case read
+        case wait
+        case refuse(DisconnectReason.Cause)
+    }
+
+    /// Peeks at the next headers, unless those of the packets to read next are known already.
+    private func look(_ socket: Int32) -> Look {
+        // When the peer is gone nothing more will come than what is there, and the library shall find the end.
+        if !frames.mustLook || isHungUp { return .read }
+        let limit = configuration.maximumPacketSize
+        let (count, verdict) = peekBuffer.withUnsafeMutableBytes { buffer in
+            let count = recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_PEEK | MSG_DONTWAIT))
+            guard count > 0 else { return (count, FrameGuard.Verdict.incomplete(0)) }
+            return (count, frames.saw(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
+        }
+        if count == 0 { return .read }
+        if count < 0 { return errno == EAGAIN || errno == EINTR ? .wait : .read }
+        switch verdict {
+        case .admitted:
+            wakeFrom(1, socket)
+            return .read
+        case .incomplete(let present):
+            // A piece of a header stays where it is, or the next look would begin in its middle.
+            wakeFrom(present + 1, socket)
+            return .wait
+        case .tooLarge(let bytes): return .refuse(.packetTooLarge(bytes: bytes, limit: Int(limit)))
+        case .malformed(let text): return .refuse(.protocolViolation(text))
+        }
+    }
+
+    /// Has poll sleep until so many bytes wait in the socket.
+    private func wakeFrom(_ count: Int, _ socket: Int32) {
+        guard count != lowWaterMark else { return }
+        lowWaterMark = count
+        var value = Int32(count)
+        setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Hands a batch on; false when the connection was dropped for it.

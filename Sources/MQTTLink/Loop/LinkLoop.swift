@@ -19,6 +19,11 @@ final class LinkLoop {
     var isTLS = false
     /// The cap or TLS may have left something behind that poll does not see.
     var mayHaveMore = MoreToRead.no
+    var frames: FrameGuard
+    var peekBuffer = [UInt8](repeating: 0, count: 16_384)
+    var lowWaterMark = 1
+    /// The peer has closed its side, or the connection is broken.
+    var isHungUp = false
     var attempt: ConnectAttempt?
     var attemptsUnderWay = 0
     var connection: Connection?
@@ -47,6 +52,7 @@ final class LinkLoop {
         self.mailbox = mailbox
         self.delegate = delegate
         subscriptions = configuration.subscriptions
+        frames = FrameGuard(limit: Int(configuration.maximumPacketSize))
         var settings = LinkState.Settings(brokers: configuration.brokers)
         settings.version = configuration.protocolVersion
         settings.connectTimeout = configuration.connectTimeout
@@ -116,7 +122,10 @@ final class LinkLoop {
         attempt = nil
         handle = nil
         isSocketOpen = false
+        isHungUp = false
         mayHaveMore = .no
+        frames = FrameGuard(limit: Int(configuration.maximumPacketSize))
+        lowWaterMark = 1
         connection = nil
         keepAlive = nil
         for origin in inFlight.lostAll() { settle(origin, .lost) }
@@ -154,7 +163,7 @@ final class LinkLoop {
     private func poll() -> Bool {
         var descriptors = [pollfd(fd: mailbox.wake.descriptor, events: Int16(POLLIN), revents: 0)]
         if let handle, handle.socket >= 0 {
-            var events = isSocketOpen ? Int16(POLLIN) : Int16(POLLOUT)
+            var events = isSocketOpen ? Int16(POLLIN) | Self.hangUp : Int16(POLLOUT)
             if isSocketOpen && handle.wantsWrite && !isHandshaking { events |= Int16(POLLOUT) }
             descriptors.append(pollfd(fd: handle.socket, events: events, revents: 0))
         }
@@ -164,8 +173,13 @@ final class LinkLoop {
             socketOpened(descriptors[1].fd)
             return false
         }
-        return descriptors[1].revents & ~Int16(POLLOUT) != 0
+        let found = descriptors[1].revents & ~Int16(POLLOUT)
+        if found & (Self.hangUp | Int16(POLLHUP) | Int16(POLLERR)) != 0 { isHungUp = true }
+        return found != 0
     }
+
+    /// POLLRDHUP, which the Glibc module shows only with its GNU extensions on.
+    private static let hangUp: Int16 = 0x2000
 
     /// TLS, and no CONNACK yet: then an unwritten CONNECT usually waits for the broker's part of the handshake,
     /// and polling for writability would spin.

@@ -30,8 +30,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case keepAlive
         /// TLS failed; with OpenSSL's findings.
         case tls(String)
-        /// The broker said goodbye (v5 DISCONNECT); with its own words, if it gave any.
-        case serverDisconnect(ReasonCode, detail: String?)
+        /// The broker said goodbye (v5 DISCONNECT). Its own words, if it gave any, are lost in libmosquitto.
+        case serverDisconnect(ReasonCode)
         /// Another client with our id took the session.
         case sessionTakenOver
         /// Again and again the session was taken after a moment: two clients share one id.
@@ -95,8 +95,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .timedOut: "no answer in time"
         case .keepAlive: "no sign of life for two keepalives"
         case .tls(let text): "TLS failed: \(text)"
-        case .serverDisconnect(let code, let detail):
-            "the broker disconnected us with \(code)\(quoted(detail))"
+        case .serverDisconnect(let code): "the broker disconnected us with \(code)"
         case .sessionTakenOver: "another client with our id took the session"
         case .clientIDConflict(let count): "lost the session \(count) times in a row after a moment"
         case .protocolViolation(let text): "the other side breaks the protocol: \(text)"

@@ -21,6 +21,12 @@ public struct TopicError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with it.
     public var reason: Reason
 
+    /// A topic or filter, and what is wrong with it.
+    public init(topic: String, reason: Reason) {
+        self.topic = topic
+        self.reason = reason
+    }
+
     /// The topic and what is wrong with it, in one line.
     public var description: String {
         "topic \"\(topic.unicodeScalars.prefix(80).map { $0.escaped(asASCII: false) }.joined())\" \(reason.rawValue)"

@@ -37,6 +37,7 @@ final class EventLog: Sendable {
     }
 
     let boot: String
+    private let process = Int64(getpid())
     private let agent: String
     private let topics: Topics
     private let outbox: Outbox
@@ -64,8 +65,8 @@ final class EventLog: Sendable {
     var sequence: Int64 { state.withLock(\.sequence) }
     /// Events shed since the start.
     var dropped: Int64 { state.withLock(\.droppedEver) }
-    /// Whether events of `level` are published now, so that a caller may spare itself the text.
-    func isPublished(_ level: LogLevel, tag: String) -> Bool {
+    /// Whether events of `level` are published now.
+    private func isPublished(_ level: LogLevel, tag: String) -> Bool {
         state.withLock { $0.publishes(level, tag: tag, at: clock.wall()) }
     }
 
@@ -73,23 +74,24 @@ final class EventLog: Sendable {
         state.withLock { $0.override = override }
     }
 
+    /// Takes note of an event, and publishes it soon when its level is published.
+    ///
+    /// An event of another level costs a look at the level. It gets no number, for a number that never appears
+    /// would look to a reader like a loss.
     func log(
-        _ level: LogLevel, _ tag: String, _ message: String, url: String? = nil, isError: Bool = false,
-        ref: String? = nil
+        _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, url: String? = nil,
+        isError: Bool = false, ref: String? = nil
     ) {
-        let now = clock.wall()
-        let message = redaction.masked(message).cut(to: LogEvent.maximumMessageBytes)
-        let url = url.map(redaction.masked)
-        let thread = CurrentThread.id
+        guard isPublished(level, tag: tag) else { return }
+        var event = LogEvent(
+            time: clock.wall(), level: level, tag: tag, boot: boot, sequence: 0, process: process,
+            thread: CurrentThread.id, message: redaction.masked(message()).cut(to: LogEvent.maximumMessageBytes),
+            url: url.map(redaction.masked), isError: isError, ref: ref)
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
-            let event = LogEvent(
-                time: now, level: level, tag: tag, boot: boot, sequence: state.sequence,
-                process: Int64(getpid()),
-                thread: thread, message: message, url: url, isError: isError, ref: ref)
+            event.sequence = state.sequence
             state.ring.append(event)
             if state.ring.count > limits.logRing { state.ring.removeFirst() }
-            guard state.publishes(level, tag: tag, at: now) else { return false }
             // Failures are never held back by the rate of the rest.
             guard state.bucket.take(at: clock.monotonic()) || level >= .error else {
                 state.dropped += 1

@@ -57,6 +57,14 @@ final class LinkRecorder: MQTTLinkDelegate {
         return connections[times - 1]
     }
 
+    /// Waits for a connection behind a disconnection.
+    func connectedAgain() async throws {
+        try await log.wait(for: "a connection after a disconnection") { events in
+            guard let end = events.firstIndex(where: { $0.reason != nil }) else { return false }
+            return events[end...].contains { $0.connection != nil }
+        }
+    }
+
     @discardableResult
     func received(_ count: Int) async throws -> [MQTTMessage] {
         try await log.wait(for: "\(count) messages") { $0.reduce(0) { $0 + $1.messages.count } >= count }

@@ -1,0 +1,23 @@
+import Synchronization
+import Waypost
+
+/// Who is logged in, shared by the screens that want to know.
+final class Account: Sendable {
+    private let name = Mutex<String?>(nil)
+
+    var user: String? { name.withLock { $0 } }
+
+    func login(_ user: String) { name.withLock { $0 = user } }
+}
+
+/// Logs in whoever it is opened for: `scheme://router/login?user=NAME`.
+enum LoginScreen {
+    static func route(_ account: Account) -> Route {
+        Route("scheme://router/login", name: "LoginScreen", idempotent: true) { request in
+            if let user = try? request.parameters.value("user", as: String.self), !user.isEmpty {
+                account.login(user)
+            }
+            return Screen.opened("LoginScreen", request)
+        }
+    }
+}

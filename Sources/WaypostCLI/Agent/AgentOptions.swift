@@ -1,0 +1,66 @@
+import ArgumentParser
+import Configuration
+
+/// What `waypost agent` can be told, beside the broker.
+struct AgentOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The agent's name in all topics.", valueName: "id"))
+    var agent: String?
+
+    @Option(
+        name: .customLong("group"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A group it is in; repeat it for more. Every agent is in the group all.", valueName: "group"))
+    var groups: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The directory for what must survive.",
+            discussion: "Default: $STATE_DIRECTORY, else ~/.local/state/waypost/ID.", valueName: "directory"))
+    var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Stand-in routes: TheRouter's exported list; each path records its openings.", valueName: "file"))
+    var routes: String?
+
+    @Flag(help: "Load the demo's screens and services.")
+    var demo = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The lowest level of events that are published: v d i w e f.", discussion: "Default: i.",
+            valueName: "level"))
+    var logLevel: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "When a commit counts: full (on the disk), normal, or off (for measuring only).",
+            discussion: "Default: full.", valueName: "mode"))
+    var durability: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Commands a second that one sender may send; 0 is no limit.", discussion: "Default: 50.",
+            valueName: "number"))
+    var intakeRate: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Commands that one sender may send at once.", discussion: "Default: 100.", valueName: "number"))
+    var intakeBurst: Int?
+
+    /// What was given on the command line.
+    var given: Settings.Options {
+        [
+            "agent": agent.map(ConfigContent.string),
+            "group": groups.isEmpty ? nil : .stringArray(groups),
+            "state": state.map(ConfigContent.string),
+            "routes": routes.map(ConfigContent.string),
+            "demo": demo ? .bool(true) : nil,
+            "log-level": logLevel.map(ConfigContent.string),
+            "durability": durability.map(ConfigContent.string),
+            "intake-rate": intakeRate.map(ConfigContent.int),
+            "intake-burst": intakeBurst.map(ConfigContent.int),
+        ]
+    }
+}

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import MQTTLink
+import WaypostAgent
+import WaypostMessages
+
+/// The settings of `waypost agent`, read and checked.
+struct AgentSettings {
+    var configuration: AgentConfiguration
+    /// The lowest level of the events that are published.
+    var logLevel: LogLevel
+    /// The file of stand-in routes.
+    var routes: String?
+    var isDemo: Bool
+
+    /// - Throws: ``Complaint`` 64 naming the setting.
+    init(_ settings: Settings) async throws(Complaint) {
+        let broker = try await BrokerSettings(settings)
+        guard let agent = try await settings.text("agent") else {
+            throw Complaint(.usage, "the agent has no name; give it one with --agent ID or WAYPOST_AGENT")
+        }
+        guard Name.isValid(agent) else {
+            throw Complaint(.usage, "agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        let letter = try await settings.text("log-level") ?? "i"
+        guard let level = LogLevel(letter: letter) else {
+            throw Complaint(.usage, "log-level must be one of v d i w e f; found \(letter.debugDescription)")
+        }
+        let durability = try await settings.text("durability") ?? Durability.full.rawValue
+        guard let durability = Durability(rawValue: durability) else {
+            throw Complaint(.usage, "durability must be full, normal or off; found \(durability.debugDescription)")
+        }
+        let directory =
+            try await settings.text("state")
+            ?? StateDirectory.standard(agent: agent, environment: ProcessInfo.processInfo.environment)
+        configuration = AgentConfiguration(
+            agent: agent, groups: try await settings.texts("group"), stateDirectory: directory,
+            link: broker.lasting(clientID: agent))
+        configuration.root = broker.topics.root
+        configuration.logLevel = level.topicLevel
+        configuration.durability = durability
+        if let rate = try await Self.count("intake-rate", settings) { configuration.limits.intakeRate = rate }
+        if let burst = try await Self.count("intake-burst", settings) { configuration.limits.intakeBurst = burst }
+        logLevel = level
+        routes = try await settings.text("routes")
+        isDemo = try await settings.flag("demo")
+    }
+
+    private static func count(_ name: String, _ settings: Settings) async throws(Complaint) -> Int? {
+        guard let number = try await settings.number(name) else { return nil }
+        guard (0...1_000_000).contains(number) else {
+            throw Complaint(.usage, "\(name) must be 0 to 1000000; found \(number)")
+        }
+        return number
+    }
+}

@@ -1,0 +1,30 @@
+import Logging
+
+/// Log lines for people and for journald: one line each on standard error, beginning with the program's name.
+///
+///     waypost: agent k1 online at mqtt://127.0.0.1:1883
+///     waypost: warning: connecting to mqtt://127.0.0.1:1883: Connection refused
+struct PlainLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: Logging.LogEvent) {
+        let all = event.metadata.map { metadata.merging($0) { _, new in new } } ?? metadata
+        let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        Terminal.note("waypost: \(Self.prefix(event.level))\("\(event.message)\(pairs)".printable)")
+    }
+
+    private static func prefix(_ level: Logger.Level) -> String {
+        switch level {
+        case .trace, .debug: "debug: "
+        case .info, .notice: ""
+        case .warning: "warning: "
+        case .error, .critical: "error: "
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Who is known at a broker, from the retained states and healths.
+struct Roster: Sendable {
+    /// One agent.
+    struct Member: Sendable {
+        var state: AgentState?
+        var stateJSON: JSONValue?
+        var health: Health?
+        var healthJSON: JSONValue?
+    }
+
+    private let topics: Topics
+    private(set) var members: [String: Member] = [:]
+
+    init(topics: Topics) { self.topics = topics }
+
+    /// Takes note of a message that may be about presence.
+    mutating func saw(_ message: MQTTMessage) {
+        guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
+        switch content {
+        case .state:
+            members[agent, default: Member()].state = try? AgentState(json)
+            members[agent]?.stateJSON = json
+        case .health:
+            members[agent, default: Member()].health = Health(json)
+            members[agent]?.healthJSON = json
+        case .reply, .applied, .log, .failure, .routes:
+            break
+        }
+    }
+
+    /// One JSON object an agent, by name.
+    var json: [JSONValue] {
+        members.sorted { $0.key < $1.key }.map { name, member in
+            [
+                "agent": .string(name), "state": member.stateJSON ?? .null,
+                "health": member.healthJSON ?? .null,
+            ]
+        }
+    }
+
+    /// A table for people, head line first.
+    func table(_ style: Style, now: Int64 = WallClock.now()) -> [String] {
+        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now) }
+        let all = [["AGENT", "STATE", "SINCE", "VERSION", "MQTT", "MAP", "HEALTH"]] + rows
+        let widths = all[0].indices.map { column in all.map { $0[column].count }.max() ?? 0 }
+        return all.enumerated().map { index, row in
+            let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+                .joined(separator: "  ").trimmed
+            if index == 0 { return style.bold(line) }
+            return row[1] == "online" ? (row[6] == "green" ? line : style.yellow(line)) : style.dim(line)
+        }
+    }
+
+    private static func row(_ name: String, _ member: Member, _ now: Int64) -> [String] {
+        let isOnline = member.state?.isOnline ?? false
+        let state =
+            switch (member.state?.isOnline, member.state?.reason) {
+            case (true?, _): "online"
+            case (false?, .shutdown?): "shut down"
+            case (false?, _): "lost"
+            case (nil, _): "unknown"
+            }
+        // The state has no time of its own: a start is told by health, an end is after the last of it.
+        let since =
+            isOnline
+            ? member.health?.started.map(WallClock.text) ?? "?"
+            : member.health?.at.map { "heard \(Health.span(now - $0)) ago" } ?? "?"
+        let health = member.health
+        let problems = health?.problems.joined(separator: "; ").printable ?? ""
+        return [
+            name, state, since, member.state?.version.printable ?? "?", member.state?.mqttVersion ?? "?",
+            health?.mapText ?? "?", (health?.status ?? "?") + (problems.isEmpty ? "" : ": \(problems)"),
+        ]
+    }
+}
+
+extension String {
+    /// Without spaces at the end.
+    fileprivate var trimmed: String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,102 @@
+import MQTTLink
+import WaypostMessages
+
+/// The broker's settings, read and checked.
+struct BrokerSettings: Sendable {
+    /// Where a broker is looked for unless told otherwise.
+    static let defaultBroker = "mqtt://127.0.0.1:1883"
+
+    var brokers: [BrokerURL]
+    var credentials: Credentials?
+    var tls: TLSOptions?
+    var version: MQTTLinkConfiguration.ProtocolVersion
+    var topics: Topics
+
+    /// - Throws: ``Complaint`` 64 naming the setting.
+    init(_ settings: Settings) async throws(Complaint) {
+        let texts = try await settings.texts("broker")
+        do {
+            brokers = try (texts.isEmpty ? [Self.defaultBroker] : texts).map { try BrokerURL($0) }
+        } catch {
+            throw Complaint(.usage, "broker: \(error)")
+        }
+        let root = try await settings.text("root") ?? Topics.defaultRoot
+        guard let topics = Topics(root: root) else {
+            throw Complaint(
+                .usage, "root \(root.debugDescription) is no topic: no wildcards, spaces, empty levels, slash at an end")
+        }
+        self.topics = topics
+        version = try Self.version(await settings.text("mqtt") ?? "auto")
+        credentials = try await Self.credentials(settings)
+        tls = try await Self.tls(settings, isNeeded: brokers.contains { $0.transport == .tls })
+    }
+
+    /// A broker on a port of this host, without any secrets.
+    init(localPort port: UInt16, root: Topics = .standard) {
+        brokers = [BrokerURL(host: "127.0.0.1", port: port)]
+        version = .automatic
+        topics = root
+    }
+
+    /// A link that the broker forgets when it ends.
+    func oneShot(clientID: String) -> MQTTLinkConfiguration {
+        complete(.oneShot(brokers: brokers, clientID: clientID))
+    }
+
+    /// A link that lasts.
+    func lasting(clientID: String) -> MQTTLinkConfiguration {
+        complete(MQTTLinkConfiguration(brokers: brokers, clientID: clientID))
+    }
+
+    /// The brokers for a sentence.
+    var place: String { brokers.map(\.description).joined(separator: ", ") }
+
+    private func complete(_ link: MQTTLinkConfiguration) -> MQTTLinkConfiguration {
+        var link = link
+        link.credentials = credentials
+        link.tls = tls
+        link.protocolVersion = version
+        return link
+    }
+
+    private static func version(
+        _ text: String
+    ) throws(Complaint) -> MQTTLinkConfiguration.ProtocolVersion {
+        switch text {
+        case "auto": .automatic
+        case "5", "5.0": .v5
+        case "3.1.1", "4": .v311
+        default: throw Complaint(.usage, "mqtt must be 5, 3.1.1 or auto; found \(text.debugDescription)")
+        }
+    }
+
+    private static func credentials(_ settings: Settings) async throws(Complaint) -> Credentials? {
+        var password = try await settings.text("password")
+        if let file = try await settings.text("password-file") {
+            password = try GuardedFile.readLine(file, purpose: "password file")
+        }
+        guard let username = try await settings.text("username") else {
+            guard password == nil else { throw Complaint(.usage, "a password needs a --username") }
+            return nil
+        }
+        return Credentials(username: username, password: password)
+    }
+
+    private static func tls(_ settings: Settings, isNeeded: Bool) async throws(Complaint) -> TLSOptions? {
+        let options = TLSOptions(
+            caFile: try await settings.text("ca-file"),
+            certificateFile: try await settings.text("cert-file"),
+            keyFile: try await settings.text("key-file"))
+        guard options != TLSOptions() else { return nil }
+        guard isNeeded else {
+            throw Complaint(.usage, "certificates are given, but no broker is mqtts://; TLS would not be used")
+        }
+        guard (options.certificateFile == nil) == (options.keyFile == nil) else {
+            throw Complaint(.usage, "--cert-file and --key-file belong together")
+        }
+        if let file = options.caFile { try GuardedFile.check(file, purpose: "CA file") }
+        if let file = options.certificateFile { try GuardedFile.check(file, purpose: "certificate file") }
+        if let file = options.keyFile { try GuardedFile.check(file, purpose: "key file") }
+        return options
+    }
+}

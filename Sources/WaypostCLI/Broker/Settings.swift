@@ -1,0 +1,76 @@
+import Configuration
+import FoundationEssentials
+
+/// Settings by name, from the command line, the environment and a file; the first that has one decides.
+///
+/// A setting's name is that of its long option: `--password-file`, `WAYPOST_PASSWORD_FILE`, and in the file
+/// `password-file`.
+struct Settings {
+    /// What stood on the command line.
+    typealias Options = [String: ConfigContent?]
+
+    private let reader: ConfigReader
+
+    /// - Parameters:
+    ///   - options: by name; nil for those that were not given.
+    ///   - file: the value of `--config`; `WAYPOST_CONFIG` when nil.
+    init(_ options: Options, file: String?) async throws(Complaint) {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for case (let name, let content?) in options {
+            values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
+        }
+        let environment = EnvironmentVariablesProvider(secretsSpecifier: .specific(["WAYPOST_PASSWORD"]))
+        var providers: [any ConfigProvider] = [
+            InMemoryProvider(name: "options", values: values), environment.prefixKeys(with: "waypost"),
+        ]
+        let named = ProcessInfo.processInfo.environment["WAYPOST_CONFIG"]
+        if let path = file ?? named.flatMap({ $0.isEmpty ? nil : $0 }) {
+            providers.append(try await Self.provider(path))
+        }
+        reader = ConfigReader(providers: providers)
+    }
+
+    private static func provider(_ path: String) async throws(Complaint) -> any ConfigProvider {
+        try GuardedFile.check(path, purpose: "configuration file")
+        let named = ConfigValue(.string(path), isSecret: false)
+        let location = ConfigReader(provider: InMemoryProvider(values: ["filePath": named]))
+        do {
+            return path.hasSuffix(".json")
+                ? try await FileProvider<JSONSnapshot>(config: location)
+                : try await FileProvider<YAMLSnapshot>(config: location)
+        } catch {
+            throw Complaint(.usage, "configuration file \(path): \(error)")
+        }
+    }
+
+    func text(_ name: String) async throws(Complaint) -> String? {
+        try await read(name, "a text") { try await reader.fetchString(forKey: ConfigKey([name])) }
+            .flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func number(_ name: String) async throws(Complaint) -> Int? {
+        try await read(name, "a whole number") { try await reader.fetchInt(forKey: ConfigKey([name])) }
+    }
+
+    func flag(_ name: String) async throws(Complaint) -> Bool {
+        try await read(name, "true or false") { try await reader.fetchBool(forKey: ConfigKey([name])) } ?? false
+    }
+
+    /// Several values; a file may also have just one.
+    func texts(_ name: String) async throws(Complaint) -> [String] {
+        if let list = try? await reader.fetchStringArray(forKey: ConfigKey([name])) { return list }
+        return try await text(name).map { [$0] } ?? []
+    }
+
+    private func read<Value>(
+        _ name: String, _ kind: String, _ body: () async throws -> Value?
+    ) async throws(Complaint) -> Value? {
+        do {
+            return try await body()
+        } catch {
+            let variable = name.uppercased().replacing("-", with: "_")
+            throw Complaint(
+                .usage, "setting \(name) (--\(name), WAYPOST_\(variable), or in the file) must be \(kind)")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import DemoFeatures
+import Logging
+import ServiceLifecycle
+import Waypost
+import WaypostAgent
+import WaypostMessages
+
+struct AgentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Run an agent: a router and its services, driven over MQTT.",
+        discussion: """
+            It keeps trying while the broker is away. SIGTERM and Ctrl-C end it gracefully, with status 0: what \
+            runs ends, what waits is sent, it says goodbye. A second Ctrl-C ends it at once.
+
+            Every option may also come from the environment (WAYPOST_AGENT=k1, WAYPOST_GROUP=lobby,floor2) and \
+            from a file:
+              agent: k1
+              broker: mqtts://broker.example
+              group: [lobby, floor2]
+              password-file: /etc/waypost/password
+
+            Examples:
+              waypost agent --agent k1 --demo
+              waypost agent --agent k1 --routes routes.json --broker mqtt://broker.example --group lobby
+              waypost agent --config /etc/waypost/agent.yaml
+            """)
+
+    @OptionGroup(title: "Agent")
+    var options: AgentOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    mutating func run() async throws {
+        let given = options.given.merging(broker.given) { own, _ in own }
+        let settings = try await AgentSettings(Settings(given, file: broker.configurationFile))
+        try StateDirectory.create(settings.configuration.stateDirectory)
+        // Who comes and goes is told even when only warnings are published.
+        let logger = Logger(label: "waypost") { _ in
+            PlainLogHandler(logLevel: min(Logger.Level(settings.logLevel), .notice))
+        }
+        let router = try Self.router(settings, logger)
+        let agent: Agent
+        do {
+            agent = try Agent(settings.configuration, router: router, logger: logger)
+        } catch let error as AgentConfigurationError {
+            throw Complaint(.usage, error.description)
+        } catch {
+            throw Complaint(.failed, "start agent \(settings.configuration.agent): \(error)")
+        }
+        try await Self.run(agent, logger)
+    }
+
+    private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {
+        let router = Router(
+            configuration: RouterConfiguration(webPath: settings.isDemo ? DemoFeatures.webPath : nil))
+        if settings.isDemo {
+            try DemoFeatures.register(in: router, stateDirectory: settings.configuration.stateDirectory)
+        }
+        if let file = settings.routes {
+            let count = try StandInRoutes.register(file: file, in: router)
+            logger.notice("\(count) stand-in routes from \(file)")
+        }
+        if !settings.isDemo && settings.routes == nil {
+            logger.warning("this agent has no routes and no services; see --routes and --demo")
+        }
+        return router
+    }
+
+    /// Runs until a signal cancels the task; then shuts down gracefully.
+    private static func run(_ agent: Agent, _ logger: Logger) async throws {
+        var quiet = logger
+        quiet.logLevel = .warning
+        let group = ServiceGroup(configuration: .init(services: [agent], logger: quiet))
+        // In a task of its own, which the signal does not cancel: a graceful end takes its time.
+        let running = Task.detached { try await group.run() }
+        do {
+            try await withTaskCancellationHandler {
+                try await running.value
+            } onCancel: {
+                logger.notice("stopping; a second signal ends it at once")
+                Task { await group.triggerGracefulShutdown() }
+            }
+        } catch {
+            throw Complaint(.failed, "the agent ended: \(error)")
+        }
+    }
+}
+
+extension Logger.Level {
+    /// The level of swift-log for one of logcat.
+    init(_ level: LogLevel) {
+        self =
+            switch level {
+            case .verbose: .trace
+            case .debug: .debug
+            case .info: .info
+            case .warning: .warning
+            case .error: .error
+            case .fatal: .critical
+            }
+    }
+}

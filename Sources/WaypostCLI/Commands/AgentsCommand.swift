@@ -1,0 +1,67 @@
+import ArgumentParser
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+struct AgentsCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agents",
+        abstract: "List the agents known at the broker: who is there, since when, with which map, in what health.",
+        discussion: """
+            An agent is known as long as the broker keeps its state, also when it is gone.
+
+            Examples:
+              waypost agents
+              waypost agents --broker mqtts://broker.example --username ops --password-file ~/.waypost-password
+              waypost agents --json | jq -r 'select(.state.state == "online") | .agent'
+            """)
+
+    /// When the broker has sent nothing for this long, it has sent all it keeps.
+    private static let quiet = Duration.milliseconds(400)
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func perform() async throws {
+        let settings = try await broker.resolved()
+        let roster = try await roster(settings)
+        if output.isJSON {
+            for member in roster.json { Terminal.print(bytes: member.serialized()) }
+        } else if roster.members.isEmpty {
+            Terminal.print("no agents are known at \(settings.place) under \(settings.topics.root)")
+        } else {
+            for line in roster.table(output.style) { Terminal.print(line) }
+        }
+    }
+
+    private func roster(_ settings: BrokerSettings) async throws -> Roster {
+        let filters = [settings.topics.state(of: "+"), settings.topics.health(of: "+")]
+        return try await OperatorSession.with(settings, as: sender.sender, required: filters) { session in
+            var roster = Roster(topics: settings.topics)
+            let end = ContinuousClock.now + wait.duration
+            var newest = ContinuousClock.now
+            session.alarm(after: Self.quiet)
+            while true {
+                switch try await session.next() {
+                case .message(let message):
+                    // What is not retained is news, and may go on for ever.
+                    if message.retain { newest = .now }
+                    roster.saw(message)
+                case .alarm:
+                    let silence = ContinuousClock.now - newest
+                    if silence >= Self.quiet || ContinuousClock.now >= end { return roster }
+                    session.alarm(after: Self.quiet - silence)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Waypost
+import WaypostMessages
+
+struct CallCommand: AgentRequest {
+    static let configuration = CommandConfiguration(
+        commandName: "call",
+        abstract: "Call a method of a service in an agent and print its result.",
+        discussion: """
+            A method is named as in Swift, add(a:b:), by its base name where that is unambiguous, or by its \
+            Objective-C selector.
+
+            Examples:
+              waypost call CalculatorService add --args '[2,3]' --agent k1
+              waypost call CalculatorService 'divide(a:by:)' --args '{"a":1,"by":4}' --agent k1
+              waypost call AppConfigServiceProtocol openMiniProgramWithInfo: --args '[{"key":"value"}]' --agent k1
+            """)
+
+    @Argument(help: "The service's name.")
+    var service: String
+
+    @Argument(help: "The method's name.")
+    var method: String
+
+    @Option(
+        name: .customLong("args"),
+        help: ArgumentHelp("Arguments: a JSON array by position, or an object by label.", valueName: "json"))
+    var arguments: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var options: CommandOptions
+
+    func operation() throws -> Command.Operation {
+        .call(service: service, method: method, arguments: try parsedArguments())
+    }
+
+    private func parsedArguments() throws -> Command.Arguments {
+        guard let arguments else { return .positional([]) }
+        switch try JSONArgument.parse(arguments, option: "--args") {
+        case .array(let values): return .positional(values)
+        case .object(let members): return .labeled(members)
+        case let other:
+            throw Complaint(.usage, "--args must be a JSON array or object, such as '[2,3]'; found \(other.kind)")
+        }
+    }
+}

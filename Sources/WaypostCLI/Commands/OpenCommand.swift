@@ -1,0 +1,39 @@
+import ArgumentParser
+import WaypostMessages
+
+struct OpenCommand: AgentRequest {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Open a URL in an agent's router and print what became of it.",
+        discussion: """
+            Examples:
+              waypost open 'scheme://router/demo?id=2' --agent k1
+              waypost open scheme://router/demo --agent k1 --param name=AKyS --json
+              waypost open scheme://router/demo --agent k1 --params '{"id":2,"tags":["a"]}'
+              waypost open scheme://router/news --group lobby --wait 3
+            """)
+
+    @Argument(help: "The URL; a service URL becomes a call.")
+    var url: String
+
+    @Option(
+        name: .customLong("param"), parsing: .singleValue,
+        help: ArgumentHelp("A parameter as text; repeat it for more.", valueName: "key=value"))
+    var pairs: [String] = []
+
+    @Option(name: .customLong("params"), help: ArgumentHelp("Parameters as a JSON object.", valueName: "json"))
+    var object: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var options: CommandOptions
+
+    func operation() throws -> Command.Operation {
+        var parameters = try object.map { try JSONArgument.object($0, option: "--params") } ?? [:]
+        let more = try JSONArgument.pairs(pairs, option: "--param")
+        parameters.merge(more) { _, single in single }
+        return .open(url: url, parameters: parameters)
+    }
+}

@@ -1,0 +1,145 @@
+import ArgumentParser
+import Waypost
+import WaypostMessages
+
+struct RelocateCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "relocate",
+        abstract: "Redirect, add, delete or restore paths in an agent, and print what it made of it.",
+        discussion: """
+            One entry at a time, or a document by --file (- for standard input). In a file, an object that is of \
+            type map or has a rev is the whole map wanted: it goes to the agent's map as it stands and replaces \
+            what was sent before, patches included. Anything else (TheRouter's bare entry, an array of entries, \
+            or an object of type patch) is added to what is in force.
+
+            Examples:
+              waypost relocate --agent k1 --from scheme://router/demo --to scheme://router/demo1
+              waypost relocate --agent k1 --reset scheme://router/demo
+              waypost relocate --agent k1 --add scheme://router/demo33 --class TheRouter_Example.TheRouterControllerC
+              waypost relocate --agent k1 --delete scheme://router/demo2
+              waypost relocate --agent k1 --file map.json
+              waypost relocate --group lobby --file map.json --wait 3
+            """)
+
+    @OptionGroup(title: "What")
+    var entry: RelocationOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Whom")
+    var audience: AudienceOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func perform() async throws {
+        let exchange = RelocationExchange(
+            settings: try await broker.resolved(), sender: sender.sender, audience: audience.audience,
+            relocation: try entry.relocation(), wait: wait)
+        var allApplied = true
+        let count = try await exchange.perform { verdict in
+            allApplied = allApplied && verdict.refused == nil
+            if output.isJSON {
+                Terminal.print(bytes: verdict.line)
+            } else {
+                for line in lines(verdict) { Terminal.print(line) }
+            }
+        }
+        if count == 0 {
+            Terminal.print(output.isJSON ? "{\"status\":\"sent\"}" : "sent to \(audience.audience)")
+        }
+        guard allApplied else { throw Exit.failed }
+    }
+
+    private func lines(_ verdict: RelocationVerdict) -> [String] {
+        let style = output.style
+        if let refused = verdict.refused {
+            return [
+                "\(style.red("refused")): \(refused.code.number) \(refused.code.name) by \(verdict.agent): "
+                    + "\(refused.detail.printable); the map in force stays"
+            ]
+        }
+        let layers = verdict.applied.layers.map { layer in
+            layer.revision.map { "\(layer.name) rev \($0)" } ?? layer.name
+        }
+        return [
+            "\(style.green("applied")): \(verdict.agent) has \(verdict.applied.entries) entries in force "
+                + "(\(layers.joined(separator: ", ").printable))"
+        ]
+            + verdict.inactive.map {
+                "  \(style.yellow("inactive")): entry \($0.index) of \($0.layer.printable): \($0.reason.printable)"
+            }
+    }
+}
+
+/// Which entry, or which file.
+struct RelocationOptions: ParsableArguments {
+    @Option(name: .customLong("from"), help: ArgumentHelp("Redirect this path …", valueName: "path"))
+    var origin: String?
+
+    @Option(name: .customLong("to"), help: ArgumentHelp("… to that one.", valueName: "path"))
+    var target: String?
+
+    @Option(name: .customLong("add"), help: ArgumentHelp("Add a path …", valueName: "path"))
+    var added: String?
+
+    @Option(name: .customLong("class"), help: ArgumentHelp("… for the destination of that name.", valueName: "name"))
+    var className: String?
+
+    @Option(name: .customLong("delete"), help: ArgumentHelp("This path no longer opens.", valueName: "path"))
+    var deleted: String?
+
+    @Option(name: .customLong("reset"), help: ArgumentHelp("Forget the redirect of this path.", valueName: "path"))
+    var reset: String?
+
+    @Option(help: ArgumentHelp("A document with entries; - is standard input.", valueName: "file"))
+    var file: String?
+
+    @Option(
+        name: .customLong("param"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A parameter that the redirect or the new path adds; repeat it for more.", valueName: "key=value"))
+    var pairs: [String] = []
+
+    func validate() throws {
+        let given = [origin, added, deleted, reset, file].compactMap(\.self).count
+        guard given == 1 else {
+            throw ValidationError(
+                "say one thing: --from A --to B, --add PATH --class NAME, --delete PATH, --reset PATH or --file F")
+        }
+        guard (origin == nil) == (target == nil) else { throw ValidationError("--from and --to belong together") }
+        guard (added == nil) == (className == nil) else {
+            throw ValidationError("--add and --class belong together")
+        }
+        guard pairs.isEmpty || origin != nil || added != nil else {
+            throw ValidationError("--param goes with --from or --add")
+        }
+    }
+
+    /// The document to send.
+    func relocation() throws(Complaint) -> Relocation {
+        if let file {
+            return try Relocation(file: try InputFile.read(file, purpose: "relocation file"), name: file)
+        }
+        var entry: [String: JSONValue] = [:]
+        if let origin, let target {
+            entry = ["routerType": 1, "orginPath": .string(origin), "targetPath": .string(target)]
+        } else if let added, let className {
+            entry = ["routerType": 2, "path": .string(added), "className": .string(className)]
+        } else if let deleted {
+            entry = ["routerType": 3, "path": .string(deleted)]
+        } else if let reset {
+            entry = ["routerType": 4, "orginPath": .string(reset)]
+        }
+        let parameters = try JSONArgument.pairs(pairs, option: "--param")
+        if !parameters.isEmpty { entry["params"] = .object(parameters) }
+        return try Relocation(entries: .object(entry))
+    }
+}

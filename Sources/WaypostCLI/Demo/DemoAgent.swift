@@ -1,0 +1,31 @@
+import FoundationEssentials
+import Glibc
+
+/// The demo's agent: this very program, as an operator would start it.
+struct DemoAgent: Sendable {
+    static let name = "kiosk-1"
+
+    private let process: ChildProcess
+    private let log: String
+
+    static func start(_ broker: PrivateBroker, in leash: Leash) throws -> DemoAgent {
+        let log = "\(leash.directory)/agent.log"
+        let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let process = try ChildProcess(
+            executable,
+            [
+                "agent", "--demo", "--agent", name, "--broker", broker.url,
+                "--state", "\(leash.directory)/state",
+            ],
+            log: log, group: leash.group)
+        return DemoAgent(process: process, log: log)
+    }
+
+    var hasEnded: Bool { process.hasEnded }
+
+    /// The last it said.
+    var lastWords: String { LogTail.read(log) }
+
+    /// Stops it as systemd would; its exit status.
+    func stop() async -> Int32 { await process.terminate() }
+}

@@ -1,0 +1,98 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// The backend of the demo: sends, shows what comes, and keeps count.
+final class DemoBackend {
+    /// What was seen so far.
+    struct Seen {
+        var replies: [String: Reply] = [:]
+        var isOnline = false
+        var verdict: RelocationVerdict?
+        var failures: [FailureReport] = []
+        var events = 0
+        var refs: Set<String> = []
+    }
+
+    /// Generous, for a loaded machine; nothing takes that long when all is well.
+    private static let patience = Duration.seconds(15)
+
+    private(set) var seen = Seen()
+    private let session: OperatorSession
+    private let topics: Topics
+    private let output: DemoOutput
+    private var watch: RelocationWatch?
+
+    init(_ session: OperatorSession, _ output: DemoOutput) {
+        self.session = session
+        self.topics = session.topics
+        self.output = output
+    }
+
+    /// What the backend listens to.
+    static func filters(_ topics: Topics) -> [String] {
+        let agent = DemoAgent.name
+        return [
+            topics.reply(of: agent, to: "+"), "\(topics.root)/\(agent)/log/+", topics.failures(of: agent),
+            topics.state(of: agent), topics.applied(of: agent),
+        ]
+    }
+
+    func send(_ command: Command) async throws { try await send(command.encoded()) }
+
+    func send(_ payload: [UInt8]) async throws {
+        let audience = Audience.agent(DemoAgent.name)
+        try await session.publish(.json(topics.command(to: audience, from: session.sender), payload))
+    }
+
+    func send(_ relocation: Relocation) async throws {
+        let audience = Audience.agent(DemoAgent.name)
+        watch = RelocationWatch(relocation, for: audience, topics: topics)
+        seen.verdict = nil
+        try await session.publish(relocation.message(to: audience, topics))
+    }
+
+    /// Shows what comes until `isDone`; false when that does not happen in time.
+    func listen(within limit: Duration = patience, until isDone: (Seen) -> Bool) async throws -> Bool {
+        if isDone(seen) { return true }
+        let alarm = session.alarm(after: limit)
+        defer { alarm.cancel() }
+        while case .message(let message) = try await session.next() {
+            take(message)
+            if isDone(seen) { return true }
+        }
+        return false
+    }
+
+    private func take(_ message: MQTTMessage) {
+        guard let (agent, content) = topics.outbound(message.topic) else { return }
+        let payload = message.json ?? .null
+        switch content {
+        case .reply:
+            guard let reply = try? Reply(payload) else { return }
+            if reply.status != .accepted { seen.replies[reply.id] = reply }
+            output.reply(reply)
+        case .log:
+            for line in LogLine.events(message.payload, from: agent) {
+                seen.events += 1
+                if let ref = line.event.ref { seen.refs.insert(ref) }
+                output.log(line)
+            }
+        case .failure:
+            guard let report = try? FailureReport(payload) else { return }
+            seen.failures.append(report)
+            if let ref = report.ref { seen.refs.insert(ref) }
+            if let line = LogLine.failure(message.payload, from: agent) { output.failure(line) }
+        case .state:
+            guard let state = try? AgentState(payload) else { return }
+            seen.isOnline = state.isOnline
+            output.state(state)
+        case .applied:
+            guard let verdict = watch?.verdict(message) else { return }
+            seen.verdict = verdict
+            output.verdict(verdict)
+        case .health, .routes:
+            break
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Waypost
+import WaypostMessages
+
+/// How the demo is told: to people line by line, to programs a JSON line a step.
+struct DemoOutput {
+    var isJSON: Bool
+    var style: Style
+
+    func title(_ text: String) { tell("") { style.bold(text) } }
+
+    func say(_ text: String) { tell(nil) { text } }
+
+    func step(_ caption: String) { tell(nil) { "  \(style.cyan("->")) \(caption)" } }
+
+    func reply(_ reply: Reply) {
+        tell(nil) {
+            let text = reply.detail ?? Self.short(reply.result)
+            let code = reply.code == .ok ? "" : " \(reply.code.number) \(reply.code.name)"
+            return "  \(style.cyan("<-")) \(style.status(reply.status))\(code), \(reply.milliseconds) ms: "
+                + text.printable
+        }
+    }
+
+    func log(_ line: LogLine) { tell(nil) { "     \(String(decoding: text(line), as: UTF8.self))" } }
+
+    func failure(_ line: LogLine) { log(line) }
+
+    func state(_ state: AgentState) {
+        tell(nil) { style.dim("     the agent is \(state.isOnline ? "online" : "offline") (\(state.reason.rawValue))") }
+    }
+
+    func verdict(_ verdict: RelocationVerdict) {
+        tell(nil) {
+            guard let refused = verdict.refused else {
+                return "  \(style.cyan("<-")) \(style.green("applied")): \(verdict.applied.entries) entries in force"
+            }
+            return "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code.number) \(refused.code.name): "
+                + refused.detail.printable
+        }
+    }
+
+    /// A step that is over; `surprise` says what was not as expected.
+    func ended(_ step: DemoStep, surprise: String?) {
+        if isJSON {
+            var line: [String: JSONValue] = ["step": .string(step.caption), "ok": .bool(surprise == nil)]
+            if let surprise { line["surprise"] = .string(surprise) }
+            Terminal.print(bytes: JSONValue.object(line).serialized())
+        } else if let surprise {
+            Terminal.print("     \(style.red("NOT AS EXPECTED")): \(surprise)")
+        }
+    }
+
+    private func text(_ line: LogLine) -> [UInt8] { line.text(.threadtime, style, agentWidth: nil) }
+
+    private func tell(_ before: String?, _ text: () -> String) {
+        guard !isJSON else { return }
+        if let before { Terminal.print(before) }
+        Terminal.print(text())
+    }
+
+    /// The result in a few words.
+    private static func short(_ result: JSONValue) -> String {
+        if let screen = result["value"]?["screen"] {
+            return "\(screen.stringValue ?? "") with \(result["value"]?["params"] ?? .null)"
+        }
+        return (result["value"] ?? result).text
+    }
+}

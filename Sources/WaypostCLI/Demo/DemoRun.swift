@@ -1,0 +1,126 @@
+import Waypost
+import WaypostMessages
+
+/// Plays the story and compares what comes with what must come.
+struct DemoRun {
+    let backend: DemoBackend
+    let broker: PrivateBroker
+    let leash: Leash
+    let output: DemoOutput
+    /// How long to rest after each step.
+    let pause: Duration
+
+    private(set) var agent: DemoAgent
+    private(set) var tally = DemoTally()
+
+    init(
+        backend: DemoBackend, broker: PrivateBroker, agent: DemoAgent, leash: Leash, output: DemoOutput,
+        pause: Duration
+    ) {
+        self.backend = backend
+        self.broker = broker
+        self.agent = agent
+        self.leash = leash
+        self.output = output
+        self.pause = pause
+    }
+
+    mutating func play(_ chapters: [DemoStory.Chapter]) async throws {
+        for (index, chapter) in chapters.enumerated() {
+            output.title("\(index + 1). \(chapter.title)")
+            for step in chapter.steps {
+                output.step(step.caption)
+                let surprise = try await play(step)
+                output.ended(step, surprise: surprise)
+                if surprise != nil { tally.surprises += 1 }
+                if pause > .zero { try await Task.sleep(for: pause) }
+            }
+        }
+        tally.events = backend.seen.events
+        tally.failures = backend.seen.failures.count
+    }
+
+    /// Does one step; returns what was not as expected.
+    private mutating func play(_ step: DemoStep) async throws -> String? {
+        let now = WallClock.now()
+        switch step.action {
+        case .command(let operation):
+            return try await send(Command.demo(operation, at: now, lifetime: 60_000), step)
+        case .late(let operation):
+            return try await send(Command.demo(operation, at: now - 20_000, lifetime: 10_000), step)
+        case .raw(let text):
+            tally.commands += 1
+            let before = backend.seen.failures.count
+            try await backend.send(Array(text.utf8))
+            return try await failure(step.expectation, after: before)
+        case .patch(let entries):
+            return try await relocate(
+                Relocation(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch), step)
+        case .map(let revision, let entries):
+            return try await relocate(
+                Relocation(
+                    document: MapDocument.map(id: CommandID.make(), revision: revision, entries: entries), .map),
+                step)
+        case .stopAgent:
+            let status = await agent.stop()
+            guard try await backend.listen(until: { !$0.isOnline }) else { return "the agent said no goodbye" }
+            return status == 0 ? nil : "the agent ended with status \(status): \(agent.lastWords)"
+        case .commandWhileAway(let operation):
+            let command = Command.demo(operation, at: now, lifetime: 60_000)
+            try await backend.send(command)
+            agent = try DemoAgent.start(broker, in: leash)
+            return try await reply(to: command, step)
+        }
+    }
+
+    private mutating func send(_ command: Command, _ step: DemoStep) async throws -> String? {
+        try await backend.send(command)
+        return try await reply(to: command, step)
+    }
+
+    private mutating func reply(to command: Command, _ step: DemoStep) async throws -> String? {
+        tally.commands += 1
+        guard case .reply(let code, let value) = step.expectation else { return "the story expects no reply" }
+        guard try await backend.listen(until: { $0.replies[command.id] != nil }),
+            let reply = backend.seen.replies[command.id]
+        else { return "no reply; the agent's last words: \(agent.lastWords)" }
+        tally.statuses[reply.status, default: 0] += 1
+        // The log follows the reply at its own pace; a moment keeps the lines of a step together.
+        _ = try await backend.listen(within: .milliseconds(500)) { $0.refs.contains(command.id) }
+        guard reply.code == code else {
+            return "expected \(code.number) \(code.name), found \(reply.code.number) \(reply.code.name)"
+        }
+        let found = reply.result["value"]?["screen"] ?? reply.result
+        guard let value, found != value else { return nil }
+        return "expected \(value), found \(found)"
+    }
+
+    private func failure(_ expectation: DemoStep.Expectation, after before: Int) async throws -> String? {
+        guard case .failure(let code) = expectation else { return "the story expects no failure" }
+        let isThere = try await backend.listen { $0.failures.dropFirst(before).contains { $0.code == code } }
+        return isThere ? nil : "no failure report with \(code.number) \(code.name)"
+    }
+
+    private mutating func relocate(_ relocation: Relocation, _ step: DemoStep) async throws -> String? {
+        tally.documents += 1
+        try await backend.send(relocation)
+        guard try await backend.listen(until: { $0.verdict != nil }), let verdict = backend.seen.verdict else {
+            return "no word on map/applied; the agent's last words: \(agent.lastWords)"
+        }
+        if verdict.refused != nil { tally.refused += 1 }
+        switch step.expectation {
+        case .applied:
+            return verdict.refused.map { "refused with \($0.code.number) \($0.code.name)" }
+        case .mapRefused(let code):
+            return verdict.refused?.code == code ? nil : "expected a refusal with \(code.number) \(code.name)"
+        case .reply, .failure, .offline:
+            return "the story expects nothing of a map"
+        }
+    }
+}
+
+extension Command {
+    fileprivate static func demo(_ operation: Operation, at now: Int64, lifetime: Int64) -> Command {
+        Command(id: CommandID.make(), operation: operation, at: now, expires: now + lifetime)
+    }
+}

@@ -1,0 +1,37 @@
+import Waypost
+import WaypostMessages
+
+/// What the demo counted.
+struct DemoTally: Sendable {
+    var commands = 0
+    var statuses: [Code.Status: Int] = [:]
+    var documents = 0
+    var refused = 0
+    var events = 0
+    var failures = 0
+    /// Steps that were not as expected.
+    var surprises = 0
+
+    /// The summary for people.
+    func text(after time: Duration) -> String {
+        let replies = Code.Status.allCases.compactMap { status in
+            statuses[status].map { "\($0) \(status.rawValue)" }
+        }
+        let tenths = time.milliseconds / 100
+        return "\(commands) commands (\(replies.joined(separator: ", "))), "
+            + "\(documents) map documents (\(documents - refused) applied, \(refused) refused), "
+            + "\(events) log events, \(failures) failure reports, in \(tenths / 10).\(tenths % 10) s"
+    }
+
+    /// The summary for programs.
+    var json: JSONValue {
+        [
+            "commands": .int(Int64(commands)),
+            "replies": .object(
+                Dictionary(uniqueKeysWithValues: statuses.map { ($0.key.rawValue, .int(Int64($0.value))) })),
+            "maps": ["applied": .int(Int64(documents - refused)), "refused": .int(Int64(refused))],
+            "events": .int(Int64(events)), "failures": .int(Int64(failures)),
+            "surprises": .int(Int64(surprises)),
+        ]
+    }
+}

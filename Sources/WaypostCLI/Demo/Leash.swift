@@ -1,0 +1,45 @@
+import Glibc
+
+/// Ends the demo's processes and removes its directory when the demo ends, however it ends.
+///
+/// A shell waits at the other end of a pipe. When the demo lets go of it, or is gone, be it by kill -9, the shell
+/// ends all that runs in its process group and removes the directory.
+final class Leash: Sendable {
+    /// The directory that is removed at the end.
+    let directory: String
+    private let shell: ChildProcess
+    private let handle: Int32
+
+    private static let script = """
+        cat >/dev/null; trap '' TERM INT HUP; kill -TERM 0; \
+        rm -rf "$0" 2>/dev/null || { sleep 1; rm -rf "$0"; }; kill -KILL 0
+        """
+
+    /// The process group for those who shall end with the demo.
+    var group: pid_t { shell.pid }
+
+    init() throws(Complaint) {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(parent)/waypost-demo-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw Complaint(.failed, "make a directory in \(parent): \(String(cString: strerror(errno)))")
+        }
+        directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw Complaint(.failed, "make a pipe: \(String(cString: strerror(errno)))")
+        }
+        // Whoever holds the writing end holds the leash: it is not for the children.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[0]) }
+        handle = ends[1]
+        shell = try ChildProcess(
+            "/bin/sh", ["-c", Self.script, directory], input: ends[0], log: "/dev/null", group: 0)
+    }
+
+    /// Lets go, and waits until everything is gone.
+    func release() async {
+        close(handle)
+        _ = await shell.status
+    }
+}

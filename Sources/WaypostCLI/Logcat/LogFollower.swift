@@ -1,0 +1,129 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Follows the events, failures and presence of one or all agents, over lost connections, until it is cancelled.
+struct LogFollower {
+    var settings: BrokerSettings
+    var sender: String
+    /// Nil for all agents.
+    var agent: String?
+    var filter: LogFilter
+    var format: LogFormat
+    var onlyFailures: Bool
+    var style: Style
+    /// For the notices on standard error.
+    var noticeStyle: Style
+
+    private var sequences = SequenceWatch()
+    private var states: [String: Bool] = [:]
+    private var agentWidth = 8
+
+    /// The longest pause between two attempts to come back.
+    private static let longestPause = Duration.seconds(5)
+
+    init(
+        settings: BrokerSettings, sender: String, agent: String?, filter: LogFilter, format: LogFormat,
+        onlyFailures: Bool, style: Style, noticeStyle: Style
+    ) {
+        self.settings = settings
+        self.sender = sender
+        self.agent = agent
+        self.filter = filter
+        self.format = format
+        self.onlyFailures = onlyFailures
+        self.style = style
+        self.noticeStyle = noticeStyle
+    }
+
+    /// Returns when nobody reads the output any more.
+    ///
+    /// - Throws: ``Complaint`` 4 when there is no broker at the start, `CancellationError` on a signal.
+    mutating func run() async throws {
+        var session = try await connect()
+        while true {
+            do {
+                while case .message(let message) = try await session.next() {
+                    guard show(message) else { return await session.close() }
+                }
+            } catch let complaint as Complaint where complaint.exit == .noBroker {
+                notice("\(complaint.description); trying to come back")
+                await session.close()
+                session = try await comeBack()
+                sequences.cameBack()
+                notice("connected to \(session.connection.broker) again")
+            } catch {
+                await session.close()
+                throw error
+            }
+        }
+    }
+
+    private func connect() async throws -> OperatorSession {
+        let name = agent ?? "+"
+        let topics = settings.topics
+        var filters = [topics.failures(of: name), topics.state(of: name)]
+        if !onlyFailures, let lowest = filter.lowest {
+            filters +=
+                lowest == .verbose
+                ? ["\(topics.root)/\(name)/log/+"]
+                : LogLevel.allCases.filter { $0 >= lowest }.map { topics.log(of: name, level: $0) }
+        }
+        return try await OperatorSession.connect(
+            settings, as: sender, required: [filters.removeFirst()], useful: filters)
+    }
+
+    private func comeBack() async throws -> OperatorSession {
+        var pause = Duration.milliseconds(200)
+        while true {
+            try await Task.sleep(for: pause)
+            do {
+                return try await connect()
+            } catch let complaint as Complaint where complaint.exit == .noBroker {
+                pause = min(pause * 2, Self.longestPause)
+            }
+        }
+    }
+
+    /// Prints what a message holds; false when nobody reads any more.
+    private mutating func show(_ message: MQTTMessage) -> Bool {
+        guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
+        switch content {
+        case .log:
+            return LogLine.events(message.payload, from: agent).allSatisfy { line in
+                if let missing = sequences.saw(line.event, from: agent) { notice(missing) }
+                return print(line)
+            }
+        case .failure:
+            guard let line = LogLine.failure(message.payload, from: agent) else { return true }
+            return print(line)
+        case .state:
+            if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
+            return true
+        case .reply, .applied, .health, .routes:
+            return true
+        }
+    }
+
+    private mutating func print(_ line: LogLine) -> Bool {
+        guard filter.shows(line.event.level, tag: line.event.tag) else { return true }
+        agentWidth = max(agentWidth, line.agent.count)
+        return Terminal.print(bytes: line.text(format, style, agentWidth: agent == nil ? agentWidth : nil))
+    }
+
+    private mutating func show(_ state: AgentState, of agent: String) {
+        guard states.updateValue(state.isOnline, forKey: agent) != state.isOnline else { return }
+        let how =
+            switch state.reason {
+            case .birth: "version \(state.version.printable), MQTT \(state.mqttVersion)"
+            case .will: "its connection was lost"
+            case .shutdown: "shut down"
+            case .refused: "refused"
+            }
+        notice("\(agent) is \(state.isOnline ? "online" : "offline"): \(how)")
+    }
+
+    private func notice(_ text: String) {
+        Terminal.note(noticeStyle.dim("--- \(text)"))
+    }
+}

@@ -1,0 +1,58 @@
+import Waypost
+import WaypostMessages
+
+/// How log lines are written.
+enum LogFormat: String, CaseIterable {
+    case threadtime, brief, json
+}
+
+/// One line of logcat: an event, or a failure report in the form of one.
+struct LogLine: Sendable {
+    /// The tag under which failure reports are shown and filtered.
+    static let failureTag = "Fail"
+
+    var agent: String
+    var event: LogEvent
+    /// The JSON it came as.
+    var source: [UInt8]
+
+    /// The lines of a payload on `log/{level}`; what is no event is left out.
+    static func events(_ payload: [UInt8], from agent: String) -> [LogLine] {
+        payload.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            guard let json = try? JSONValue(parsing: Array(line), limits: .trustedFile),
+                let event = try? LogEvent(json)
+            else { return nil }
+            return LogLine(agent: agent, event: event, source: JSONLine.make(agent: agent, payload: line, json))
+        }
+    }
+
+    /// A failure report as a line of level E.
+    static func failure(_ payload: [UInt8], from agent: String) -> LogLine? {
+        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
+            let report = try? FailureReport(json)
+        else { return nil }
+        var message = "\(report.code.number) \(report.code.name) in \(report.room.rawValue): \(report.detail)"
+        if !report.nearest.isEmpty { message += "; nearest: \(report.nearest.joined(separator: ", "))" }
+        if let ref = report.ref { message += "; ref \(ref)" }
+        if report.count > 1 { message += "; \(report.count) times" }
+        let event = LogEvent(
+            time: report.last, level: .error, tag: failureTag, boot: "", sequence: 0, process: 0, thread: 0,
+            message: message, url: report.url, isError: true, ref: report.ref)
+        return LogLine(
+            agent: agent, event: event, source: JSONLine.make(agent: agent, payload: payload, json))
+    }
+
+    /// The line as it is printed.
+    ///
+    /// - Parameter width: of the column with the agent's name; nil when there is just one agent.
+    func text(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> [UInt8] {
+        guard format != .json else { return source }
+        var event = event
+        event.message = event.message.printable
+        event.tag = event.tag.printable
+        let line = style.line(format == .brief ? event.brief : event.threadTime, at: event.level)
+        guard let width else { return Array(line.utf8) }
+        let name = agent + String(repeating: " ", count: max(0, width - agent.count))
+        return Array("\(style.cyan(name)) \(line)".utf8)
+    }
+}

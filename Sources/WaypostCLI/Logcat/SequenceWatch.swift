@@ -1,0 +1,35 @@
+import WaypostMessages
+
+/// Sees what is missing among the events of each agent.
+///
+/// An agent numbers its events over all levels, also those it does not publish, and levels travel on topics of
+/// their own; so a missing number means something only where we were away, and that is when it is looked at. What
+/// the agent itself shed it says in `dropped`.
+struct SequenceWatch: Sendable {
+    private struct Seen {
+        var boot: String
+        var sequence: Int64
+        var wasAway = false
+    }
+
+    private var newest: [String: Seen] = [:]
+
+    /// The connection was lost and is there again: whatever was published meanwhile is missed.
+    mutating func cameBack() {
+        for agent in newest.keys { newest[agent]?.wasAway = true }
+    }
+
+    /// Takes note of an event; returns what is to be said before it is shown.
+    mutating func saw(_ event: LogEvent, from agent: String) -> String? {
+        let before = newest[agent]
+        newest[agent] = Seen(
+            boot: event.boot,
+            sequence: before?.boot == event.boot
+                ? max(before?.sequence ?? 0, event.sequence) : event.sequence)
+        if event.dropped > 0 { return "\(agent) shed \(event.dropped) events before this one" }
+        guard let before else { return nil }
+        guard before.boot == event.boot else { return "\(agent) was started anew" }
+        guard before.wasAway, event.sequence > before.sequence + 1 else { return nil }
+        return "\(agent): events \(before.sequence + 1) to \(event.sequence - 1) were missed or are not published"
+    }
+}

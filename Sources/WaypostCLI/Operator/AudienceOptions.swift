@@ -1,0 +1,29 @@
+import ArgumentParser
+import WaypostMessages
+
+/// Whom a command is for: one agent, or a group of them.
+struct AudienceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The agent that shall do it.", valueName: "id"))
+    var agent: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A group of agents instead; every agent is in the group all. Replies are collected until --wait is over.",
+            valueName: "group"))
+    var group: String?
+
+    func validate() throws {
+        switch (agent, group) {
+        case (nil, nil): throw ValidationError("name the agent with --agent ID, or a group with --group GROUP")
+        case (_?, _?): throw ValidationError("--agent and --group exclude each other")
+        default: break
+        }
+        for (option, name) in [("--agent", agent), ("--group", group)] {
+            guard let name, !Name.isValid(name) else { continue }
+            throw ValidationError(
+                "\(option) \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+    }
+
+    var audience: Audience { agent.map(Audience.agent) ?? group.map(Audience.group) ?? .all }
+}

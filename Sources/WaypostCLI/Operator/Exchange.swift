@@ -1,0 +1,93 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// An agent's terminal reply, and how it stood on the wire.
+struct AgentReply: Sendable {
+    var agent: String
+    var reply: Reply
+    var payload: [UInt8]
+    /// From the publishing to the reply, in milliseconds.
+    var roundTrip: Int64
+
+    var isOK: Bool { reply.status == .ok }
+
+    /// The reply as one JSON line, with the agent's name.
+    func jsonLine() -> [UInt8] {
+        let json = (try? JSONValue(parsing: payload, limits: .trustedFile)) ?? .null
+        return JSONLine.make(agent: agent, payload: payload, json)
+    }
+}
+
+/// One command and the replies to it.
+struct Exchange {
+    var settings: BrokerSettings
+    var sender: String
+    var audience: Audience
+    var command: Command
+    var wait: WaitOptions
+
+    /// Sends the command and hands over each terminal reply as it comes.
+    ///
+    /// - Returns: how many replies came; 0 only when nobody was to be waited for.
+    /// - Throws: ``Complaint`` 3 with what is known of the agent when no reply came in time.
+    func perform(_ each: (AgentReply) -> Void) async throws -> Int {
+        try await OperatorSession.with(
+            settings, as: sender, required: [replyFilter], useful: presenceFilters
+        ) { session in
+            let started = ContinuousClock.now
+            try await session.publish(message)
+            guard wait.seconds > 0 else { return 0 }
+            session.alarm(after: wait.duration)
+            var silence = Silence(audience, topics: settings.topics)
+            var answered: Set<String> = []
+            while true {
+                guard case .message(let message) = try await session.next() else {
+                    guard answered.isEmpty else { return answered.count }
+                    throw Complaint(.noReply, silence.explanation(after: wait.text))
+                }
+                silence.saw(message)
+                guard let reply = reply(message, since: started), answered.insert(reply.agent).inserted else {
+                    continue
+                }
+                each(reply)
+                if case .agent = audience { return 1 }
+            }
+        }
+    }
+
+    private var message: MQTTMessage {
+        var properties = MQTTProperties()
+        properties.messageExpiry = UInt32(clamping: max(1, (command.expires - WallClock.now() + 999) / 1000))
+        return .json(
+            settings.topics.command(to: audience, from: sender), command.encoded(), properties: properties)
+    }
+
+    private var replyFilter: String {
+        switch audience {
+        case .agent(let agent): settings.topics.reply(of: agent, to: sender)
+        case .group: settings.topics.reply(of: "+", to: sender)
+        }
+    }
+
+    private var presenceFilters: [String] {
+        guard case .agent(let agent) = audience else { return [] }
+        return [settings.topics.state(of: agent), settings.topics.health(of: agent)]
+    }
+
+    /// The terminal reply to our command, if the message is one.
+    private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {
+        guard case (let agent, .reply(to: sender))? = settings.topics.outbound(message.topic),
+            let json = message.json, let reply = try? Reply(json),
+            reply.id == command.id, reply.status != .accepted
+        else { return nil }
+        return AgentReply(
+            agent: agent, reply: reply, payload: message.payload,
+            roundTrip: (ContinuousClock.now - started).milliseconds)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, cut.
+    var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

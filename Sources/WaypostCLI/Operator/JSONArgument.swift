@@ -1,0 +1,34 @@
+import Waypost
+
+/// JSON that stood on the command line.
+enum JSONArgument {
+    /// - Throws: ``Complaint`` 64 naming the option and the place.
+    static func parse(_ text: String, option: String) throws(Complaint) -> JSONValue {
+        do {
+            return try JSONValue(parsing: text)
+        } catch {
+            throw Complaint(.usage, "\(option): \(error)")
+        }
+    }
+
+    /// An object on the command line.
+    static func object(_ text: String, option: String) throws(Complaint) -> [String: JSONValue] {
+        let json = try parse(text, option: option)
+        guard let members = json.objectValue else {
+            throw Complaint(.usage, "\(option) must be a JSON object such as {\"id\":2}; found \(json.kind)")
+        }
+        return members
+    }
+
+    /// `k=v` pairs, all values texts.
+    static func pairs(_ pairs: [String], option: String) throws(Complaint) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        for pair in pairs {
+            guard let mark = pair.firstIndex(of: "="), mark != pair.startIndex else {
+                throw Complaint(.usage, "\(option) must be key=value; found \(pair.debugDescription)")
+            }
+            members[String(pair[..<mark])] = .string(String(pair[pair.index(after: mark)...]))
+        }
+        return members
+    }
+}

@@ -1,0 +1,17 @@
+import MQTTLink
+import Waypost
+
+extension MQTTMessage {
+    /// The payload as JSON; nil when it is none.
+    var json: JSONValue? { try? JSONValue(parsing: payload, limits: .trustedFile) }
+
+    /// A message with a JSON payload, as the protocol's MQTT 5 mirror wants it marked.
+    static func json(
+        _ topic: String, _ payload: [UInt8], retain: Bool = false, properties: MQTTProperties = MQTTProperties()
+    ) -> MQTTMessage {
+        var properties = properties
+        properties.contentType = "application/json"
+        properties.payloadIsUTF8 = true
+        return MQTTMessage(topic: topic, payload: payload, retain: retain, properties: properties)
+    }
+}

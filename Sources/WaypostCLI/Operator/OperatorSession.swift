@@ -1,0 +1,124 @@
+import MQTTLink
+import WaypostMessages
+
+/// An operator at a broker: a sender with a name, who asks and listens.
+///
+/// It listens before it asks, is gone from the broker when it ends, and has a client id of its own, so that two
+/// operators of one name do not push each other out.
+final class OperatorSession: Sendable {
+    /// What comes next.
+    enum News: Sendable {
+        case message(MQTTMessage)
+        /// The time set with ``alarm(after:)`` is over.
+        case alarm
+    }
+
+    let sender: String
+    let topics: Topics
+    let connection: Connection
+    private let session: MQTTSession
+    private let news: AsyncStream<News>
+    private let continuation: AsyncStream<News>.Continuation
+
+    /// Connects and subscribes.
+    ///
+    /// - Parameters:
+    ///   - required: filters without which the command makes no sense.
+    ///   - useful: filters that the broker may refuse.
+    /// - Throws: ``Complaint`` 4 when there is no broker, 1 when it refuses a required filter.
+    static func connect(
+        _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
+        within limit: Duration = .seconds(10)
+    ) async throws -> OperatorSession {
+        let clientID = "waypost-\(sender.prefix(40))-\(CommandID.short())"
+        var configuration = settings.oneShot(clientID: clientID)
+        configuration.subscriptions = (required + useful).map { Subscription($0) }
+        let session: MQTTSession
+        do {
+            session = try await MQTTSession.connect(configuration, within: limit, messageLimit: 200_000)
+        } catch {
+            try Task.checkCancellation()
+            throw Complaint(.noBroker, "no broker: \(error)")
+        }
+        for (filter, result) in zip(required, session.connection.subscriptions) where !result.isGranted {
+            await session.disconnect()
+            throw Complaint(
+                .failed, "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(sender)")
+        }
+        return OperatorSession(session, sender, settings.topics)
+    }
+
+    private init(_ session: MQTTSession, _ sender: String, _ topics: Topics) {
+        self.session = session
+        self.sender = sender
+        self.topics = topics
+        connection = session.connection
+        (news, continuation) = AsyncStream.makeStream(of: News.self)
+        // Ends with the session's messages, which end with the connection.
+        Task { [continuation] in
+            for await message in session.messages { continuation.yield(.message(message)) }
+            continuation.finish()
+        }
+    }
+
+    /// Publishes and waits until the broker has it.
+    ///
+    /// - Throws: ``Complaint`` 1 when the broker refuses the message, 4 when the connection went.
+    func publish(_ message: MQTTMessage) async throws {
+        let result: PublishReceipt.Result
+        do {
+            result = try await session.publish(message)
+        } catch {
+            try Task.checkCancellation()
+            throw Complaint(.noBroker, "publish to \(message.topic): \(error)")
+        }
+        switch result {
+        case .acknowledged: break
+        case .refused(let code):
+            throw Complaint(
+                .failed, "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
+        case .rejected(let reason): throw Complaint(.failed, "publish to \(message.topic): \(reason)")
+        case .lost: throw Complaint(.noBroker, "publish to \(message.topic): the connection went")
+        }
+    }
+
+    /// The next message or alarm; for one reader.
+    ///
+    /// - Throws: ``Complaint`` 4 when the connection ended, `CancellationError` on Ctrl-C.
+    func next() async throws -> News {
+        for await next in news { return next }
+        try Task.checkCancellation()
+        throw Complaint(.noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
+    }
+
+    /// Lets ``next()`` return `.alarm` once the time is over.
+    @discardableResult
+    func alarm(after limit: Duration) -> Task<Void, Never> {
+        Task { [continuation] in
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            continuation.yield(.alarm)
+        }
+    }
+
+    /// Leaves the broker.
+    func close() async {
+        await session.disconnect()
+        continuation.finish()
+    }
+
+    /// Connects, does `body` and leaves, whatever comes of it.
+    static func with<Value>(
+        _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
+        within limit: Duration = .seconds(10), _ body: (OperatorSession) async throws -> Value
+    ) async throws -> Value {
+        let session = try await connect(settings, as: sender, required: required, useful: useful, within: limit)
+        do {
+            let value = try await body(session)
+            await session.close()
+            return value
+        } catch {
+            await session.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Crypto
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// A relocation document on its way to agents: the bytes, and where they go.
+struct Relocation: Sendable {
+    /// What the document is to the agent.
+    enum Kind: Sendable {
+        /// The whole map wanted, retained by the broker.
+        case map
+        /// A few entries over the map in force.
+        case patch
+    }
+
+    var kind: Kind
+    var payload: [UInt8]
+
+    /// The digest under which the agent reports it.
+    var digest: String {
+        "sha256:" + SHA256.hash(data: payload).map { Self.hex($0) }.joined()
+    }
+
+    /// A document that is sent as it stands, right or wrong.
+    init(document payload: [UInt8], _ kind: Kind) {
+        self.kind = kind
+        self.payload = payload
+    }
+
+    /// Some entries as a patch, checked as the agent would.
+    ///
+    /// - Throws: ``Complaint`` 1 naming the entry and the field.
+    init(entries: JSONValue) throws(Complaint) {
+        try self.init(patch: entries, source: "the entry")
+    }
+
+    /// A document from a file.
+    ///
+    /// A document that says that it is a map, or has a `rev`, goes to `map` as it stands, byte for byte: the same
+    /// file sent twice is the same map. Everything else is a patch; bare entries are put into an envelope.
+    /// - Throws: ``Complaint`` 1 naming what does not fit.
+    init(file bytes: [UInt8], name: String) throws(Complaint) {
+        let json: JSONValue
+        do {
+            json = try JSONValue(parsing: bytes, limits: .trustedFile)
+        } catch {
+            throw Complaint(.failed, "\(name): \(error)")
+        }
+        let type = json["type"]?.stringValue
+        if type == "map" || json["rev"] != nil || json["signatures"] != nil {
+            try Self.check(name) { () throws(Refusal) in
+                if json["signatures"] == nil { _ = try MapDocument(map: json) }
+            }
+            self.init(document: bytes, .map)
+        } else if type == "patch" {
+            try Self.check(name) { () throws(Refusal) in _ = try MapDocument(patch: json) }
+            self.init(document: bytes, .patch)
+        } else {
+            try self.init(patch: json["entries"] ?? json, source: name)
+        }
+    }
+
+    private init(patch json: JSONValue, source: String) throws(Complaint) {
+        let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
+        try Self.check(source) { () throws(Refusal) in _ = try MapDocument(patch: entries) }
+        self.init(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch)
+    }
+
+    func message(to audience: Audience, _ topics: Topics) throws(Complaint) -> MQTTMessage {
+        switch (kind, audience) {
+        case (.map, _): .json(topics.map(of: audience), payload, retain: true)
+        case (.patch, .agent(let agent)): .json(topics.patch(of: agent), payload)
+        case (.patch, .group):
+            throw Complaint(
+                .usage, "a patch goes to one agent; for a group, send a whole map with a rev by --file")
+        }
+    }
+
+    /// The layer under which agents report it.
+    func layer(of audience: Audience) -> String {
+        switch (kind, audience) {
+        case (.patch, _): "patch"
+        case (.map, .agent): "agent"
+        case (.map, .group): audience.description
+        }
+    }
+
+    private static func check(_ name: String, _ body: () throws(Refusal) -> Void) throws(Complaint) {
+        do {
+            try body()
+        } catch {
+            throw Complaint(.failed, "\(name) is no relocation: \(error.code.number) \(error.code.name): \(error.detail)")
+        }
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 16)
+        return byte < 16 ? "0" + digits : digits
+    }
+}

@@ -1,0 +1,51 @@
+import MQTTLink
+import WaypostMessages
+
+/// One relocation document and what agents say to it.
+struct RelocationExchange {
+    var settings: BrokerSettings
+    var sender: String
+    var audience: Audience
+    var relocation: Relocation
+    var wait: WaitOptions
+
+    /// Publishes the document and hands over each verdict as it comes.
+    ///
+    /// - Returns: how many verdicts came; 0 only when nobody was to be waited for.
+    /// - Throws: ``Complaint`` 3 with what is known of the agent when no verdict came in time.
+    func perform(_ each: (RelocationVerdict) -> Void) async throws -> Int {
+        let message = try relocation.message(to: audience, settings.topics)
+        return try await OperatorSession.with(
+            settings, as: sender, required: [filter], useful: presenceFilters
+        ) { session in
+            try await session.publish(message)
+            guard wait.seconds > 0 else { return 0 }
+            session.alarm(after: wait.duration)
+            var silence = Silence(audience, topics: settings.topics)
+            let watch = RelocationWatch(relocation, for: audience, topics: settings.topics)
+            var answered: Set<String> = []
+            while true {
+                guard case .message(let message) = try await session.next() else {
+                    guard answered.isEmpty else { return answered.count }
+                    throw Complaint(.noReply, silence.explanation(after: wait.text))
+                }
+                silence.saw(message)
+                guard let verdict = watch.verdict(message), answered.insert(verdict.agent).inserted else { continue }
+                each(verdict)
+                if case .agent = audience { return 1 }
+            }
+        }
+    }
+
+    private var filter: String {
+        switch audience {
+        case .agent(let agent): settings.topics.applied(of: agent)
+        case .group: settings.topics.applied(of: "+")
+        }
+    }
+
+    private var presenceFilters: [String] {
+        guard case .agent(let agent) = audience else { return [] }
+        return [settings.topics.state(of: agent), settings.topics.health(of: agent)]
+    }
+}

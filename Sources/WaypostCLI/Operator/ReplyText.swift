@@ -1,0 +1,79 @@
+import Waypost
+import WaypostMessages
+
+/// A reply for people: what became of it in the first line, the rest below.
+struct ReplyText {
+    var style: Style
+
+    func lines(_ answer: AgentReply) -> [String] {
+        let reply = answer.reply
+        guard answer.isOK else {
+            var lines = [
+                "\(style.status(reply.status)): \(reply.code.number) \(reply.code.name) from \(answer.agent): "
+                    + (reply.detail ?? "no detail given").printable
+            ]
+            if !reply.nearest.isEmpty { lines.append("  nearest: \(reply.nearest.joined(separator: ", ").printable)") }
+            if reply.code.isRetryable { lines.append("  it may be tried again") }
+            return lines
+        }
+        let again = reply.isDuplicate ? ", answered before" : reply.attempt > 1 ? ", attempt \(reply.attempt)" : ""
+        return ["\(style.status(reply.status)): \(answer.agent) (\(reply.milliseconds) ms\(again))"]
+            + details(reply.result).map { "  \($0)" }
+    }
+
+    /// The result: an opening field by field, anything else as JSON.
+    private func details(_ result: JSONValue) -> [String] {
+        guard let members = result.objectValue, let url = members["url"]?.stringValue, members["hops"] != nil else {
+            return result.isNull ? [] : ["result: \(result.text.printable)"]
+        }
+        var lines = ["url: \(url.printable)"]
+        if let route = members["route"]?.stringValue { lines.append("route: \(route.printable)") }
+        let hops = members["hops"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        if !hops.isEmpty { lines.append("by way of: \(hops.joined(separator: " → ").printable)") }
+        if let value = members["value"], !value.isNull { lines.append("value: \(value.text.printable)") }
+        return lines
+    }
+}
+
+/// A command that sends one command to agents and prints the replies.
+protocol AgentRequest: OperatorCommand {
+    var options: CommandOptions { get }
+
+    /// What is asked for.
+    ///
+    /// - Throws: ``Complaint`` 64 when the arguments make no command.
+    func operation() throws -> Command.Operation
+
+    /// A reply for people; ``ReplyText`` unless the command knows better.
+    func lines(_ answer: AgentReply) -> [String]
+}
+
+extension AgentRequest {
+    func lines(_ answer: AgentReply) -> [String] { ReplyText(style: output.style).lines(answer) }
+
+    func perform() async throws {
+        let command = options.command(try operation())
+        let exchange = Exchange(
+            settings: try await options.broker.resolved(), sender: options.sender.sender,
+            audience: options.audience.audience, command: command, wait: options.wait)
+        var allOK = true
+        let count = try await exchange.perform { answer in
+            allOK = allOK && answer.isOK
+            if output.isJSON {
+                Terminal.print(bytes: answer.jsonLine())
+            } else {
+                for line in lines(answer) { Terminal.print(line) }
+            }
+        }
+        if count == 0 { printSent(command) }
+        guard allOK else { throw Exit.failed }
+    }
+
+    private func printSent(_ command: Command) {
+        if output.isJSON {
+            Terminal.print(bytes: JSONValue.object(["id": .string(command.id), "status": "sent"]).serialized())
+        } else {
+            Terminal.print("sent: \(command.id) to \(options.audience.audience)")
+        }
+    }
+}

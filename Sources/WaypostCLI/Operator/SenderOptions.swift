@@ -1,0 +1,27 @@
+import ArgumentParser
+import Glibc
+import WaypostMessages
+
+/// Who sends: the name stands in the topic, so that the broker's rules can vouch for it.
+struct SenderOptions: ParsableArguments {
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(
+            "The sender's name in the topic.", discussion: "Default: your user name, else ops.",
+            valueName: "name"))
+    var name: String?
+
+    func validate() throws {
+        if let name, !Name.isValid(name) {
+            throw ValidationError("--as \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+    }
+
+    /// The name given, or the user's, cleaned of what no topic name has.
+    var sender: String {
+        if let name { return name }
+        let user = getenv("USER").map { String(cString: $0) } ?? ""
+        let cleaned = String(user.prefix(Name.maximumBytes).filter { Name.isValid(String($0)) })
+        return cleaned.isEmpty ? "ops" : cleaned
+    }
+}

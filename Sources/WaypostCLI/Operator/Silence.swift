@@ -1,0 +1,56 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Why an agent may be silent, from what the broker keeps about it.
+struct Silence {
+    private let audience: Audience
+    private let topics: Topics
+    private var state: AgentState?
+    /// When the newest health was written, on the agent's clock, in milliseconds since 1970.
+    private var lastHealth: Int64?
+
+    init(_ audience: Audience, topics: Topics) {
+        self.audience = audience
+        self.topics = topics
+    }
+
+    /// Takes note of a message that may be about the agent's presence.
+    mutating func saw(_ message: MQTTMessage) {
+        guard let (agent, content) = topics.outbound(message.topic), audience == .agent(agent),
+            let json = message.json
+        else { return }
+        switch content {
+        case .state: state = try? AgentState(json)
+        case .health: lastHealth = json["at"]?.intValue
+        default: break
+        }
+    }
+
+    /// One sentence: who was silent for how long, and what is known about them.
+    func explanation(after limit: String) -> String {
+        switch audience {
+        case .group(let group): "no reply from any agent of group \(group) within \(limit); see: waypost agents"
+        case .agent(let agent): "no reply from \(agent) within \(limit); \(knowledge(of: agent))"
+        }
+    }
+
+    private func knowledge(of agent: String) -> String {
+        guard let state else {
+            return "no agent \(agent) is known at this broker; see: waypost agents"
+        }
+        guard !state.isOnline else {
+            return "it says that it is online (MQTT \(state.mqttVersion), epoch \(state.epoch)); "
+                + "may this sender write to its cmd and read its reply? see: waypost logcat --agent \(agent)"
+        }
+        let since = lastHealth.map { "last heard of \(WallClock.text($0))" } ?? "never heard of its health"
+        let manner = state.reason == .shutdown ? "it was shut down" : "its connection was lost"
+        return "it has been offline since then: \(manner), \(since); "
+            + "the broker keeps the command, and it runs if the agent is back before it expires"
+    }
+}
+
+extension AgentState {
+    /// The MQTT version as people write it.
+    var mqttVersion: String { mqtt == 4 ? "3.1.1" : String(mqtt) }
+}

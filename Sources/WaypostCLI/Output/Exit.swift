@@ -1,0 +1,28 @@
+/// How a command ends, for scripts to act on.
+enum Exit: Int32, Error {
+    case ok = 0
+    /// Rejected, failed, expired, interrupted or canceled.
+    case failed = 1
+    /// No reply in time.
+    case noReply = 3
+    /// No broker, or none that wants us.
+    case noBroker = 4
+    /// Wrong usage; the number is sysexits' EX_USAGE.
+    case usage = 64
+    /// Ended by Ctrl-C: 128 and the number of SIGINT.
+    case interrupted = 130
+    /// Ended by SIGTERM.
+    case terminated = 143
+}
+
+/// Why a command ends badly: one line for people, and the status.
+struct Complaint: Error, CustomStringConvertible {
+    var exit: Exit
+    /// What was being done, to what, what was found, what to do.
+    var description: String
+
+    init(_ exit: Exit, _ description: String) {
+        self.exit = exit
+        self.description = description
+    }
+}

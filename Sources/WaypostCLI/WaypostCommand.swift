@@ -1,0 +1,30 @@
+import ArgumentParser
+import WaypostMessages
+
+/// `waypost`: the family of commands.
+struct WaypostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "waypost",
+        abstract: "A router and its services, driven over MQTT.",
+        discussion: """
+            Try it:        waypost demo
+            Run an agent:  waypost agent --agent k1 --demo
+            Drive it:      waypost open scheme://router/demo --agent k1
+            Watch it:      waypost logcat
+
+            Exit status: 0 ok; 1 rejected, failed, expired, interrupted or canceled; 3 no reply in time; \
+            4 no broker; 64 wrong usage; 130 ended by Ctrl-C.
+            """,
+        version: Version.current,
+        groupedSubcommands: [
+            CommandGroup(name: "Run", subcommands: [AgentCommand.self, DemoCommand.self]),
+            CommandGroup(
+                name: "Drive agents",
+                subcommands: [
+                    OpenCommand.self, CallCommand.self, CancelCommand.self, RelocateCommand.self,
+                ]),
+            CommandGroup(
+                name: "Watch agents",
+                subcommands: [AgentsCommand.self, LogcatCommand.self, PingCommand.self]),
+        ])
+}

@@ -1,0 +1,57 @@
+package import Waypost
+
+extension AppliedMap {
+    /// Reads what an agent published on `map/applied`.
+    ///
+    /// - Throws: ``Refusal`` naming the field that is not as the protocol has it.
+    package init(_ json: JSONValue) throws(Refusal) {
+        let fields = Fields(of: json)
+        var layers: [Layer] = []
+        for layer in fields["layers"]?.arrayValue ?? [] { layers.append(try Layer(layer)) }
+        var inactive: [Inactive] = []
+        for entry in fields["inactive"]?.arrayValue ?? [] { inactive.append(try Inactive(entry)) }
+        var refused: Refused?
+        if let json = fields["refused"] { refused = try Refused(json) }
+        self.init(
+            layers: layers, entries: Int(clamping: try fields.integer("entries") ?? 0), inactive: inactive,
+            refused: refused)
+    }
+}
+
+extension AppliedMap.Layer {
+    init(_ json: JSONValue) throws(Refusal) {
+        let fields = Fields(of: json)
+        self.init(
+            name: try fields.required("layer", fields.text("layer")),
+            revision: try fields.integer("rev"),
+            digest: try fields.text("digest") ?? "",
+            at: try fields.integer("at") ?? 0)
+    }
+}
+
+extension AppliedMap.Inactive {
+    init(_ json: JSONValue) throws(Refusal) {
+        let fields = Fields(of: json)
+        self.init(
+            layer: try fields.required("layer", fields.text("layer")),
+            index: Int(clamping: try fields.integer("index") ?? 0),
+            reason: try fields.text("reason") ?? "")
+    }
+}
+
+extension AppliedMap.Refused {
+    init(_ json: JSONValue) throws(Refusal) {
+        let fields = Fields(of: json)
+        let number = try fields.required("code", fields.integer("code"))
+        let name = try fields.required("name", fields.text("name"))
+        guard let code = Code(number: Int(clamping: number), name: name) else {
+            throw Refusal(.badField, "code \(number) \(name) is unknown")
+        }
+        self.init(
+            layer: try fields.required("layer", fields.text("layer")),
+            revision: try fields.integer("rev"),
+            code: code,
+            detail: try fields.text("detail") ?? "",
+            at: try fields.integer("at") ?? 0)
+    }
+}

@@ -1,0 +1,108 @@
+import Glibc
+import Synchronization
+import TestSupport
+
+/// A broker that does what its script says, however wrong: for what a real mosquitto never does.
+///
+/// Each connection has a thread with blocking reads and writes. `end` closes all sockets, and with them the threads.
+final class FakeBroker: Sendable {
+    enum Event: Sendable {
+        case accepted(Int)
+        case packet(connection: Int, Packet)
+        case closed(Int)
+    }
+
+    let port: UInt16
+    let log = EventLog<Event>()
+    private let listener: Int32
+    private let open = Mutex<Set<Int32>>([])
+
+    struct Failure: Error { var code: Int32 }
+
+    init(_ script: @escaping @Sendable (FakeConnection) throws -> Void) throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard listener >= 0 else { throw Failure(code: errno) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = listener
+        let isBound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, pointer, &size) == 0
+            }
+        }
+        guard isBound else { throw Failure(code: errno) }
+        port = UInt16(bigEndian: address.sin_port)
+        Self.thread { [self] in
+            var number = 0
+            while true {
+                let socket = accept(descriptor, nil, nil)
+                guard socket >= 0 else { return }
+                number += 1
+                open.withLock { _ = $0.insert(socket) }
+                log.append(.accepted(number))
+                let connection = FakeConnection(socket: socket, number: number, log: log)
+                Self.thread { [self] in
+                    try? script(connection)
+                    open.withLock { sockets in
+                        sockets.remove(socket)
+                        close(socket)
+                    }
+                    log.append(.closed(connection.number))
+                }
+            }
+        }
+    }
+
+    var url: String { "mqtt://127.0.0.1:\(port)" }
+
+    /// The packets that came on a connection.
+    func packets(on connection: Int) -> [Packet] {
+        log.events.compactMap { event in
+            if case .packet(connection, let packet) = event { packet } else { nil }
+        }
+    }
+
+    func waitForEnd(of connection: Int) async throws {
+        try await log.wait(for: "the end of connection \(connection)") { events in
+            events.contains { if case .closed(connection) = $0 { true } else { false } }
+        }
+    }
+
+    func end() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+        open.withLock { sockets in for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) } }
+    }
+
+    private static func thread(_ body: @escaping @Sendable () -> Void) {
+        final class Box {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        var id = pthread_t()
+        let box = Unmanaged.passRetained(Box(body))
+        let code = pthread_create(
+            &id, nil,
+            { context in
+                if let context { Unmanaged<Box>.fromOpaque(context).takeRetainedValue().body() }
+                return nil
+            }, box.toOpaque())
+        precondition(code == 0, "pthread_create: \(code)")
+        pthread_detach(id)
+    }
+}
+
+/// A control packet as it came.
+struct Packet: Sendable {
+    var type: UInt8
+    var flags: UInt8
+    var body: [UInt8]
+
+    /// The packet id of a PUBACK or SUBSCRIBE.
+    var id: UInt16 { UInt16(body[0]) << 8 | UInt16(body[1]) }
+    /// The version of a CONNECT: 4 or 5.
+    var version: UInt8 { body[6] }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import TestSupport
+
+/// The broker's end of one connection, with blocking reads and writes.
+struct FakeConnection: Sendable {
+    let socket: Int32
+    let number: Int
+    let log: EventLog<FakeBroker.Event>
+
+    struct Closed: Error {}
+
+    // MARK: Reading
+
+    func readByte() throws -> UInt8 {
+        var byte: UInt8 = 0
+        guard recv(socket, &byte, 1, 0) == 1 else { throw Closed() }
+        return byte
+    }
+
+    func readPacket() throws -> Packet {
+        let first = try readByte()
+        var length = 0
+        var shift = 0
+        while true {
+            let byte = try readByte()
+            length |= Int(byte & 0x7F) << shift
+            shift += 7
+            if byte & 0x80 == 0 { break }
+        }
+        var body: [UInt8] = []
+        for _ in 0..<length { body.append(try readByte()) }
+        let packet = Packet(type: first >> 4, flags: first & 15, body: body)
+        log.append(.packet(connection: number, packet))
+        return packet
+    }
+
+    /// Reads until the client goes.
+    func readToEnd() throws {
+        while true { _ = try readPacket() }
+    }
+
+    // MARK: Writing
+
+    func write(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Closed() }
+            sent += count
+        }
+    }
+
+    func send(type: UInt8, flags: UInt8 = 0, _ body: [UInt8]) throws {
+        try write([type << 4 | flags] + Self.length(body.count) + body)
+    }
+
+    static func length(_ count: Int) -> [UInt8] {
+        var rest = count
+        var bytes: [UInt8] = []
+        repeat {
+            bytes.append(UInt8(rest & 0x7F) | (rest > 0x7F ? 0x80 : 0))
+            rest >>= 7
+        } while rest > 0
+        return bytes
+    }
+
+    static func text(_ text: String) -> [UInt8] {
+        [UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 0xFF)] + Array(text.utf8)
+    }
+
+    // MARK: Saying what a broker says
+
+    /// Reads the CONNECT and answers it; the version it was for.
+    @discardableResult
+    func accept(sessionPresent: Bool = false, properties: [UInt8] = []) throws -> UInt8 {
+        let connect = try readPacket()
+        try connack(0, connect.version, sessionPresent: sessionPresent, properties: properties)
+        return connect.version
+    }
+
+    func connack(
+        _ code: UInt8, _ version: UInt8, sessionPresent: Bool = false, properties: [UInt8] = []
+    ) throws {
+        let tail = version == 5 ? Self.length(properties.count) + properties : []
+        try send(type: 2, [sessionPresent ? 1 : 0, code] + tail)
+    }
+
+    /// Reads a SUBSCRIBE and answers it.
+    func suback(_ code: UInt8, version: UInt8) throws {
+        let packet = try readPacket()
+        try send(type: 9, Array(packet.body[0..<2]) + (version == 5 ? [0] : []) + [code])
+    }
+
+    static func publish(
+        _ topic: String, _ payload: [UInt8], id: UInt16, version: UInt8, isDuplicate: Bool = false
+    ) -> [UInt8] {
+        let body =
+            text(topic) + [UInt8(id >> 8), UInt8(id & 0xFF)] + (version == 5 ? [0] : []) + payload
+        return [0x30 | 2 | (isDuplicate ? 8 : 0)] + length(body.count) + body
+    }
+
+    /// Answers SUBSCRIBE, PUBLISH and PINGREQ as it should, until the client goes.
+    func behave(version: UInt8) throws {
+        while true {
+            let packet = try readPacket()
+            switch packet.type {
+            case 8: try send(type: 9, Array(packet.body[0..<2]) + (version == 5 ? [0] : []) + [1])
+            case 3 where packet.flags & 6 != 0:
+                let topic = Int(packet.body[0]) << 8 | Int(packet.body[1])
+                try send(type: 4, Array(packet.body[(2 + topic)..<(4 + topic)]))
+            case 12: try send(type: 13, [])
+            case 14: throw Closed()
+            default: break
+            }
+        }
+    }
+}

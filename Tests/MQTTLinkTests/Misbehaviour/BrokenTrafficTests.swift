@@ -1,0 +1,182 @@
+import Glibc
+import MQTTLink
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct BrokenTrafficTests {
+    @Test func `a goodbye of the broker is reported with its name, and the link comes back`() async throws {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            guard connection.number == 1 else { return try connection.behave(version: version) }
+            // 0x1F: reason string.
+            let properties = [0x1F] + FakeConnection.text("going down")
+            try connection.send(type: 14, [0x8B] + FakeConnection.length(properties.count) + properties)
+            try connection.readToEnd()
+        }
+        defer { broker.end() }
+        try await withLink(try .test(url: broker.url)) { _, recorder in
+            let reason = try await recorder.disconnected()
+            #expect(reason.cause == .serverDisconnect(ReasonCode(rawValue: 0x8B)))
+            #expect(reason.description.contains("Server shutting down"))
+            try await recorder.connectedAgain()
+        }
+    }
+
+    @Test func `a taken session is reported as that`() async throws {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            guard connection.number == 1 else { return try connection.behave(version: version) }
+            try connection.send(type: 14, [0x8E, 0])
+            try connection.readToEnd()
+        }
+        defer { broker.end() }
+        try await withLink(try .test(url: broker.url)) { _, recorder in
+            let found = try await recorder.disconnected().cause
+            #expect(found == .sessionTakenOver)
+        }
+    }
+
+    @Test func `a broker that takes the session again and again is met with minutes of peace`() async throws {
+        let broker = try FakeBroker { connection in
+            try connection.accept()
+        }
+        defer { broker.end() }
+        try await withLink(try .test(url: broker.url)) { _, recorder in
+            try await recorder.log.wait(for: "a suspected conflict") { events in
+                events.contains { if case .clientIDConflict = $0.reason?.cause { true } else { false } }
+            }
+            let reason = try #require(recorder.reasons.last)
+            #expect(reason.cause == .clientIDConflict(shortSessions: 5))
+            let peace = try #require(reason.retryIn)
+            #expect(peace >= .seconds(120))
+        }
+    }
+
+    @Test(arguments: [UInt8(4), 5])
+    func `a packet beyond the limit is not read, and the connection is dropped`(version: UInt8) async throws {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            if connection.number > 1 { return try connection.behave(version: version) }
+            // A good one first, in the same write; then 256 MiB announced, a byte at a time.
+            try connection.write(FakeConnection.publish("ok", [1], id: 1, version: version) + [0x32])
+            for byte in [UInt8(0xFF), 0xFF, 0xFF, 0x7F, 0, 1] { try connection.write([byte]) }
+            try connection.readToEnd()
+        }
+        defer { broker.end() }
+        let configuration = try MQTTLinkConfiguration.test(url: broker.url) {
+            $0.protocolVersion = version == 5 ? .v5 : .v311
+        }
+        try await withLink(configuration) { _, recorder in
+            let reason = try await recorder.disconnected()
+            #expect(reason.cause == .packetTooLarge(bytes: 268_435_455 + 5, limit: 1 << 20))
+            #expect(recorder.messages.map(\.topic) == ["ok"])
+            try await recorder.connectedAgain()
+        }
+    }
+
+    @Test func `a message in many small pieces arrives whole`() async throws {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            for id in 1...3 as ClosedRange<UInt16> {
+                let bytes = FakeConnection.publish(
+                    "t/\(id)", Array(repeating: 7, count: 300), id: id, version: version)
+                for byte in bytes { try connection.write([byte]) }
+            }
+            try connection.behave(version: version)
+        }
+        defer { broker.end() }
+        try await withLink(try .test(url: broker.url)) { _, recorder in
+            let messages = try await recorder.received(3)
+            #expect(messages.map(\.topic) == ["t/1", "t/2", "t/3"])
+            #expect(messages.allSatisfy { $0.payload == Array(repeating: 7, count: 300) })
+            #expect(recorder.reasons.isEmpty)
+        }
+    }
+
+    @Test func `the same packet id twice is two messages and two acknowledgements`() async throws {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            try connection.write(FakeConnection.publish("a", [1], id: 9, version: version))
+            try connection.write(
+                FakeConnection.publish("a", [1], id: 9, version: version, isDuplicate: true))
+            try connection.behave(version: version)
+        }
+        defer { broker.end() }
+        try await withLink(try .test(url: broker.url)) { _, recorder in
+            try await recorder.received(2)
+            try await broker.log.wait(for: "two PUBACKs") { events in
+                events.count { if case .packet(_, let packet) = $0 { packet.type == 4 } else { false } } >= 2
+            }
+            #expect(broker.packets(on: 1).filter { $0.type == 4 }.map(\.id) == [9, 9])
+        }
+    }
+
+    @Test func `more messages than the receive maximum allows come in bounded batches, none lost`()
+        async throws
+    {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            var bytes: [UInt8] = []
+            for id in 1...500 as ClosedRange<UInt16> {
+                bytes += FakeConnection.publish("flood", [UInt8(id & 0xFF)], id: id, version: version)
+            }
+            try connection.write(bytes)
+            try connection.behave(version: version)
+        }
+        defer { broker.end() }
+        let configuration = try MQTTLinkConfiguration.test(url: broker.url) {
+            $0.receiveMaximum = 10
+            $0.batchLimit = 50
+        }
+        try await withLink(configuration) { _, recorder in
+            let messages = try await recorder.received(500)
+            #expect(messages.count == 500)
+            #expect(recorder.log.events.map(\.messages.count).max() ?? 0 <= 50)
+            try await broker.log.wait(for: "500 PUBACKs") { events in
+                events.count { if case .packet(_, let packet) = $0 { packet.type == 4 } else { false } }
+                    >= 500
+            }
+        }
+    }
+
+    @Test func `no acknowledgement of a refused batch leaves, and the broker delivers it again`() async throws
+    {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept(sessionPresent: connection.number > 1)
+            for id in 1...3 as ClosedRange<UInt16> {
+                try connection.write(FakeConnection.publish("a", [UInt8(id)], id: id, version: version))
+            }
+            try connection.behave(version: version)
+        }
+        defer { broker.end() }
+        let isDiskFull = Atomic(true)
+        let recorder = LinkRecorder(answer: { _ in
+            isDiskFull.exchange(false, ordering: .relaxed) ? .refuse : .acknowledge
+        })
+        try await withLink(try .test(url: broker.url), recorder) { _, recorder in
+            let reason = try await recorder.disconnected()
+            #expect(reason.cause == .batchRefused)
+            try await broker.waitForEnd(of: 1)
+            #expect(broker.packets(on: 1).map(\.type) == [1])
+            try await broker.log.wait(for: "three PUBACKs on the second connection") { events in
+                events.count { if case .packet(2, let packet) = $0 { packet.type == 4 } else { false } } >= 3
+            }
+        }
+    }
+
+    @Test func `a packet that nobody asked for ends the connection`() async throws {
+        let broker = try FakeBroker { connection in
+            let version = try connection.accept()
+            if connection.number == 1 { try connection.send(type: 6, flags: 2, [0, 1]) }
+            try connection.behave(version: version)
+        }
+        defer { broker.end() }
+        try await withLink(try .test(url: broker.url)) { _, recorder in
+            let found = try await recorder.disconnected().cause
+            #expect(found == .protocolViolation("a packet of type 6"))
+            try await recorder.connectedAgain()
+        }
+    }
+}
