@@ -37,7 +37,9 @@ final class TableStorage: @unchecked Sendable {
         self.converters = converters
         self.seed = seed
         // Record 0 means none; then come root, fallback and schemes.
-        for index in 0...TableNode.schemes { _ = nodes.append(TableNode(path: EdgeIndex.path(UInt64(index)))) }
+        for index in 0...TableNode.schemes {
+            _ = nodes.append(TableNode(path: EdgeIndex.path(UInt64(index))))
+        }
         _ = entries.append(
             TableEntry(
                 priority: 0, index: 0, next: 0, scheme: 0, layout: 0, text: 0, textLength: 0,
@@ -47,9 +49,11 @@ final class TableStorage: @unchecked Sendable {
             TableSpecial(
                 kind: .rest, converter: 0, prefixLength: 0, suffixLength: 0, text: 0, child: 0, next: 0))
         reader = .allocate(capacity: 1)
-        reader.initialize(to: Self.makeReader(
-            nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
-            seed: seed, converters: converters))
+        reader.initialize(
+            to: Self.makeReader(
+                nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges,
+                texts: texts,
+                seed: seed, converters: converters))
     }
 
     deinit {
