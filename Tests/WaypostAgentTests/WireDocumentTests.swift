@@ -92,7 +92,9 @@ import Waypost
     @Test(arguments: [
         ("state", #"{"state":"online","epoch":1}"#, "required"),
         (
-            "reply/me", #"{"id":"c-1","type":"reply","status":"ok","code":404,"name":"NO_ROUTE"}"#,
+            "reply/me",
+            #"{"id":"c","type":"reply","status":"ok","code":404,"name":"NO_ROUTE","dup":false,"ms":1,"#
+                + #""attempt":1,"at":5,"result":null}"#,
             "table of codes"
         ),
         (

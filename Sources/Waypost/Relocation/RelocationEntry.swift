@@ -25,7 +25,9 @@ public struct RelocationEntry: Sendable, Hashable {
 
     /// Reads one entry; `originPath` is understood beside TheRouter's `orginPath`.
     ///
-    /// - Parameter index: The entry's place in its document, for the error.
+    /// - Parameters:
+    ///   - json: The entry.
+    ///   - index: Its place in its document, for the error.
     /// - Throws: `RelocationError` 422 naming index and field.
     public init(_ json: JSONValue, index: Int = 0) throws(RelocationError) {
         let reader = try RelocationEntryReader(json, index: index)
