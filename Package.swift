@@ -76,6 +76,8 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["Waypost", "DemoFeatures", "WaypostCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
