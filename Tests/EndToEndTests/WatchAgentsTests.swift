@@ -53,7 +53,7 @@ struct WatchAgentsTests {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = [
-            "-c", #""$0" logcat --broker "$1" 2>/dev/null | head -n 1"#, AgentProcess.executable.path,
+            "-c", #""$0" logcat --broker "$1" 2>/dev/null | head -n 1"#, RunningCommand.executable.path,
             site.broker.url,
         ]
         let output = Pipe()

@@ -38,7 +38,7 @@ import WaypostMessages
             }
             // Not a wait for something to happen: the moment of the kill is what is drawn by lot.
             try await Task.sleep(for: .milliseconds(Int(lifetime * 1000) / 2))
-            agent.kill()
+            try await agent.kill()
             if round % 10 == 9 {
                 try await broker.kill()
                 try await broker.start()
@@ -48,7 +48,7 @@ import WaypostMessages
             "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--intake-rate", "0"])
         try await sender.settleAll()
         try await agent.online()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
 
         let replies = await sender.replies
         #expect(replies.count == number, "seed \(seed): \(number - replies.count) commands have no reply")

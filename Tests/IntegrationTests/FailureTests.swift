@@ -23,7 +23,7 @@ import WaypostMessages
         #expect(event["type"] == 1)
 
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 
     @Test func `twenty bad payloads are each reported, none is fatal`() async throws {
@@ -82,7 +82,7 @@ import WaypostMessages
         let reply = try await backend.command(#"{"id":"after","type":"ping"}"#, to: "k1")
         #expect(reply.code == .ok)
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 
     @Test func `a retained command is refused`() async throws {
@@ -95,6 +95,6 @@ import WaypostMessages
         let reply = try await backend.reply(to: "old", of: "k1")
         #expect(reply.code == .retainedCommand)
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 }

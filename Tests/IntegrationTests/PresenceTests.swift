@@ -14,7 +14,7 @@ import WaypostMessages
         #expect(birth.reason == .birth)
 
         var seen = backend.seen.count
-        agent.kill()
+        try await agent.kill()
         let will = try AgentState(
             try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
         #expect(will.reason == .will)
@@ -29,7 +29,7 @@ import WaypostMessages
 
         seen = backend.seen.count
         try await agent.online()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
         let goodbye = try AgentState(
             try await backend.message(on: state, after: seen) { $0["state"] == "offline" })
         #expect(goodbye.reason == .shutdown)
@@ -42,7 +42,7 @@ import WaypostMessages
         let backend = try await Backend(broker: broker.url)
         var agent = try AgentProcess("k1", broker: broker.url)
         try await agent.online()
-        agent.kill()
+        try await agent.kill()
         try await backend.publish(
             #"{"id":"late","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
             to: "waypost/v1/k1/cmd/me")
@@ -51,7 +51,7 @@ import WaypostMessages
         #expect(reply.code == .ok)
         #expect(reply.result == 42)
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 
     @Test func `a repeated command is not run again and gets the same reply`() async throws {
@@ -71,7 +71,7 @@ import WaypostMessages
         )
         #expect(reused.code == .idReused)
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 
     @Test func `routes, health and the map in force are retained for whoever comes later`() async throws {
@@ -91,6 +91,6 @@ import WaypostMessages
         try await backend.publish(#"{"id":"g2","type":"ping"}"#, to: "waypost/v1/@all/cmd/me")
         #expect(try await backend.reply(to: "g2", of: "k1").code == .ok)
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 }

@@ -68,7 +68,7 @@ import WaypostMessages
         #expect(reply.code == .ok)
 
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 
     @Test func `the service URL with ivar1 calls the service`() async throws {
@@ -87,6 +87,6 @@ import WaypostMessages
             to: "k1")
         #expect(byName.code == .ok, "\(byName)")
         await backend.disconnect()
-        #expect(agent.terminate() == 0)
+        #expect(try await agent.terminate() == 0)
     }
 }

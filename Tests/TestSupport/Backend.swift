@@ -1,4 +1,4 @@
-public import MQTTLink
+import MQTTLink
 public import Waypost
 package import WaypostMessages
 

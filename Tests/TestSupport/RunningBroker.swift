@@ -45,19 +45,7 @@ final class RunningBroker: Sendable {
             throw TestBroker.Failure(description: "no pid from the shell that starts mosquitto: \(text)")
         }
         self.pid = pid
-        let reading = log.fileHandleForReading
-        Thread.detachNewThread {
-            var rest = Data()
-            while true {
-                let data = reading.availableData
-                if data.isEmpty { break }
-                rest += data
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    lines.append(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
-                    rest = Data(rest[rest.index(after: end)...])
-                }
-            }
-        }
+        lines.follow(log.fileHandleForReading, \.self)
     }
 
     /// Lets the leash go, so that the shell ends what still runs, and waits for it.

@@ -198,6 +198,7 @@ final class Intake: Sendable {
             return false
         }
         FaultPoint.afterStore.reached()
+        FaultPoint.commandsStored()
         var work: [Work] = []
         for (candidate, receipt) in zip(candidates, receipts) {
             switch receipt {

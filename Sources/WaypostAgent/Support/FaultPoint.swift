@@ -13,17 +13,17 @@ enum FaultPoint: String, CaseIterable {
     case afterResult = "after-result"
     case beforeReplyAcknowledged = "before-reply-acknowledged"
 
-    /// A batch of the broker's was handed over: its acknowledgements leave before the turn of the loop ends.
-    static func batchTaken() {
+    /// Commands are stored: their acknowledgements leave before the turn of the loop ends.
+    static func commandsStored() {
         #if DEBUG
-        if wanted?.point == .afterAcknowledge { isBatchTaken.store(true, ordering: .relaxed) }
+        if wanted?.point == .afterAcknowledge { areCommandsStored.store(true, ordering: .relaxed) }
         #endif
     }
 
     /// The loop has written what there was to write.
     static func turnEnded() {
         #if DEBUG
-        if wanted?.point == .afterAcknowledge, isBatchTaken.exchange(false, ordering: .relaxed) {
+        if wanted?.point == .afterAcknowledge, areCommandsStored.exchange(false, ordering: .relaxed) {
             afterAcknowledge.reached()
         }
         #endif
@@ -43,7 +43,7 @@ import Synchronization
 
 extension FaultPoint {
     private static let count = Atomic<Int>(0)
-    private static let isBatchTaken = Atomic<Bool>(false)
+    private static let areCommandsStored = Atomic<Bool>(false)
 
     private static let wanted: (point: FaultPoint, time: Int)? = {
         guard let value = getenv("WAYPOST_FAULT") else { return nil }

@@ -11,10 +11,7 @@ final class Site: Sendable {
         self.agent = agent
     }
 
-    deinit {
-        agent.kill()
-        broker.end()
-    }
+    deinit { broker.end() }
 
     static func open(_ arguments: [String] = ["--demo"]) async throws -> Site {
         let broker = try await TestBroker.start()

@@ -1,0 +1,114 @@
+public import Foundation
+
+/// The built `waypost` as a process, with what it prints as it comes.
+///
+/// Nothing here blocks a thread: the tasks of a test run share a few.
+public final class RunningCommand: Sendable {
+    /// How a command ended.
+    public struct Ending: Sendable {
+        /// The exit status, or the number of the signal that killed it, negative.
+        public var status: Int32
+        /// The lines on standard output.
+        public var output: [String]
+        /// The lines on standard error.
+        public var complaints: [String]
+    }
+
+    private enum Event: Sendable {
+        case output(String)
+        case complaint(String)
+        case closed
+        case ended(Int32)
+
+        var isClosed: Bool { if case .closed = self { true } else { false } }
+        var status: Int32? { if case .ended(let status) = self { status } else { nil } }
+    }
+
+    private let log = EventLog<Event>()
+    private let process = Process()
+
+    /// Starts the command; our own settings in the environment are taken away before `environment` is added.
+    public init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws {
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { !$0.key.hasPrefix("WAYPOST_") }
+            .merging(environment) { _, new in new }
+        let (output, complaints, source) = (Pipe(), Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = complaints
+        process.standardInput = source
+        process.terminationHandler = { [log] process in
+            let status = process.terminationStatus
+            log.append(.ended(process.terminationReason == .uncaughtSignal ? -status : status))
+        }
+        try withNoSignalBlocked { try process.run() }
+        log.follow(output.fileHandleForReading, Event.output, last: .closed)
+        log.follow(complaints.fileHandleForReading, Event.complaint, last: .closed)
+        if let input { try source.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
+        try source.fileHandleForWriting.close()
+    }
+
+    deinit { send(signal: SIGKILL) }
+
+    /// The binary that was built beside this test bundle.
+    public static var executable: URL {
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        while folder.path != "/" {
+            let candidate = folder.appendingPathComponent("waypost")
+            if FileManager.default.isExecutableFile(atPath: candidate.path) { return candidate }
+            folder.deleteLastPathComponent()
+        }
+        return URL(fileURLWithPath: ".build/debug/waypost")
+    }
+
+    /// Runs a command to its end.
+    public static func run(
+        _ arguments: [String], environment: [String: String] = [:], input: String? = nil
+    ) async throws -> Ending {
+        try await RunningCommand(arguments, environment: environment, input: input).ending()
+    }
+
+    /// Its process id.
+    public var processID: Int32 { process.processIdentifier }
+
+    /// Sends a signal, if it still runs.
+    public func send(signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }
+
+    /// Waits for a line on standard output.
+    @discardableResult
+    public func printed(_ needle: String) async throws -> String {
+        try await log.first("\(needle) on standard output") { event in
+            if case .output(let line) = event, line.contains(needle) { line } else { nil }
+        }
+    }
+
+    /// Waits for a line on standard error.
+    @discardableResult
+    public func complained(_ needle: String) async throws -> String {
+        try await log.first("\(needle) on standard error") { event in
+            if case .complaint(let line) = event, line.contains(needle) { line } else { nil }
+        }
+    }
+
+    /// Waits for the end of the process: the exit status, or the signal that killed it, negative.
+    public func status() async throws -> Int32 {
+        try await log.first("the end of \(process.arguments ?? [])", \.status)
+    }
+
+    /// Waits for the end, and for all that was printed.
+    public func ending() async throws -> Ending {
+        var ending = Ending(status: try await status(), output: [], complaints: [])
+        try await log.wait(for: "the output of \(process.arguments ?? [])") { events in
+            events.count(where: \.isClosed) == 2
+        }
+        for event in log.events {
+            switch event {
+            case .output(let line): ending.output.append(line)
+            case .complaint(let line): ending.complaints.append(line)
+            case .ended, .closed: break
+            }
+        }
+        return ending
+    }
+}
