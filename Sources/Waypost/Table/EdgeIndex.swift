@@ -128,8 +128,7 @@ struct EdgeIndex {
             guard let prefix else { continue }
             makeUnique(number, hash: prefix)
             let places = places(of: number)
-            for index in 0..<capacity(of: number) where !places[index].isEmpty && places[index].length > 16
-            {
+            for index in 0..<capacity(of: number) where !places[index].isEmpty && places[index].length > 16 {
                 places[index].text = change(places[index])
             }
         }

@@ -81,7 +81,8 @@ extension RouteTable {
                 reader: reader, text: text, limit: limit, end: path.upperBound, scheme: scheme,
                 mayHavePercent: mayHavePercent, spans: spans)
             var entry = search.find(
-                TableNode.root, path: EdgeIndex.path(UInt64(TableNode.root)), position: path.lowerBound, depth: 0)
+                TableNode.root, path: EdgeIndex.path(UInt64(TableNode.root)), position: path.lowerBound,
+                depth: 0)
             if entry == QuickSearch.unsuited { return general() }
             if entry == 0 {
                 if scheme != 0, scheme != TableNode.unknownScheme { entry = search.terminal(scheme) }
@@ -150,7 +151,8 @@ extension RouteTable {
         let reader = storage.reader
         if isEncoded != true {
             var splitter = PathSplitter(
-                text: text, limit: limit, seed: reader.pointee.seed, target: target, capacity: reader.pointee.deepest &+ 1)
+                text: text, limit: limit, seed: reader.pointee.seed, target: target,
+                capacity: reader.pointee.deepest &+ 1)
             var sawPercent = false
             if !host.isEmpty { sawPercent = splitter.split(from: host.lowerBound, to: host.upperBound) }
             if splitter.split(from: path.lowerBound, to: path.upperBound) { sawPercent = true }
@@ -172,7 +174,8 @@ extension RouteTable {
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(path.upperBound, 1)) { space in
             guard let scratch = space.baseAddress else { return nil }
             var splitter = PathSplitter(
-                text: text, limit: limit, seed: reader.pointee.seed, target: target, capacity: reader.pointee.deepest &+ 1)
+                text: text, limit: limit, seed: reader.pointee.seed, target: target,
+                capacity: reader.pointee.deepest &+ 1)
             splitter.splitEncoded(from: host.lowerBound, to: host.upperBound, scratch: scratch)
             splitter.splitEncoded(from: path.lowerBound, to: path.upperBound, scratch: scratch)
             return body(

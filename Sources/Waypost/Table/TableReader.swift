@@ -59,7 +59,8 @@ struct TableReader {
     /// The same for an edge whose hash is known and a component in parts; `text` is its first byte.
     @inline(__always)
     func child(
-        of parent: UInt32, hash: UInt64, head: UInt64, tail: UInt64, text: UnsafePointer<UInt8>, length: UInt32
+        of parent: UInt32, hash: UInt64, head: UInt64, tail: UInt64, text: UnsafePointer<UInt8>,
+        length: UInt32
     ) -> UInt32 {
         let chunk = edges + Int(truncatingIfNeeded: hash &>> edgeShift)
         let key = TableEdge.key(parent, length: length)

@@ -6,12 +6,14 @@
 /// Safe to send because it is changed only by the one `RouteTable` that holds it uniquely, before that table is
 /// handed on; a storage that two tables see is never written.
 final class TableStorage: @unchecked Sendable {
-    var nodes = PagedStore<TableNode>()
-    var specials = PagedStore<TableSpecial>()
-    var entries = PagedStore<TableEntry>()
-    var layouts = PagedStore<TableLayout>()
-    var edges = EdgeIndex()
-    var texts = TextArena()
+    // Only one table can change these, and it does so in one mutating call: checking that again at every access would
+    // be a fifth of the time it takes to build a table.
+    @exclusivity(unchecked) var nodes = PagedStore<TableNode>()
+    @exclusivity(unchecked) var specials = PagedStore<TableSpecial>()
+    @exclusivity(unchecked) var entries = PagedStore<TableEntry>()
+    @exclusivity(unchecked) var layouts = PagedStore<TableLayout>()
+    @exclusivity(unchecked) var edges = EdgeIndex()
+    @exclusivity(unchecked) var texts = TextArena()
     var converters: ConverterList
     let seed: TableSeed
 
@@ -37,7 +39,9 @@ final class TableStorage: @unchecked Sendable {
         self.converters = converters
         self.seed = seed
         // Record 0 means none; then come root, fallback and schemes.
-        for index in 0...TableNode.schemes { _ = nodes.append(TableNode(path: EdgeIndex.path(UInt64(index)))) }
+        for index in 0...TableNode.schemes {
+            _ = nodes.append(TableNode(path: EdgeIndex.path(UInt64(index))))
+        }
         _ = entries.append(
             TableEntry(
                 priority: 0, index: 0, next: 0, scheme: 0, layout: 0, text: 0, textLength: 0,
@@ -47,9 +51,11 @@ final class TableStorage: @unchecked Sendable {
             TableSpecial(
                 kind: .rest, converter: 0, prefixLength: 0, suffixLength: 0, text: 0, child: 0, next: 0))
         reader = .allocate(capacity: 1)
-        reader.initialize(to: Self.makeReader(
-            nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
-            seed: seed, converters: converters))
+        reader.initialize(
+            to: Self.makeReader(
+                nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges,
+                texts: texts,
+                seed: seed, converters: converters))
     }
 
     deinit {
