@@ -155,6 +155,14 @@ import Testing
             ),
             ([["routerType": 2, "path": "scheme://router/:", "className": "UserScreen"]], .badField),
             ([["routerType": 3, "path": "scheme://<x"]], .badField),
+            (
+                [
+                    [
+                        "routerType": 1, "orginPath": "scheme://a",
+                        "targetPath": .string("scheme://" + String(repeating: "b", count: 2048)),
+                    ]
+                ], .tooLarge
+            ),
         ]
         for (entries, code) in refused {
             let error = #expect(throws: RelocationError.self) { try router.relocate([try layer(entries)]) }

@@ -33,8 +33,11 @@ public final class Router: Sendable {
         history = Guarded(OpenHistory(length: configuration.historyLength))
     }
 
+    /// Everything at this moment; held as one reference, for a copy of the state is some twenty.
+    var snapshot: RouterSnapshot { current.withLock { $0 } }
+
     /// The state at this moment.
-    var state: RouterState { current.withLock { $0 }.state }
+    var state: RouterState { snapshot.state }
 
     /// Makes the next state; when `change` throws, the old one stays.
     ///

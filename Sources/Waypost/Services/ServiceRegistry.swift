@@ -44,11 +44,16 @@ public final class ServiceRegistry: Sendable {
         _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
         make: @escaping @Sendable () throws -> Service
     ) {
-        let name = name ?? Self.name(of: type)
-        let entry = ServiceEntry(type: ObjectIdentifier(type), name: name, lifetime: lifetime, make: make)
+        register([ServiceProvider(type, name: name, lifetime: lifetime, make: make)])
+    }
+
+    /// Registers several services in one step.
+    public func register(_ providers: [ServiceProvider]) {
         state.withLock { state in
-            state.byType[entry.type] = entry
-            state.byName[name] = entry
+            for provider in providers {
+                state.byType[provider.entry.type] = provider.entry
+                state.byName[provider.entry.name] = provider.entry
+            }
         }
     }
 
@@ -138,6 +143,21 @@ public final class ServiceRegistry: Sendable {
     static func name<Service>(of type: Service.Type) -> String {
         let name = String(describing: type)
         return name.hasPrefix("any ") ? String(name.dropFirst(4)) : name
+    }
+}
+
+/// A service with the way to make it, for registering several at once.
+public struct ServiceProvider: Sendable {
+    let entry: ServiceEntry
+
+    /// A service that is made at the first need; see `ServiceRegistry.register(_:name:lifetime:make:)`.
+    public init<Service: Sendable>(
+        _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
+        make: @escaping @Sendable () throws -> Service
+    ) {
+        entry = ServiceEntry(
+            type: ObjectIdentifier(type), name: name ?? ServiceRegistry.name(of: type), lifetime: lifetime,
+            make: make)
     }
 }
 

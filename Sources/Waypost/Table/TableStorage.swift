@@ -6,12 +6,14 @@
 /// Safe to send because it is changed only by the one `RouteTable` that holds it uniquely, before that table is
 /// handed on; a storage that two tables see is never written.
 final class TableStorage: @unchecked Sendable {
-    var nodes = PagedStore<TableNode>()
-    var specials = PagedStore<TableSpecial>()
-    var entries = PagedStore<TableEntry>()
-    var layouts = PagedStore<TableLayout>()
-    var edges = EdgeIndex()
-    var texts = TextArena()
+    // Only one table can change these, and it does so in one mutating call: checking that again at every access would
+    // be a fifth of the time it takes to build a table.
+    @exclusivity(unchecked) var nodes = PagedStore<TableNode>()
+    @exclusivity(unchecked) var specials = PagedStore<TableSpecial>()
+    @exclusivity(unchecked) var entries = PagedStore<TableEntry>()
+    @exclusivity(unchecked) var layouts = PagedStore<TableLayout>()
+    @exclusivity(unchecked) var edges = EdgeIndex()
+    @exclusivity(unchecked) var texts = TextArena()
     var converters: ConverterList
     let seed: TableSeed
 
