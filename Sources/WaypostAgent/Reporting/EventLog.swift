@@ -85,7 +85,8 @@ final class EventLog: Sendable {
         guard isPublished(level, tag: tag) else { return }
         var event = LogEvent(
             time: clock.wall(), level: level, tag: tag, boot: boot, sequence: 0, process: process,
-            thread: CurrentThread.id, message: redaction.masked(message()).cut(to: LogEvent.maximumMessageBytes),
+            thread: CurrentThread.id,
+            message: redaction.masked(message()).cut(to: LogEvent.maximumMessageBytes),
             url: url.map(redaction.masked), isError: isError, ref: ref)
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
