@@ -118,7 +118,6 @@ struct DriveAgentTests {
         let site = try await Site.open(["--demo", "--group", "lobby"])
         let other = try AgentProcess(
             "k2", broker: site.broker.url, arguments: ["--demo", "--group", "lobby"])
-        defer { other.kill() }
         try await other.online()
         let ending = try await site.run("ping", "--group", "lobby", "--wait", "3", "--json")
         #expect(ending.status == 0)
@@ -131,7 +130,7 @@ struct DriveAgentTests {
         let unknown = try await site.run("open", "scheme://router/demo", "--agent", "k9", "--wait", "0.5")
         #expect(unknown.status == 3)
         #expect(unknown.complaints.first?.contains("no agent k9 is known at this broker") == true)
-        #expect(site.agent.terminate() == 0)
+        #expect(try await site.agent.terminate() == 0)
         let gone = try await site.run("open", "scheme://router/demo", "--agent", "k1", "--wait", "0.5")
         #expect(gone.status == 3)
         #expect(gone.complaints.first?.contains("it is offline: it was shut down") == true)

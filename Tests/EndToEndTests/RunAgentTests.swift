@@ -11,7 +11,7 @@ struct RunAgentTests {
     {
         let site = try await Site.open()
         kill(site.agent.processID, signal)
-        #expect(site.agent.ended() == 0)
+        #expect(try await site.agent.ended() == 0)
         let backend = try await Backend(broker: site.broker.url)
         let state = try await backend.message(on: "waypost/v1/k1/state")
         #expect(state["state"] == "offline")

@@ -21,7 +21,10 @@ public final class AgentProcess: Sendable {
     }
 
     /// Waits for the line that says that the agent is online.
-    public func online() async throws { try await command.complained("online") }
+    public func online() async throws { try await printed("online") }
+
+    /// Waits for a line with `needle` in it.
+    public func printed(_ needle: String) async throws { try await command.complained(needle) }
 
     /// kill -9: no code of the agent runs any more.
     public func kill() async throws {
