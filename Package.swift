@@ -76,6 +76,8 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["Waypost", "DemoFeatures", "WaypostCLI", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -88,4 +90,8 @@ for target in package.targets where target.type != .system && target.type != .pl
             .enableUpcomingFeature("InternalImportsByDefault"),
             .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         ]
+    // scripts/check asks for it; whoever builds with a newer compiler than ours shall not fail on its new warnings.
+    if Context.environment["WAYPOST_STRICT"] != nil {
+        target.swiftSettings?.append(.treatAllWarnings(as: .error))
+    }
 }

@@ -1,30 +1,38 @@
-import Synchronization
+import Foundation
 
 /// What happened so far, and a way to wait for more without sleeping.
-public final class EventLog<Event: Sendable>: Sendable {
+///
+/// `@unchecked Sendable`: all it holds is behind `withContent`. The lock is Foundation's and not a `Mutex`, because
+/// the thread sanitizer does not see a `Mutex` of a generic type on Linux and reports races inside it.
+public final class EventLog<Event: Sendable>: @unchecked Sendable {
     private struct Waiter {
         let id: Int
         let condition: ([Event]) -> Bool
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    private struct Content: ~Copyable {
+    private struct Content {
         var events: [Event] = []
         var waiters: [Waiter] = []
         var lastID = 0
     }
 
-    private let content = Mutex(Content())
+    private let lock = NSLock()
+    private var content = Content()
 
     /// An empty log.
     public init() {}
 
+    private func withContent<Value>(_ body: (inout Content) -> Value) -> Value {
+        lock.withLock { body(&content) }
+    }
+
     /// All so far.
-    public var events: [Event] { content.withLock { $0.events } }
+    public var events: [Event] { withContent { $0.events } }
 
     /// Adds one, and lets those go on who waited for it.
     public func append(_ event: Event) {
-        let done = content.withLock { content in
+        let done = withContent { content in
             content.events.append(event)
             let done = content.waiters.filter { $0.condition(content.events) }
             content.waiters.removeAll { waiter in done.contains { $0.id == waiter.id } }
@@ -40,13 +48,13 @@ public final class EventLog<Event: Sendable>: Sendable {
         for what: String, within limit: Duration = .seconds(30),
         until condition: @escaping @Sendable ([Event]) -> Bool
     ) async throws {
-        let id = content.withLock { content in
+        let id = withContent { content in
             content.lastID += 1
             return content.lastID
         }
         let alarm = Task {
             try await Task.sleep(for: limit)
-            let late = content.withLock { content in
+            let late = withContent { content in
                 let late = content.waiters.first { $0.id == id }
                 content.waiters.removeAll { $0.id == id }
                 return late
@@ -55,7 +63,7 @@ public final class EventLog<Event: Sendable>: Sendable {
         }
         defer { alarm.cancel() }
         let happened = await withCheckedContinuation { continuation in
-            let holds = content.withLock { content in
+            let holds = withContent { content in
                 if condition(content.events) { return true }
                 content.waiters.append(Waiter(id: id, condition: condition, continuation: continuation))
                 return false

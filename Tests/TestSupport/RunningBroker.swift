@@ -10,10 +10,18 @@ final class RunningBroker: Sendable {
     private let shell: Mutex<Process>
     private let leash: FileHandle
 
-    /// A shell stands between: when the test process dies, however it dies, its input closes, and it takes
-    /// mosquitto with it.
+    /// A shell stands between, so that mosquitto does not outlive the test process.
+    ///
+    /// However that one dies, the shell's input closes, and it takes mosquitto with it. It also says when mosquitto
+    /// has ended, and not before the process is gone.
     private static let script = """
-        "$0" -c "$1" & echo $!; exec 2>/dev/null; cat >/dev/null; kill -9 $!
+        exec 3<&0
+        "$0" -c "$1" & broker=$!
+        echo $broker
+        (cat <&3 >/dev/null; kill -9 $broker) 2>/dev/null & leash=$!
+        wait $broker
+        kill $leash
+        echo "\(lastLine)" >&2
         """
 
     init(_ executable: String, _ configuration: String, _ lines: EventLog<String>) throws {
@@ -24,7 +32,7 @@ final class RunningBroker: Sendable {
         shell.standardInput = input
         shell.standardOutput = output
         shell.standardError = log
-        try shell.run()
+        try withNoSignalBlocked { try shell.run() }
         leash = input.fileHandleForWriting
         self.shell = Mutex(shell)
         var text = ""
@@ -49,7 +57,6 @@ final class RunningBroker: Sendable {
                     rest = Data(rest[rest.index(after: end)...])
                 }
             }
-            lines.append(Self.lastLine)
         }
     }
 
@@ -58,6 +65,19 @@ final class RunningBroker: Sendable {
         try? leash.close()
         shell.withLock { $0.waitUntilExit() }
     }
+}
+
+/// Runs something that starts a process, which inherits what signals are blocked.
+///
+/// The threads that tests run on are libdispatch's, and those block nearly all: a child of theirs would never see
+/// its SIGTERM, nor a shell the end of its own children.
+public func withNoSignalBlocked<Value>(_ body: () throws -> Value) rethrows -> Value {
+    var none = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    return try body()
 }
 
 /// A port that was free a moment ago.

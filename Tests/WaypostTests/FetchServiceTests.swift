@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -13,7 +12,7 @@ import Testing
     }
 
     final class Counter: Sendable {
-        let made = Mutex(0)
+        let made = Guarded(0)
         func next() -> Int {
             made.withLock {
                 $0 += 1

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -13,7 +12,7 @@ import Testing
 
     @Test func `orders open only after a login and the handle takes the interceptor away`() async throws {
         let router = try router()
-        let user = Mutex<String?>(nil)
+        let user = Guarded<String?>(nil)
         try router.register("scheme://router/login", name: "LoginScreen", replacing: true) { request in
             let name = try request.parameters.value("user", as: String.self)
             user.withLock { $0 = name }
@@ -37,7 +36,7 @@ import Testing
 
     @Test func `interceptors run by priority and equal ones as they were added`() async throws {
         let router = try router()
-        let order = Mutex<[Int]>([])
+        let order = Guarded<[Int]>([])
         for (number, priority) in [0, 5, 0, -1, 5].enumerated() {
             try router.intercept(priority: priority) { _ in
                 order.withLock { $0.append(number) }
@@ -108,7 +107,7 @@ import Testing
 
     @Test func `a rewrite is what the next interceptor and the handler see`() async throws {
         let router = try router()
-        let seen = Mutex<JSONValue?>(nil)
+        let seen = Guarded<JSONValue?>(nil)
         try router.intercept(priority: 1) { _ in .rewrite(["user": "Ann", "secret": .null]) }
         try router.intercept { request in
             seen.withLock { $0 = request.parameters["user"] }

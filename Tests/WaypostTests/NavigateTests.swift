@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -63,7 +62,7 @@ import Testing
 
     @Test func `the state is told and exported`() async throws {
         let stack = NavigationStack()
-        let told = Mutex<[Int]>([])
+        let told = Guarded<[Int]>([])
         stack.observe { state in told.withLock { $0.append(state.count) } }
         let router = Router()
         try router.register(page: "app://a", name: "A", in: stack)

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -77,7 +76,7 @@ import Testing
     @Test func `a service URL inside another URL is not a call`() async throws {
         let router = try router()
         try router.register("scheme://router/demo") { request in .opened(request.parameters["next"]) }
-        let called = Mutex(0)
+        let called = Guarded(0)
         router.services.observe { _ in called.withLock { $0 += 1 } }
         let inner = "scheme://services?protocol=AppConfigServiceProtocol"
         let opening = await router.open("scheme://router/demo?next=\(inner)&method=fail")
@@ -90,7 +89,7 @@ import Testing
 
     @Test func `the call's events carry the command's id`() async throws {
         let router = try router()
-        let refs = Mutex<[String?]>([])
+        let refs = Guarded<[String?]>([])
         router.services.observe { event in refs.withLock { $0.append(event.ref) } }
         _ = await router.open(Self.base + "&method=add&a=1&b=2", context: OpenContext(ref: "c-18"))
         #expect(refs.withLock { $0 } == ["c-18", "c-18"])

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -30,7 +29,7 @@ import Testing
     @Test func `ReerRouter's fallback URL is opened when no route takes the URL`() async throws {
         let router = try recordingRouter(
             [("user", "UserPage")], configuration: RouterConfiguration(dialect: .reerRouter))
-        let events = Mutex<[RouterEvent.Kind]>([])
+        let events = Guarded<[RouterEvent.Kind]>([])
         router.observe { event in events.withLock { $0.append(event.kind) } }
         let url = "myapp://unregisteredKey?route_fallback_url=myapp%3A%2F%2Fuser%3Fname%3Di_am_fallback"
         let opening = await router.open(url)
@@ -62,7 +61,7 @@ import Testing
     @Test(arguments: forbidden)
     func `a fallback leads only where an open may`(target: String) async throws {
         let router = try recordingRouter([("a://known", "Known")])
-        let warnings = Mutex<[String]>([])
+        let warnings = Guarded<[String]>([])
         router.observe { event in
             if event.kind == .warned { warnings.withLock { $0.append(event.detail) } }
         }

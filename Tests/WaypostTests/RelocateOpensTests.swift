@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -192,7 +191,7 @@ import Testing
                 ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"]
             ])
         ])
-        let events = Mutex<[RouterEvent]>([])
+        let events = Guarded<[RouterEvent]>([])
         router.observe { event in events.withLock { $0.append(event) } }
         _ = await router.open("scheme://router/demo", context: OpenContext(ref: "c-9"))
         let seen = events.withLock { $0 }

@@ -1,11 +1,10 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
 
 @Suite struct `Set up modules` {
     final class Log: Sendable {
-        let names = Mutex<[String]>([])
+        let names = Guarded<[String]>([])
         func add(_ name: String) { names.withLock { $0.append(name) } }
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `Write JSON` {
     @Test func `the text is compact, its keys sorted, its slashes bare`() {
-        let value: JSONValue = ["b": [1, 2.5, nil, true], "a": "x/y\"\\\n\u{1}é"]
+        let value: JSONValue = ["b": [1, 2.5, .null, true], "a": "x/y\"\\\n\u{1}é"]
         #expect(value.text == #"{"a":"x/y\"\\\n\u0001é","b":[1,2.5,null,true]}"#)
     }
 

@@ -97,7 +97,9 @@ final class LedgerService: Sendable {
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
-        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw FileFailure("write", path) }
+        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw FileFailure("write", path)
+        }
         guard fsync(descriptor) == 0 else { throw FileFailure("sync", path) }
     }
 }
@@ -108,7 +110,8 @@ extension LedgerService {
             Exposed("append(entry:)") { (service: LedgerService, entry: String) in
                 try service.append(entry: entry)
             }
-            Exposed("put(key:value:)", idempotent: true) { (service: LedgerService, key: String, value: String) in
+            Exposed("put(key:value:)", idempotent: true) {
+                (service: LedgerService, key: String, value: String) in
                 try service.put(key: key, value: value)
             }
             Exposed("entries()", idempotent: true) { (service: LedgerService) in try service.entries() }

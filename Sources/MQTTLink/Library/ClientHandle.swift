@@ -47,12 +47,19 @@ final class ClientHandle: @unchecked Sendable {
     }
 
     func set(_ tls: TLSOptions) throws(LibraryError) {
-        if tls.caFile == nil && tls.caDirectory == nil {
-            try check(mosquitto_int_option(client, MOSQ_OPT_TLS_USE_OS_CERTS, 1), "MOSQ_OPT_TLS_USE_OS_CERTS")
+        var directory = tls.caDirectory
+        let usesSystem = tls.caFile == nil && directory == nil
+        if usesSystem {
+            try check(
+                mosquitto_int_option(client, MOSQ_OPT_TLS_USE_OS_CERTS, 1), "mosquitto_tls_use_os_certs")
+            // mosquitto_tls_set wants an authority even then; Debian's, Fedora's and Alpine's are all here.
+            directory = "/etc/ssl/certs"
         }
-        try check(
-            mosquitto_tls_set(client, tls.caFile, tls.caDirectory, tls.certificateFile, tls.keyFile, nil),
-            "mosquitto_tls_set with \(tls.files)")
+        if !usesSystem || tls.certificateFile != nil {
+            try check(
+                mosquitto_tls_set(client, tls.caFile, directory, tls.certificateFile, tls.keyFile, nil),
+                "mosquitto_tls_set with \(tls.files)")
+        }
         // 1 is SSL_VERIFY_PEER; with the library's default version list TLS 1.0 and 1.1 would depend on OpenSSL's.
         try check(
             mosquitto_tls_opts_set(client, 1, tls.minimumVersion.rawValue, nil), "mosquitto_tls_opts_set")

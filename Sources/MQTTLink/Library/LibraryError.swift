@@ -36,8 +36,9 @@ extension DisconnectReason.Cause {
         case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_SUCCESS.rawValue:
             return .closedByBroker
         case MOSQ_ERR_KEEPALIVE.rawValue: return .keepAlive
-        case MOSQ_ERR_ERRNO.rawValue where systemCode == EPROTO: return .closedByBroker
-        case MOSQ_ERR_ERRNO.rawValue where systemCode != 0: return .system(systemCode)
+        case MOSQ_ERR_ERRNO.rawValue:
+            // OpenSSL's error, a write to a closed socket, or an errno that closing the socket has overwritten.
+            return [0, EPROTO, EPIPE, EAGAIN].contains(systemCode) ? .closedByBroker : .system(systemCode)
         case MOSQ_ERR_PROTOCOL.rawValue, MOSQ_ERR_MALFORMED_PACKET.rawValue, MOSQ_ERR_MALFORMED_UTF8.rawValue,
             MOSQ_ERR_INVAL.rawValue, MOSQ_ERR_DUPLICATE_PROPERTY.rawValue, MOSQ_ERR_NOT_SUPPORTED.rawValue:
             return .protocolViolation(LibraryError(code: code, doing: "").text)

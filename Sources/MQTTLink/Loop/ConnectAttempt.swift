@@ -46,6 +46,9 @@ final class ConnectAttempt: Sendable {
 
     private func outcome() -> Outcome {
         let broker = request.broker
+        if let fault = request.configuration.identityFault {
+            return .failed(.library(code: MOSQ_ERR_INVAL.rawValue, text: fault), .connecting)
+        }
         guard broker.transport != .unix else { return begin([Target(host: broker.host)]) }
         let addresses: [NumericAddress]
         do {
@@ -101,8 +104,10 @@ final class ConnectAttempt: Sendable {
             if error.code == MOSQ_ERR_EAI.rawValue { return .failed(.unknownHost(error.text), .resolving) }
             var cause = DisconnectReason.Cause.of(
                 code: error.code, systemCode: error.systemCode, complaints: handle?.sink.complaints ?? [],
-                verdict: nil)
+                verdict: handle?.sink.certificateVerdict)
             if case .protocolViolation = cause { cause = .library(code: error.code, text: error.description) }
+            // The library begins the handshake in the same call, and a fast broker may have answered by then.
+            if case .tls = cause { return .failed(cause, .handshaking) }
             return .failed(cause, .connecting)
         }
     }
@@ -117,6 +122,14 @@ final class ConnectAttempt: Sendable {
 }
 
 extension MQTTLinkConfiguration {
+    /// These are C strings over there, and a NUL would cut them: another id, or a shorter password.
+    fileprivate var identityFault: String? {
+        if clientID.isEmpty || clientID.utf8.count > 65_535 { return "a client id has 1 to 65535 bytes" }
+        let texts = [clientID, credentials?.username, credentials?.password].compactMap(\.self)
+        return texts.contains { $0.utf8.contains(0) }
+            ? "the client id, the user name or the password has a NUL" : nil
+    }
+
     /// What libmosquitto takes: whole seconds, at least 5.
     var keepAliveSeconds: Int32 { Int32(max(5, min(keepAlive.components.seconds, 65_535))) }
 }

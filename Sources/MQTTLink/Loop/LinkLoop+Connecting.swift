@@ -41,10 +41,13 @@ extension LinkLoop {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size)
-        guard code == 0 else {
+        // A reset means that it was open: the library began its handshake in the connect, and the broker has
+        // ended it since. What it said before that may still be there to read.
+        guard code == 0 || code == ECONNRESET else {
             perform(state.ended(.system(code), at: now))
             return
         }
+        isHungUp = code == ECONNRESET
         isSocketOpen = true
         state.stage = .handshaking
         // Until the CONNACK says otherwise; the connect deadline is shorter anyway.

@@ -114,7 +114,7 @@ final class Mailbox: Sendable {
     func take(_ count: Int) -> ArraySlice<Waiting> {
         guard count > 0 else { return [] }
         return content.withLock { content in
-            let end = min(content.taken + count, content.waiting.count)
+            let end = content.taken + min(count, content.waiting.count - content.taken)
             let slice = content.waiting[content.taken..<end]
             content.taken = end
             content.bytes -= slice.reduce(0) { $0 + $1.message.payload.count }

@@ -26,7 +26,7 @@ struct PlainThread: Sendable {
         var blocked = sigset_t()
         var before = sigset_t()
         sigfillset(&blocked)
-        for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS] {
+        for fault in [SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF] {
             sigdelset(&blocked, fault)
         }
         pthread_sigmask(SIG_SETMASK, &blocked, &before)

@@ -116,7 +116,9 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .unknownHost: "check the broker's name and the name server"
         case .network: stage == .online ? nil : "is a broker listening there?"
         case .closedByBroker where stage == .handshaking:
-            broker.transport == .tls ? nil : "does this port expect TLS (mqtts://), or is it no broker?"
+            broker.transport == .tls
+                ? "does the broker want a client certificate, or another one?"
+                : "does this port expect TLS (mqtts://), or is it no broker?"
         case .timedOut where stage == .resolving: "check the name server"
         case .timedOut where stage == .handshaking:
             "something accepts connections there, but it does not answer MQTT"

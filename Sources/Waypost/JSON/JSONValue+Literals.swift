@@ -1,9 +1,4 @@
-extension JSONValue: ExpressibleByNilLiteral {
-    /// JSON `null`.
-    public init(nilLiteral: ()) {
-        self = .null
-    }
-}
+// There is no nil literal: in `condition ? value : nil` it would turn the absence that was meant into a null.
 
 extension JSONValue: ExpressibleByBooleanLiteral {
     /// A truth value.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Shows destinations: on a screen, in a model, on another machine.
 public protocol Navigator: Sendable {
     /// Shows a screen as its presentation says; what it returns is the value of the open.
@@ -13,12 +11,12 @@ public protocol Navigator: Sendable {
 ///     _ = await router.open("myapp://orders/42?jumpType=0")
 ///     stack.state.top?.name    // "OrderScreen", as a modal
 public final class NavigationStack: Navigator {
-    private let current: Mutex<NavigationState>
-    private let listeners = Mutex(ListenerList<NavigationState>())
+    private let current: Guarded<NavigationState>
+    private let listeners = Guarded(ListenerList<NavigationState>())
 
     /// A model with that many tabs.
     public init(tabs: Int = 1) {
-        current = Mutex(NavigationState(tabs: tabs))
+        current = Guarded(NavigationState(tabs: tabs))
     }
 
     /// What is shown at this moment.

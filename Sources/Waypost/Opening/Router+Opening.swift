@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Router {
     /// Opens a URL.
     ///

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Whether everybody gets the same instance of a service.
 public enum ServiceLifetime: Sendable, Hashable {
     /// One instance, made at the first need and kept.
@@ -20,9 +18,9 @@ public final class ServiceRegistry: Sendable {
         var listeners = ListenerList<ServiceEvent>()
     }
 
-    let state = Mutex(State())
+    let state = Guarded(State())
     let clock: any Clock<Duration>
-    private let creation = Mutex(())
+    private let creation = Guarded(())
 
     /// What this task is making, so that a factory may fetch other services, but not itself.
     @TaskLocal private static var making: [ObjectIdentifier] = []
@@ -148,7 +146,7 @@ final class ServiceEntry: Sendable {
     let type: ObjectIdentifier
     let name: String
     let lifetime: ServiceLifetime
-    let made = Mutex<(any Sendable)?>(nil)
+    let made = Guarded<(any Sendable)?>(nil)
     private let make: @Sendable () throws -> any Sendable
 
     init(

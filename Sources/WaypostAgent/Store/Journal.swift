@@ -95,7 +95,7 @@ final class Journal: Sendable {
         }
     }
 
-    private func write(_ batch: [Entry], in transaction: borrowing Store.Transaction) throws -> [OutboxRecord]
+    private func write(_ batch: [Entry], in transaction: Store.Transaction) throws -> [OutboxRecord]
     {
         var stored: [OutboxRecord] = []
         for entry in batch {

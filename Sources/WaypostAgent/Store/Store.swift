@@ -47,7 +47,7 @@ package final class Store: Sendable {
     }
 
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
-    package func commit<Value>(_ body: (borrowing Transaction) throws -> Value) throws(StoreError) -> Value {
+    package func commit<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
         do {
             return try queue.write { try body(Transaction(database: $0)) }
         } catch {
@@ -57,7 +57,7 @@ package final class Store: Sendable {
 
     /// As ``commit(_:)``, without holding a thread of the caller's while the disk writes.
     package func commitInBackground<Value: Sendable>(
-        _ body: @escaping @Sendable (borrowing Transaction) throws -> Value
+        _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
             return try await queue.write { try body(Transaction(database: $0)) }
@@ -67,7 +67,7 @@ package final class Store: Sendable {
     }
 
     /// One transaction on the store; the tables' own files extend it.
-    package struct Transaction: ~Copyable {
+    package struct Transaction {
         let database: Database
     }
 }

@@ -28,6 +28,13 @@ package enum InboxReceipt: Sendable, Equatable {
     case reused
 }
 
+/// What one sweep through the inbox did: how many commands went, and where to go on.
+package struct Forgotten: Sendable {
+    package var removed: Int
+    /// Nil at the end of the table.
+    package var next: Int64?
+}
+
 extension Store.Transaction {
     /// Stores a command unless its key, topic and id, is there already.
     func receive(
@@ -102,18 +109,15 @@ extension Store.Transaction {
 
     /// Forgets commands that have ended and whose time of recognition is over, looking at no more than `limit` rows
     /// after `sequence`.
-    ///
-    /// - Returns: how many went, and where to go on; nil at the end of the table.
-    func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> (removed: Int, next: Int64?)
-    {
+    func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> Forgotten {
         let last = try Int64.fetchOne(
             database,
             sql: "SELECT max(seq) FROM (SELECT seq FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?)",
             arguments: [sequence, limit])
-        guard let last else { return (0, nil) }
+        guard let last else { return Forgotten(removed: 0, next: nil) }
         try database.execute(
             sql: "DELETE FROM inbox WHERE seq > ? AND seq <= ? AND state = 3 AND keep_until < ?",
             arguments: [sequence, last, now])
-        return (database.changesCount, last)
+        return Forgotten(removed: database.changesCount, next: last)
     }
 }

@@ -19,7 +19,8 @@ struct AgentSettings {
             throw Complaint(.usage, "the agent has no name; give it one with --agent ID or WAYPOST_AGENT")
         }
         guard Name.isValid(agent) else {
-            throw Complaint(.usage, "agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw Complaint(
+                .usage, "agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         let letter = try await settings.text("log-level") ?? "i"
         guard let level = LogLevel(letter: letter) else {
@@ -27,7 +28,8 @@ struct AgentSettings {
         }
         let durability = try await settings.text("durability") ?? Durability.full.rawValue
         guard let durability = Durability(rawValue: durability) else {
-            throw Complaint(.usage, "durability must be full, normal or off; found \(durability.debugDescription)")
+            throw Complaint(
+                .usage, "durability must be full, normal or off; found \(durability.debugDescription)")
         }
         let directory =
             try await settings.text("state")
@@ -39,7 +41,9 @@ struct AgentSettings {
         configuration.logLevel = level.topicLevel
         configuration.durability = durability
         if let rate = try await Self.count("intake-rate", settings) { configuration.limits.intakeRate = rate }
-        if let burst = try await Self.count("intake-burst", settings) { configuration.limits.intakeBurst = burst }
+        if let burst = try await Self.count("intake-burst", settings) {
+            configuration.limits.intakeBurst = burst
+        }
         logLevel = level
         routes = try await settings.text("routes")
         isDemo = try await settings.flag("demo")

@@ -50,7 +50,10 @@ enum StandInRoutes {
         }
         let kind = entry["kind"]?.stringValue.flatMap(RouteKind.init) ?? .page
         let counter = OpeningCounter()
-        return Route(path, name: name.isEmpty ? nil : name, priority: Int(clamping: priority), kind: kind, idempotent: true) {
+        return Route(
+            path, name: name.isEmpty ? nil : name, priority: Int(clamping: priority), kind: kind,
+            idempotent: true
+        ) {
             request in
             .opened([
                 "class": .string(name), "opened": .int(counter.next()),

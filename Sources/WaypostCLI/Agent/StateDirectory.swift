@@ -23,7 +23,8 @@ enum StateDirectory {
         }
         guard access(path, W_OK | X_OK) == 0 else {
             throw Complaint(
-                .failed, "state directory \(path): \(String(cString: strerror(errno))); choose another with --state")
+                .failed,
+                "state directory \(path): \(String(cString: strerror(errno))); choose another with --state")
         }
     }
 }

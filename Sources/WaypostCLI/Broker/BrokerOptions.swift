@@ -32,7 +32,8 @@ struct BrokerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The MQTT version: 5, 3.1.1 or auto.", discussion: "Default: auto, 5 first.", valueName: "version"))
+            "The MQTT version: 5, 3.1.1 or auto.", discussion: "Default: auto, 5 first.", valueName: "version"
+        ))
     var mqtt: String?
 
     @Option(

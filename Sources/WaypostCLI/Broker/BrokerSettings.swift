@@ -23,7 +23,9 @@ struct BrokerSettings: Sendable {
         let root = try await settings.text("root") ?? Topics.defaultRoot
         guard let topics = Topics(root: root) else {
             throw Complaint(
-                .usage, "root \(root.debugDescription) is no topic: no wildcards, spaces, empty levels, slash at an end")
+                .usage,
+                "root \(root.debugDescription) is no topic: no wildcards, spaces, empty levels, slash at an end"
+            )
         }
         self.topics = topics
         version = try Self.version(await settings.text("mqtt") ?? "auto")
@@ -89,7 +91,8 @@ struct BrokerSettings: Sendable {
             keyFile: try await settings.text("key-file"))
         guard options != TLSOptions() else { return nil }
         guard isNeeded else {
-            throw Complaint(.usage, "certificates are given, but no broker is mqtts://; TLS would not be used")
+            throw Complaint(
+                .usage, "certificates are given, but no broker is mqtts://; TLS would not be used")
         }
         guard (options.certificateFile == nil) == (options.keyFile == nil) else {
             throw Complaint(.usage, "--cert-file and --key-file belong together")

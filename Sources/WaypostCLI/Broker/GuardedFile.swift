@@ -1,7 +1,6 @@
-import FoundationEssentials
 import Glibc
 
-/// A file that decides what happens: who can write it, decides. Such a file is refused when others can.
+/// A file of which it matters who can write it; it is refused when others can.
 enum GuardedFile {
     /// Checks owner and mode.
     ///
@@ -16,7 +15,8 @@ enum GuardedFile {
         }
         guard status.st_uid == 0 || status.st_uid == geteuid() else {
             throw Complaint(
-                .usage, "\(purpose) \(path) belongs to another user (\(status.st_uid)); it must be yours or root's")
+                .usage,
+                "\(purpose) \(path) belongs to another user (\(status.st_uid)); it must be yours or root's")
         }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             let mode = String(status.st_mode & 0o777, radix: 8)
@@ -39,18 +39,5 @@ enum GuardedFile {
             throw Complaint(.usage, "\(purpose) \(path): its first line is empty or not UTF-8")
         }
         return text
-    }
-}
-
-/// A file, or standard input, that a command was given.
-enum InputFile {
-    /// The whole file; `-` is standard input.
-    static func read(_ path: String, purpose: String) throws(Complaint) -> [UInt8] {
-        do {
-            return Array(try Data(contentsOf: URL(filePath: path == "-" ? "/dev/stdin" : path)))
-        } catch {
-            let reason = errno == 0 ? "can't be read" : String(cString: strerror(errno))
-            throw Complaint(.usage, "\(purpose) \(path): \(reason)")
-        }
     }
 }

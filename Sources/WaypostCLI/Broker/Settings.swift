@@ -53,7 +53,8 @@ struct Settings {
     }
 
     func flag(_ name: String) async throws(Complaint) -> Bool {
-        try await read(name, "true or false") { try await reader.fetchBool(forKey: ConfigKey([name])) } ?? false
+        try await read(name, "true or false") { try await reader.fetchBool(forKey: ConfigKey([name])) }
+            ?? false
     }
 
     /// Several values; a file may also have just one.

@@ -6,7 +6,8 @@ import WaypostMessages
 struct AgentsCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "agents",
-        abstract: "List the agents known at the broker: who is there, since when, with which map, in what health.",
+        abstract:
+            "List the agents known at the broker: who is there, since when, with which map, in what health.",
         discussion: """
             An agent is known as long as the broker keeps its state, also when it is gone.
 

@@ -43,7 +43,8 @@ struct CallCommand: AgentRequest {
         case .array(let values): return .positional(values)
         case .object(let members): return .labeled(members)
         case let other:
-            throw Complaint(.usage, "--args must be a JSON array or object, such as '[2,3]'; found \(other.kind)")
+            throw Complaint(
+                .usage, "--args must be a JSON array or object, such as '[2,3]'; found \(other.kind)")
         }
     }
 }

@@ -24,7 +24,8 @@ struct CancelCommand: AgentRequest {
 
     func validate() throws {
         guard Name.isValid(target) else {
-            throw ValidationError("id \(target.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw ValidationError(
+                "id \(target.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
     }
 

@@ -29,7 +29,8 @@ struct LogcatCommand: OperatorCommand {
     @Option(help: ArgumentHelp("Only this agent.", discussion: "Default: all.", valueName: "id"))
     var agent: String?
 
-    @Option(help: ArgumentHelp("The lowest level: V D I W E F.", discussion: "Default: V.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp("The lowest level: V D I W E F.", discussion: "Default: V.", valueName: "level"))
     var level: String?
 
     @Option(help: "Only lines with this tag.")
@@ -52,7 +53,8 @@ struct LogcatCommand: OperatorCommand {
 
     func validate() throws {
         if let agent, !Name.isValid(agent) {
-            throw ValidationError("--agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw ValidationError(
+                "--agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         if let level, LogLevel(letter: level) == nil {
             throw ValidationError("--level must be one of V D I W E F; found \(level.debugDescription)")

@@ -21,7 +21,8 @@ struct OpenCommand: AgentRequest {
         help: ArgumentHelp("A parameter as text; repeat it for more.", valueName: "key=value"))
     var pairs: [String] = []
 
-    @Option(name: .customLong("params"), help: ArgumentHelp("Parameters as a JSON object.", valueName: "json"))
+    @Option(
+        name: .customLong("params"), help: ArgumentHelp("Parameters as a JSON object.", valueName: "json"))
     var object: String?
 
     @OptionGroup

@@ -90,13 +90,17 @@ struct RelocationOptions: ParsableArguments {
     @Option(name: .customLong("add"), help: ArgumentHelp("Add a path …", valueName: "path"))
     var added: String?
 
-    @Option(name: .customLong("class"), help: ArgumentHelp("… for the destination of that name.", valueName: "name"))
+    @Option(
+        name: .customLong("class"),
+        help: ArgumentHelp("… for the destination of that name.", valueName: "name"))
     var className: String?
 
     @Option(name: .customLong("delete"), help: ArgumentHelp("This path no longer opens.", valueName: "path"))
     var deleted: String?
 
-    @Option(name: .customLong("reset"), help: ArgumentHelp("Forget the redirect of this path.", valueName: "path"))
+    @Option(
+        name: .customLong("reset"), help: ArgumentHelp("Forget the redirect of this path.", valueName: "path")
+    )
     var reset: String?
 
     @Option(help: ArgumentHelp("A document with entries; - is standard input.", valueName: "file"))
@@ -105,16 +109,20 @@ struct RelocationOptions: ParsableArguments {
     @Option(
         name: .customLong("param"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A parameter that the redirect or the new path adds; repeat it for more.", valueName: "key=value"))
+            "A parameter that the redirect or the new path adds; repeat it for more.", valueName: "key=value")
+    )
     var pairs: [String] = []
 
     func validate() throws {
         let given = [origin, added, deleted, reset, file].compactMap(\.self).count
         guard given == 1 else {
             throw ValidationError(
-                "say one thing: --from A --to B, --add PATH --class NAME, --delete PATH, --reset PATH or --file F")
+                "say one thing: --from A --to B, --add PATH --class NAME, --delete PATH, --reset PATH or --file F"
+            )
         }
-        guard (origin == nil) == (target == nil) else { throw ValidationError("--from and --to belong together") }
+        guard (origin == nil) == (target == nil) else {
+            throw ValidationError("--from and --to belong together")
+        }
         guard (added == nil) == (className == nil) else {
             throw ValidationError("--add and --class belong together")
         }
@@ -126,7 +134,8 @@ struct RelocationOptions: ParsableArguments {
     /// The document to send.
     func relocation() throws(Complaint) -> Relocation {
         if let file {
-            return try Relocation(file: try InputFile.read(file, purpose: "relocation file"), name: file)
+            let bytes = try InputFile.read(file, purpose: "relocation file")
+            return try Relocation(file: bytes, name: file == "-" ? "standard input" : file)
         }
         var entry: [String: JSONValue] = [:]
         if let origin, let target {

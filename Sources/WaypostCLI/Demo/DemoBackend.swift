@@ -11,7 +11,10 @@ final class DemoBackend {
         var verdict: RelocationVerdict?
         var failures: [FailureReport] = []
         var events = 0
+        /// The commands that the log has spoken of.
         var refs: Set<String> = []
+        /// How often the log has spoken of maps.
+        var mapEvents = 0
     }
 
     /// Generous, for a loaded machine; nothing takes that long when all is well.
@@ -76,12 +79,12 @@ final class DemoBackend {
             for line in LogLine.events(message.payload, from: agent) {
                 seen.events += 1
                 if let ref = line.event.ref { seen.refs.insert(ref) }
+                if line.event.tag == "Map" { seen.mapEvents += 1 }
                 output.log(line)
             }
         case .failure:
             guard let report = try? FailureReport(payload) else { return }
             seen.failures.append(report)
-            if let ref = report.ref { seen.refs.insert(ref) }
             if let line = LogLine.failure(message.payload, from: agent) { output.failure(line) }
         case .state:
             guard let state = try? AgentState(payload) else { return }
@@ -89,6 +92,8 @@ final class DemoBackend {
             output.state(state)
         case .applied:
             guard let verdict = watch?.verdict(message) else { return }
+            // Said once; the agent repeats itself when it comes back.
+            watch = nil
             seen.verdict = verdict
             output.verdict(verdict)
         case .health, .routes:

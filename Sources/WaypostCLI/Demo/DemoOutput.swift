@@ -26,15 +26,19 @@ struct DemoOutput {
     func failure(_ line: LogLine) { log(line) }
 
     func state(_ state: AgentState) {
-        tell(nil) { style.dim("     the agent is \(state.isOnline ? "online" : "offline") (\(state.reason.rawValue))") }
+        tell(nil) {
+            style.dim("     the agent is \(state.isOnline ? "online" : "offline") (\(state.reason.rawValue))")
+        }
     }
 
     func verdict(_ verdict: RelocationVerdict) {
         tell(nil) {
             guard let refused = verdict.refused else {
-                return "  \(style.cyan("<-")) \(style.green("applied")): \(verdict.applied.entries) entries in force"
+                return
+                    "  \(style.cyan("<-")) \(style.green("applied")): \(verdict.applied.entries) entries in force"
             }
-            return "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code.number) \(refused.code.name): "
+            return
+                "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code.number) \(refused.code.name): "
                 + refused.detail.printable
         }
     }

@@ -36,6 +36,7 @@ struct DemoRun {
                 if pause > .zero { try await Task.sleep(for: pause) }
             }
         }
+        tally.statuses = Dictionary(grouping: backend.seen.replies.values, by: \.status).mapValues(\.count)
         tally.events = backend.seen.events
         tally.failures = backend.seen.failures.count
     }
@@ -50,20 +51,25 @@ struct DemoRun {
             return try await send(Command.demo(operation, at: now - 20_000, lifetime: 10_000), step)
         case .raw(let text):
             tally.commands += 1
-            let before = backend.seen.failures.count
+            let (failures, events) = (backend.seen.failures.count, backend.seen.events)
             try await backend.send(Array(text.utf8))
-            return try await failure(step.expectation, after: before)
+            let surprise = try await failure(step.expectation, after: failures)
+            try await logLines { $0.events > events }
+            return surprise
         case .patch(let entries):
             return try await relocate(
                 Relocation(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch), step)
         case .map(let revision, let entries):
             return try await relocate(
                 Relocation(
-                    document: MapDocument.map(id: CommandID.make(), revision: revision, entries: entries), .map),
+                    document: MapDocument.map(id: CommandID.make(), revision: revision, entries: entries),
+                    .map),
                 step)
         case .stopAgent:
             let status = await agent.stop()
-            guard try await backend.listen(until: { !$0.isOnline }) else { return "the agent said no goodbye" }
+            guard try await backend.listen(until: { !$0.isOnline }) else {
+                return "the agent said no goodbye"
+            }
             return status == 0 ? nil : "the agent ended with status \(status): \(agent.lastWords)"
         case .commandWhileAway(let operation):
             let command = Command.demo(operation, at: now, lifetime: 60_000)
@@ -84,15 +90,18 @@ struct DemoRun {
         guard try await backend.listen(until: { $0.replies[command.id] != nil }),
             let reply = backend.seen.replies[command.id]
         else { return "no reply; the agent's last words: \(agent.lastWords)" }
-        tally.statuses[reply.status, default: 0] += 1
-        // The log follows the reply at its own pace; a moment keeps the lines of a step together.
-        _ = try await backend.listen(within: .milliseconds(500)) { $0.refs.contains(command.id) }
+        try await logLines { $0.refs.contains(command.id) }
         guard reply.code == code else {
             return "expected \(code.number) \(code.name), found \(reply.code.number) \(reply.code.name)"
         }
         let found = reply.result["value"]?["screen"] ?? reply.result
         guard let value, found != value else { return nil }
         return "expected \(value), found \(found)"
+    }
+
+    /// Waits a moment for what the log says: it follows at its own pace, and the lines of a step belong together.
+    private func logLines(_ areThere: (DemoBackend.Seen) -> Bool) async throws {
+        _ = try await backend.listen(within: .milliseconds(800), until: areThere)
     }
 
     private func failure(_ expectation: DemoStep.Expectation, after before: Int) async throws -> String? {
@@ -103,11 +112,14 @@ struct DemoRun {
 
     private mutating func relocate(_ relocation: Relocation, _ step: DemoStep) async throws -> String? {
         tally.documents += 1
+        let events = backend.seen.mapEvents
         try await backend.send(relocation)
-        guard try await backend.listen(until: { $0.verdict != nil }), let verdict = backend.seen.verdict else {
+        guard try await backend.listen(until: { $0.verdict != nil }), let verdict = backend.seen.verdict
+        else {
             return "no word on map/applied; the agent's last words: \(agent.lastWords)"
         }
         if verdict.refused != nil { tally.refused += 1 }
+        try await logLines { $0.mapEvents > events }
         switch step.expectation {
         case .applied:
             return verdict.refused.map { "refused with \($0.code.number) \($0.code.name)" }

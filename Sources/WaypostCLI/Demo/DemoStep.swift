@@ -43,7 +43,8 @@ struct DemoStep: Sendable {
 
     static func open(_ url: String, _ code: Code) -> DemoStep {
         DemoStep(
-            caption: "open \(url)", action: .command(.open(url: url, parameters: [:])), expectation: .reply(code))
+            caption: "open \(url)", action: .command(.open(url: url, parameters: [:])),
+            expectation: .reply(code))
     }
 
     static func call(

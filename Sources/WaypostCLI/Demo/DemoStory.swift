@@ -72,7 +72,8 @@ struct DemoStory: Sendable {
         Chapter(
             title: "Gone and back",
             steps: [
-                DemoStep(caption: "the agent is stopped (SIGTERM)", action: .stopAgent, expectation: .offline),
+                DemoStep(
+                    caption: "the agent is stopped (SIGTERM)", action: .stopAgent, expectation: .offline),
                 DemoStep(
                     caption: "call LedgerService append while it is away, then start it",
                     action: .commandWhileAway(
@@ -90,7 +91,8 @@ struct DemoStory: Sendable {
         .call("CalculatorService", "multiply", .positional([2, 3]), .noMethod),
         .call("Calculator", "add", .positional([2, 3]), .noService),
         DemoStep(
-            caption: "send {\"id\": and nothing more", action: .raw("{\"id\":"), expectation: .failure(.badJSON)),
+            caption: "send {\"id\": and nothing more", action: .raw("{\"id\":"),
+            expectation: .failure(.badJSON)),
         DemoStep(
             caption: "send a command of type dance",
             action: .raw("{\"id\":\"demo-dance\",\"type\":\"dance\"}"), expectation: .failure(.unknownType)),
@@ -104,6 +106,9 @@ struct DemoStory: Sendable {
         DemoStep(
             caption: "another map under the same rev 1",
             action: .map(revision: 1, [replace(demo, "\(demo)1")]), expectation: .mapRefused(.equivocation)),
+        DemoStep(
+            caption: "the same map under rev 2, as it should be",
+            action: .map(revision: 2, [replace(demo, "\(demo)1")]), expectation: .applied),
     ]
 
     private static let demo = "scheme://router/demo"

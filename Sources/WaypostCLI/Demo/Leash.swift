@@ -11,7 +11,7 @@ final class Leash: Sendable {
     private let handle: Int32
 
     private static let script = """
-        cat >/dev/null; trap '' TERM INT HUP; kill -TERM 0; \
+        PATH="/usr/bin:/bin:$PATH"; cat >/dev/null; trap '' TERM INT HUP; kill -TERM 0; \
         rm -rf "$0" 2>/dev/null || { sleep 1; rm -rf "$0"; }; kill -KILL 0
         """
 

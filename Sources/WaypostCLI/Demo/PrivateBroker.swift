@@ -30,6 +30,7 @@ struct PrivateBroker: Sendable {
             listener \(port) 127.0.0.1
             allow_anonymous true
             persistence false
+            set_tcp_nodelay true
             max_queued_messages 0
 
             """
@@ -41,7 +42,8 @@ struct PrivateBroker: Sendable {
     private func isReady() async throws -> Bool {
         let broker = BrokerURL(host: "127.0.0.1", port: port)
         for _ in 0..<100 {
-            let trial = MQTTLinkConfiguration.oneShot(brokers: [broker], clientID: "demo-\(CommandID.short())")
+            let trial = MQTTLinkConfiguration.oneShot(
+                brokers: [broker], clientID: "demo-\(CommandID.short())")
             if let session = try? await MQTTSession.connect(trial, within: .seconds(2)) {
                 await session.disconnect()
                 return true
@@ -57,7 +59,9 @@ struct PrivateBroker: Sendable {
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"]
         for folder in folders where access("\(folder)/mosquitto", X_OK) == 0 { return "\(folder)/mosquitto" }
         throw Complaint(
-            .failed, "the demo needs a broker, and there is no mosquitto on PATH; install it: apt-get install mosquitto")
+            .failed,
+            "the demo needs a broker, and there is no mosquitto on PATH; install it: apt-get install mosquitto"
+        )
     }
 
     private static func freePort() throws(Complaint) -> UInt16 {
@@ -82,7 +86,8 @@ struct PrivateBroker: Sendable {
 /// The end of a child's log, for the sentence that says why it failed.
 enum LogTail {
     static func read(_ path: String) -> String {
-        let text = (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let text =
+            (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let lines = text.split(separator: "\n").suffix(3)
         return lines.isEmpty ? "it said nothing" : lines.joined(separator: " | ").printable
     }

@@ -22,7 +22,9 @@ struct LogFilter: Sendable {
         if let tag { tags[tag] = .level(level) }
         for specification in specifications {
             let parts = specification.split(separator: ":", omittingEmptySubsequences: false)
-            guard let name = parts.first, !name.isEmpty, parts.count <= 2 else { throw Self.fault(specification) }
+            guard let name = parts.first, !name.isEmpty, parts.count <= 2 else {
+                throw Self.fault(specification)
+            }
             let threshold = try Self.threshold(parts.count == 2 ? parts[1] : "V", in: specification)
             if name == "*" { others = threshold } else { tags[String(name)] = threshold }
         }
@@ -50,7 +52,8 @@ struct LogFilter: Sendable {
 
     private static func fault(_ specification: String) -> Complaint {
         Complaint(
-            .usage, "filter \(specification.debugDescription) is not TAG:LEVEL, such as Router:D Service:W *:S "
+            .usage,
+            "filter \(specification.debugDescription) is not TAG:LEVEL, such as Router:D Service:W *:S "
                 + "(levels V D I W E F, S for nothing)")
     }
 }

@@ -22,7 +22,8 @@ struct LogLine: Sendable {
             guard let json = try? JSONValue(parsing: Array(line), limits: .trustedFile),
                 let event = try? LogEvent(json)
             else { return nil }
-            return LogLine(agent: agent, event: event, source: JSONLine.make(agent: agent, payload: line, json))
+            return LogLine(
+                agent: agent, event: event, source: JSONLine.make(agent: agent, payload: line, json))
         }
     }
 
@@ -32,7 +33,9 @@ struct LogLine: Sendable {
             let report = try? FailureReport(json)
         else { return nil }
         var message = "\(report.code.number) \(report.code.name) in \(report.room.rawValue): \(report.detail)"
-        if !report.nearest.isEmpty { message += "; nearest: \(report.nearest.joined(separator: ", "))" }
+        // The detail of a missing route names its neighbours already.
+        let unnamed = report.nearest.filter { !report.detail.contains($0) }
+        if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
         if let ref = report.ref { message += "; ref \(ref)" }
         if report.count > 1 { message += "; \(report.count) times" }
         let event = LogEvent(

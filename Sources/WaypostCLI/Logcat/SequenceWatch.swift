@@ -30,6 +30,7 @@ struct SequenceWatch: Sendable {
         guard let before else { return nil }
         guard before.boot == event.boot else { return "\(agent) was started anew" }
         guard before.wasAway, event.sequence > before.sequence + 1 else { return nil }
-        return "\(agent): events \(before.sequence + 1) to \(event.sequence - 1) were missed or are not published"
+        return
+            "\(agent): events \(before.sequence + 1) to \(event.sequence - 1) were missed or are not published"
     }
 }

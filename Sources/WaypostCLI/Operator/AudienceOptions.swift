@@ -14,7 +14,8 @@ struct AudienceOptions: ParsableArguments {
 
     func validate() throws {
         switch (agent, group) {
-        case (nil, nil): throw ValidationError("name the agent with --agent ID, or a group with --group GROUP")
+        case (nil, nil):
+            throw ValidationError("name the agent with --agent ID, or a group with --group GROUP")
         case (_?, _?): throw ValidationError("--agent and --group exclude each other")
         default: break
         }

@@ -15,7 +15,8 @@ enum CommandID {
 
     private static func encode(_ number: UInt64, _ width: Int) -> String {
         String(
-            decoding: (0..<width).reversed().map { digits[Int(number >> (UInt64($0) * 5) & 31)] }, as: UTF8.self)
+            decoding: (0..<width).reversed().map { digits[Int(number >> (UInt64($0) * 5) & 31)] },
+            as: UTF8.self)
     }
 }
 

@@ -11,7 +11,8 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The command's id; the same id and content is never run twice.", discussion: "Default: a new one."))
+            "The command's id; the same id and content is never run twice.", discussion: "Default: a new one."
+        ))
     var id: String?
 
     @Option(
@@ -37,7 +38,9 @@ struct CommandOptions: ParsableArguments {
             throw ValidationError(
                 "\(option) \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
-        guard (1...86_400).contains(expires) else { throw ValidationError("--expires must be 1 to 86400 seconds") }
+        guard (1...86_400).contains(expires) else {
+            throw ValidationError("--expires must be 1 to 86400 seconds")
+        }
     }
 
     func command(_ operation: Command.Operation) -> Command {

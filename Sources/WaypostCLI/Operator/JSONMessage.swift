@@ -7,7 +7,8 @@ extension MQTTMessage {
 
     /// A message with a JSON payload, as the protocol's MQTT 5 mirror wants it marked.
     static func json(
-        _ topic: String, _ payload: [UInt8], retain: Bool = false, properties: MQTTProperties = MQTTProperties()
+        _ topic: String, _ payload: [UInt8], retain: Bool = false,
+        properties: MQTTProperties = MQTTProperties()
     ) -> MQTTMessage {
         var properties = properties
         properties.contentType = "application/json"

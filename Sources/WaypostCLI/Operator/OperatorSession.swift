@@ -43,7 +43,9 @@ final class OperatorSession: Sendable {
         for (filter, result) in zip(required, session.connection.subscriptions) where !result.isGranted {
             await session.disconnect()
             throw Complaint(
-                .failed, "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(sender)")
+                .failed,
+                "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(sender)"
+            )
         }
         return OperatorSession(session, sender, settings.topics)
     }
@@ -76,7 +78,8 @@ final class OperatorSession: Sendable {
         case .acknowledged: break
         case .refused(let code):
             throw Complaint(
-                .failed, "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
+                .failed,
+                "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
         case .rejected(let reason): throw Complaint(.failed, "publish to \(message.topic): \(reason)")
         case .lost: throw Complaint(.noBroker, "publish to \(message.topic): the connection went")
         }
@@ -88,7 +91,8 @@ final class OperatorSession: Sendable {
     func next() async throws -> News {
         for await next in news { return next }
         try Task.checkCancellation()
-        throw Complaint(.noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
+        throw Complaint(
+            .noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
     }
 
     /// Lets ``next()`` return `.alarm` once the time is over.
@@ -111,7 +115,8 @@ final class OperatorSession: Sendable {
         _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
         within limit: Duration = .seconds(10), _ body: (OperatorSession) async throws -> Value
     ) async throws -> Value {
-        let session = try await connect(settings, as: sender, required: required, useful: useful, within: limit)
+        let session = try await connect(
+            settings, as: sender, required: required, useful: useful, within: limit)
         do {
             let value = try await body(session)
             await session.close()

@@ -89,7 +89,8 @@ struct Relocation: Sendable {
         do {
             try body()
         } catch {
-            throw Complaint(.failed, "\(name) is no relocation: \(error.code.number) \(error.code.name): \(error.detail)")
+            throw Complaint(
+                .failed, "\(name) is no relocation: \(error.code.number) \(error.code.name): \(error.detail)")
         }
     }
 

@@ -30,7 +30,9 @@ struct RelocationExchange {
                     throw Complaint(.noReply, silence.explanation(after: wait.text))
                 }
                 silence.saw(message)
-                guard let verdict = watch.verdict(message), answered.insert(verdict.agent).inserted else { continue }
+                guard let verdict = watch.verdict(message), answered.insert(verdict.agent).inserted else {
+                    continue
+                }
                 each(verdict)
                 if case .agent = audience { return 1 }
             }

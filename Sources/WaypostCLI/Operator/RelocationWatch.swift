@@ -42,7 +42,8 @@ struct RelocationWatch: Sendable {
         if applied.layers.contains(where: { $0.name == layer && $0.digest == digest }) {
             guard !message.retain || isMap else { return nil }
             return RelocationVerdict(
-                agent: agent, inactive: applied.inactive.filter { $0.layer == layer }, applied: applied, line: line)
+                agent: agent, inactive: applied.inactive.filter { $0.layer == layer }, applied: applied,
+                line: line)
         }
         guard !message.retain, let refused = applied.refused, isOurs(refused, json) else { return nil }
         return RelocationVerdict(agent: agent, refused: refused, inactive: [], applied: applied, line: line)

@@ -12,18 +12,22 @@ struct ReplyText {
                 "\(style.status(reply.status)): \(reply.code.number) \(reply.code.name) from \(answer.agent): "
                     + (reply.detail ?? "no detail given").printable
             ]
-            if !reply.nearest.isEmpty { lines.append("  nearest: \(reply.nearest.joined(separator: ", ").printable)") }
+            // The detail of a missing route names its neighbours already.
+            let unnamed = reply.nearest.filter { reply.detail?.contains($0) != true }
+            if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", ").printable)") }
             if reply.code.isRetryable { lines.append("  it may be tried again") }
             return lines
         }
-        let again = reply.isDuplicate ? ", answered before" : reply.attempt > 1 ? ", attempt \(reply.attempt)" : ""
+        let again =
+            reply.isDuplicate ? ", answered before" : reply.attempt > 1 ? ", attempt \(reply.attempt)" : ""
         return ["\(style.status(reply.status)): \(answer.agent) (\(reply.milliseconds) ms\(again))"]
             + details(reply.result).map { "  \($0)" }
     }
 
     /// The result: an opening field by field, anything else as JSON.
     private func details(_ result: JSONValue) -> [String] {
-        guard let members = result.objectValue, let url = members["url"]?.stringValue, members["hops"] != nil else {
+        guard let members = result.objectValue, let url = members["url"]?.stringValue, members["hops"] != nil
+        else {
             return result.isNull ? [] : ["result: \(result.text.printable)"]
         }
         var lines = ["url: \(url.printable)"]
@@ -71,7 +75,8 @@ extension AgentRequest {
 
     private func printSent(_ command: Command) {
         if output.isJSON {
-            Terminal.print(bytes: JSONValue.object(["id": .string(command.id), "status": "sent"]).serialized())
+            Terminal.print(
+                bytes: JSONValue.object(["id": .string(command.id), "status": "sent"]).serialized())
         } else {
             Terminal.print("sent: \(command.id) to \(options.audience.audience)")
         }

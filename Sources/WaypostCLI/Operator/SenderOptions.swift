@@ -13,7 +13,8 @@ struct SenderOptions: ParsableArguments {
 
     func validate() throws {
         if let name, !Name.isValid(name) {
-            throw ValidationError("--as \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw ValidationError(
+                "--as \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
     }
 

@@ -30,7 +30,8 @@ struct Silence {
     /// One sentence: who was silent for how long, and what is known about them.
     func explanation(after limit: String) -> String {
         switch audience {
-        case .group(let group): "no reply from any agent of group \(group) within \(limit); see: waypost agents"
+        case .group(let group):
+            "no reply from any agent of group \(group) within \(limit); see: waypost agents"
         case .agent(let agent): "no reply from \(agent) within \(limit); \(knowledge(of: agent))"
         }
     }
@@ -43,10 +44,10 @@ struct Silence {
             return "it says that it is online (MQTT \(state.mqttVersion), epoch \(state.epoch)); "
                 + "may this sender write to its cmd and read its reply? see: waypost logcat --agent \(agent)"
         }
-        let since = lastHealth.map { "last heard of \(WallClock.text($0))" } ?? "never heard of its health"
         let manner = state.reason == .shutdown ? "it was shut down" : "its connection was lost"
-        return "it has been offline since then: \(manner), \(since); "
-            + "the broker keeps the command, and it runs if the agent is back before it expires"
+        let since = lastHealth.map { " after \(WallClock.text($0)), when its last health came" } ?? ""
+        return "it is offline: \(manner)\(since); "
+            + "the broker keeps what was sent, for when it comes back in time"
     }
 }
 

@@ -7,7 +7,8 @@ struct WaitOptions: ParsableArguments {
 
     @Option(
         name: .customLong("wait"),
-        help: ArgumentHelp("Seconds to wait for the answer; 0 sends and does not wait.", valueName: "seconds"))
+        help: ArgumentHelp("Seconds to wait for the answer; 0 sends and does not wait.", valueName: "seconds")
+    )
     var seconds = 10.0
 
     func validate() throws {

@@ -17,7 +17,9 @@ enum Signals {
                 defer { received = received ?? signal }
                 return received == nil
             }
-            guard isFirst else { _exit(signal == .sigterm ? Exit.terminated.rawValue : Exit.interrupted.rawValue) }
+            guard isFirst else {
+                _exit(signal == .sigterm ? Exit.terminated.rawValue : Exit.interrupted.rawValue)
+            }
             cancel()
         }
     }

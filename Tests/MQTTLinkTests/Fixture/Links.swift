@@ -26,6 +26,7 @@ extension MQTTLinkConfiguration {
 }
 
 /// A link and its recorder, started; stopped at the end of the closure.
+@discardableResult
 func withLink<Value>(
     _ configuration: MQTTLinkConfiguration, _ recorder: LinkRecorder = LinkRecorder(),
     _ body: (MQTTLink, LinkRecorder) async throws -> Value

@@ -1,0 +1,31 @@
+import Glibc
+
+/// A file, or standard input, that a command was given.
+enum InputFile {
+    /// More than any file that we read has: a map at most 256 KiB, a list of routes some MiB.
+    private static let maximumBytes = 64 << 20
+
+    /// The whole file; `-` is standard input, which need not be a file.
+    ///
+    /// - Throws: ``Complaint`` 64 naming the file and what the system says.
+    static func read(_ path: String, purpose: String) throws(Complaint) -> [UInt8] {
+        func fault() -> Complaint {
+            Complaint(.usage, "\(purpose) \(path): \(String(cString: strerror(errno)))")
+        }
+        let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw fault() }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw fault() }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= maximumBytes else {
+                throw Complaint(.usage, "\(purpose) \(path) is longer than \(maximumBytes >> 20) MiB")
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import DemoFeatures
+import Foundation
+import Testing
+import Waypost
+
+/// The demo's features as an application has them: in its own process, without a broker.
+@Suite(.timeLimit(.minutes(1)))
+struct DemoFeaturesTests {
+    private let directory = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
+    private let router: Router
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        router = Router(configuration: RouterConfiguration(webPath: DemoFeatures.webPath))
+        try DemoFeatures.register(in: router, stateDirectory: directory)
+    }
+
+    @Test(
+        arguments: [
+            ("scheme://router/demo", "TheRouter_Example.TheRouterController"),
+            ("scheme://router/demo1", "TheRouter_Example.TheRouterControllerA"),
+            ("scheme://router/demo2", "TheRouter_Example.TheRouterControllerB"),
+            ("scheme://router/demo2Android", "TheRouter_Example.TheRouterControllerB"),
+            ("scheme://router/demo3", "TheRouter_Example.TheRouterControllerC"),
+            ("scheme://router/login", "LoginScreen"), ("scheme://router/user/42", "UserScreen"),
+            ("scheme://webview/home", "WebScreen"), ("https://example.com", "WebScreen"),
+        ])
+    func `a path opens its screen`(_ url: String, _ screen: String) async {
+        let opening = await router.open(url)
+        #expect(opening.isSuccess)
+        #expect(opening.value?["screen"] == .string(screen))
+    }
+
+    @Test func `the orders open only after a login`() async {
+        #expect(await router.open("scheme://router/orders").code.name == "INTERCEPTED")
+        #expect(await router.open("scheme://router/login").isSuccess)
+        #expect(await router.open("scheme://router/orders").code.name == "INTERCEPTED")
+        #expect(await router.open("scheme://router/login?user=Ada").isSuccess)
+        #expect(await router.open("scheme://router/orders").isSuccess)
+    }
+
+    @Test func `the calculator adds and divides, and refuses what has no result`() async throws {
+        #expect(try await call("CalculatorService", "add(a:b:)", [2, 3]).get() == 5)
+        #expect(try await call("CalculatorService", "divide(a:by:)", [1, 4]).get() == 0.25)
+        for (method, arguments) in [("add", [.int(.max), 1]), ("divide", [1, 0])] as [(String, [JSONValue])] {
+            let failure = await #expect(throws: ServiceFailure.self) {
+                try await call("CalculatorService", method, arguments).get()
+            }
+            #expect(failure?.name == "HANDLER_FAILED")
+        }
+    }
+
+    @Test func `a mini program opens by its Swift name and by its selector`() async throws {
+        for method in ["openMiniProgram(info:)", "openMiniProgram", "openMiniProgramWithInfo:"] {
+            let value = try await call("AppConfigServiceProtocol", method, [["key": "value"]]).get()
+            #expect(value["info"]?["key"] == "value")
+        }
+    }
+
+    @Test func `the ledger counts its lines, and put keeps one line a key`() async throws {
+        #expect(try await call("LedgerService", "append(entry:)", ["one"]).get() == 1)
+        #expect(try await call("LedgerService", "append(entry:)", ["one"]).get() == 2)
+        #expect(try await call("LedgerService", "put(key:value:)", ["k", "v"]).get() == 3)
+        #expect(try await call("LedgerService", "put(key:value:)", ["k", "w"]).get() == 3)
+        #expect(try await call("LedgerService", "entries()", []).get() == ["one", "one", "k=w"])
+        let text = try String(contentsOfFile: directory + "/ledger.txt", encoding: .utf8)
+        #expect(text == "one\none\nk=w\n")
+        let failure = await #expect(throws: ServiceFailure.self) {
+            try await call("LedgerService", "append(entry:)", ["two\nlines"]).get()
+        }
+        #expect(failure?.name == "HANDLER_FAILED")
+    }
+
+    @Test(
+        arguments: [
+            ("CalculatorService", "add", true), ("CalculatorService", "divide", true),
+            ("ClockService", "now", true), ("ClockService", "sleep", true),
+            ("LedgerService", "append", false),
+            ("LedgerService", "put", true), ("LedgerService", "entries", true),
+            ("AppConfigServiceProtocol", "openMiniProgram", true),
+        ])
+    func `only what may run twice says so`(_ service: String, _ method: String, _ mayRunTwice: Bool) {
+        #expect(router.services.method(service, method)?.idempotent == mayRunTwice)
+    }
+
+    private func call(
+        _ service: String, _ method: String, _ arguments: [JSONValue]
+    ) async -> Result<JSONValue, ServiceFailure> {
+        await router.services.call(service, method, arguments: .positional(arguments))
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+@Suite(.timeLimit(.minutes(5)))
+struct DriveAgentTests {
+    @Test func `open prints what was opened and ends with 0`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run(
+            "open", "scheme://router/demo?id=2", "--agent", "k1", "--param", "name=AKyS")
+        #expect(ending.status == 0)
+        #expect(ending.output.first?.hasPrefix("ok: k1") == true)
+        #expect(ending.output.contains { $0.contains("TheRouter_Example.TheRouterController") })
+        #expect(ending.output.contains { $0.contains("\"name\":\"AKyS\"") })
+        #expect(ending.complaints.isEmpty)
+    }
+
+    @Test func `with --json the reply is one line, with the agent's name`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run("open", "scheme://router/user/42", "--agent", "k1", "--json")
+        #expect(ending.status == 0)
+        #expect(ending.output.count == 1)
+        let reply = try JSONValue(parsing: try #require(ending.output.first))
+        #expect(reply["agent"] == "k1")
+        #expect(reply["status"] == "ok")
+        #expect(reply["result"]?["route"] == "scheme://router/user/:id")
+        #expect(reply["result"]?["value"]?["params"]?["id"] == "42")
+    }
+
+    @Test func `an unknown route ends with 1 and the nearest ones`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        #expect(ending.status == 1)
+        let text = ending.output.joined(separator: "\n")
+        #expect(text.contains("404 NO_ROUTE"))
+        #expect(text.contains("scheme://router/nowhere"))
+        #expect(text.contains("scheme://router/orders"))
+    }
+
+    @Test func `call prints the result, a mistake ends with 1`() async throws {
+        let site = try await Site.open()
+        let sum = try await site.run("call", "CalculatorService", "add", "--args", "[2,3]", "--agent", "k1")
+        #expect(sum.status == 0)
+        #expect(sum.output.contains("  result: 5"))
+        let zero = try await site.run(
+            "call", "CalculatorService", "divide(a:by:)", "--args", #"{"a":1,"by":0}"#, "--agent", "k1")
+        #expect(zero.status == 1)
+        #expect(zero.output.first?.contains("500 HANDLER_FAILED") == true)
+        #expect(zero.output.first?.contains("division by zero") == true)
+    }
+
+    @Test func `a redirect is applied, followed, restored`() async throws {
+        let site = try await Site.open()
+        let demo = "scheme://router/demo"
+        let redirected = try await site.run("relocate", "--agent", "k1", "--from", demo, "--to", "\(demo)1")
+        #expect(redirected.status == 0)
+        #expect(redirected.output.first?.hasPrefix("applied: k1 has 1 entries in force") == true)
+        let there = try await site.run("open", demo, "--agent", "k1")
+        #expect(there.output.contains { $0.contains("TheRouterControllerA") })
+        #expect(try await site.run("relocate", "--agent", "k1", "--reset", demo).status == 0)
+        let back = try await site.run("open", demo, "--agent", "k1")
+        #expect(back.output.contains { $0.contains("\"TheRouter_Example.TheRouterController\"") })
+    }
+
+    @Test func `an entry without a target is applied and named as inactive`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run(
+            "relocate", "--agent", "k1", "--add", "scheme://router/x", "--class", "NoSuchScreen")
+        #expect(ending.status == 0)
+        #expect(ending.output.contains { $0.contains("inactive: entry 0 of patch") })
+    }
+
+    @Test func `a map from a file is applied, again in force, and a lower rev is refused with 1`()
+        async throws
+    {
+        let site = try await Site.open()
+        let entry =
+            #"{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo2"}"#
+        let file = try ScratchFile(#"{"id":"m","type":"map","rev":7,"entries":[\#(entry)]}"#)
+        for _ in 1...2 {
+            let ending = try await site.run("relocate", "--agent", "k1", "--file", file.path)
+            #expect(ending.status == 0)
+            #expect(ending.output.first?.contains("agent rev 7") == true)
+        }
+        let lower = try await site.run(
+            "relocate", "--agent", "k1", "--file", "-", input: #"{"type":"map","rev":6,"entries":[]}"#)
+        #expect(lower.status == 1)
+        #expect(lower.output.first?.contains("409 ROLLBACK") == true)
+    }
+
+    @Test func `a document that is none is not sent`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run(
+            "relocate", "--agent", "k1", "--file", "-",
+            input: #"[{"routerType":9,"path":"scheme://router/demo"}]"#)
+        #expect(ending.status == 1)
+        #expect(ending.complaints.first?.contains("422 BAD_FIELD") == true)
+    }
+
+    @Test func `a running command is cancelled by its sender`() async throws {
+        let site = try await Site.open()
+        let sleeper = try site.start(
+            "call", "ClockService", "sleep", "--args", "[9000]", "--agent", "k1", "--id", "nap", "--wait",
+            "60")
+        let backend = try await Backend(broker: site.broker.url)
+        try await backend.wait(for: "the sleeper's command") { seen in
+            seen.contains { $0.topic.hasPrefix("waypost/v1/k1/reply/") && $0.text.contains("accepted") }
+        }
+        #expect(try await site.run("cancel", "nap", "--agent", "k1").status == 0)
+        let ending = try await sleeper.ending()
+        #expect(ending.status == 1)
+        #expect(ending.output.first?.contains("499 CANCELED") == true)
+        await backend.disconnect()
+    }
+
+    @Test func `a group is asked, and each of its agents answers`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let other = try AgentProcess(
+            "k2", broker: site.broker.url, arguments: ["--demo", "--group", "lobby"])
+        defer { other.kill() }
+        try await other.online()
+        let ending = try await site.run("ping", "--group", "lobby", "--wait", "3", "--json")
+        #expect(ending.status == 0)
+        let agents = try ending.output.map { try JSONValue(parsing: $0)["agent"]?.stringValue ?? "" }
+        #expect(agents.sorted() == ["k1", "k2"])
+    }
+
+    @Test func `no reply in time ends with 3, and says what is known of the agent`() async throws {
+        let site = try await Site.open()
+        let unknown = try await site.run("open", "scheme://router/demo", "--agent", "k9", "--wait", "0.5")
+        #expect(unknown.status == 3)
+        #expect(unknown.complaints.first?.contains("no agent k9 is known at this broker") == true)
+        #expect(site.agent.terminate() == 0)
+        let gone = try await site.run("open", "scheme://router/demo", "--agent", "k1", "--wait", "0.5")
+        #expect(gone.status == 3)
+        #expect(gone.complaints.first?.contains("it is offline: it was shut down") == true)
+    }
+
+    @Test func `Ctrl-C while waiting ends with 130 and nothing more`() async throws {
+        let site = try await Site.open()
+        let waiting = try site.start("open", "scheme://router/demo", "--agent", "k9", "--wait", "60")
+        let backend = try await Backend(broker: site.broker.url)
+        try await site.broker.waitForLog(containing: "Received PUBLISH from waypost-")
+        waiting.send(signal: SIGINT)
+        let ending = try await waiting.ending()
+        #expect(ending.status == 130)
+        #expect(ending.output.isEmpty)
+        #expect(ending.complaints.isEmpty)
+        await backend.disconnect()
+    }
+}

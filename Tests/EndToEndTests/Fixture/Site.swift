@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+
+/// A broker and an agent with the demo's features, and an operator's shell in front of them.
+final class Site: Sendable {
+    let broker: TestBroker
+    let agent: AgentProcess
+
+    private init(_ broker: TestBroker, _ agent: AgentProcess) {
+        self.broker = broker
+        self.agent = agent
+    }
+
+    deinit {
+        agent.kill()
+        broker.end()
+    }
+
+    static func open(_ arguments: [String] = ["--demo"]) async throws -> Site {
+        let broker = try await TestBroker.start()
+        let agent = try AgentProcess("k1", broker: broker.url, arguments: arguments)
+        try await agent.online()
+        return Site(broker, agent)
+    }
+
+    /// Runs a command against the site's broker.
+    func run(_ arguments: String..., input: String? = nil) async throws -> RunningCommand.Ending {
+        try await RunningCommand.run(arguments, environment: ["WAYPOST_BROKER": broker.url], input: input)
+    }
+
+    /// Starts a command against the site's broker.
+    func start(_ arguments: String...) throws -> RunningCommand {
+        try RunningCommand(arguments, environment: ["WAYPOST_BROKER": broker.url])
+    }
+}
+
+/// A file for one test.
+struct ScratchFile: ~Copyable {
+    let path: String
+
+    init(_ text: String, name: String = "file", mode: Int = 0o600) throws {
+        path = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-\(name)"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    deinit { unlink(path) }
+}

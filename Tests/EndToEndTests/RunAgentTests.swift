@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+@Suite(.timeLimit(.minutes(5)))
+struct RunAgentTests {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `a signal ends an agent gracefully: status 0, and a goodbye at the broker`(_ signal: Int32)
+        async throws
+    {
+        let site = try await Site.open()
+        kill(site.agent.processID, signal)
+        #expect(site.agent.ended() == 0)
+        let backend = try await Backend(broker: site.broker.url)
+        let state = try await backend.message(on: "waypost/v1/k1/state")
+        #expect(state["state"] == "offline")
+        #expect(state["why"] == "shutdown")
+        await backend.disconnect()
+    }
+
+    @Test func `an option goes before the environment, and that before the file`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let state = broker.directory + "/state"
+        let file = try ScratchFile(
+            """
+            agent: from-file
+            broker: \(broker.url)
+            root: from/file
+            group: [a, b]
+            demo: true
+            state: \(state)
+            """, name: "agent.yaml")
+        let agent = try RunningCommand(
+            ["agent", "--config", file.path, "--root", "from/option"],
+            environment: ["WAYPOST_AGENT": "from-environment", "WAYPOST_ROOT": "from/environment"])
+        try await agent.complained("agent from-environment online at \(broker.url)")
+        let ping = try await RunningCommand.run(
+            ["ping", "--group", "b", "--root", "from/option", "--broker", broker.url, "--wait", "2"])
+        #expect(ping.output.first?.hasPrefix("from-environment: green") == true)
+        agent.send(signal: SIGTERM)
+        #expect(try await agent.ending().status == 0)
+    }
+
+    @Test func `a JSON file does as well`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let file = try ScratchFile(
+            #"{"agent":"k1","broker":["\#(broker.url)"],"state":"\#(broker.directory)/state","demo":true}"#,
+            name: "agent.json")
+        let agent = try RunningCommand(["agent"], environment: ["WAYPOST_CONFIG": file.path])
+        try await agent.complained("agent k1 online")
+        agent.send(signal: SIGTERM)
+        #expect(try await agent.ending().status == 0)
+    }
+
+    @Test func `files that others can write are refused`() async throws {
+        let loose = try ScratchFile("agent: k1\n", name: "agent.yaml", mode: 0o666)
+        let configured = try await RunningCommand.run(["agent", "--config", loose.path])
+        #expect(configured.status == 64)
+        #expect(configured.complaints.first?.contains("can be written by others") == true)
+        let password = try ScratchFile("secret\n", name: "password", mode: 0o620)
+        let signedIn = try await RunningCommand.run(
+            ["agents", "--username", "ops", "--password-file", password.path])
+        #expect(signedIn.status == 64)
+        #expect(signedIn.complaints.first?.contains("can be written by others") == true)
+        #expect(signedIn.complaints.allSatisfy { !$0.contains("secret") })
+    }
+
+    @Test func `stand-in routes record their openings`() async throws {
+        let file = try ScratchFile(
+            #"[{"path":"app://shop/:item","class":"ShopScreen","priority":3},{"path":"app://cart","class":"CartScreen"}]"#
+        )
+        let site = try await Site.open(["--routes", file.path])
+        for count in 1...2 {
+            let ending = try await site.run("open", "app://shop/tea", "--agent", "k1", "--json")
+            #expect(ending.status == 0)
+            let value = try JSONValue(parsing: try #require(ending.output.first))["result"]?["value"]
+            #expect(value?["class"] == "ShopScreen")
+            #expect(value?["opened"] == .int(Int64(count)))
+            #expect(value?["params"]?["item"] == "tea")
+        }
+    }
+
+    @Test func `a routes file that is none is refused with its name`() async throws {
+        let file = try ScratchFile(#"[{"class":"ShopScreen"}]"#)
+        let state = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: state) }
+        let ending = try await RunningCommand.run(
+            ["agent", "--agent", "k1", "--routes", file.path, "--state", state])
+        #expect(ending.status == 64)
+        #expect(ending.complaints.last?.contains("\(file.path): entry 0 has no path") == true)
+    }
+
+    @Test func `two agents do not share a state directory`() async throws {
+        let site = try await Site.open()
+        let second = try await RunningCommand.run(
+            [
+                "agent", "--agent", "k2", "--demo", "--broker", site.broker.url, "--state",
+                site.agent.directory,
+            ])
+        #expect(second.status == 1)
+        #expect(second.complaints.last?.contains(site.agent.directory) == true)
+    }
+
+    @Test func `while the broker is away it says so once, and comes back by itself`() async throws {
+        let site = try await Site.open()
+        try await site.broker.stop()
+        try await site.agent.printed("warning:")
+        try await site.broker.start()
+        let backend = try await Backend(broker: site.broker.url)
+        _ = try await backend.message(on: "waypost/v1/k1/state") { $0["state"] == "online" }
+        #expect(try await site.run("ping", "--agent", "k1").status == 0)
+        await backend.disconnect()
+    }
+}

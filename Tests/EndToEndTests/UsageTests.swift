@@ -1,0 +1,89 @@
+import TestSupport
+import Testing
+import Waypost
+
+@Suite(.timeLimit(.minutes(5)))
+struct UsageTests {
+    @Test(
+        arguments: [
+            "agent", "demo", "open", "call", "cancel", "relocate", "agents", "logcat", "ping",
+        ])
+    func `every command explains itself, with an example`(_ command: String) async throws {
+        let ending = try await RunningCommand.run([command, "--help"])
+        #expect(ending.status == 0)
+        #expect(ending.output.contains { $0.contains("waypost \(command)") })
+        #expect(ending.output.contains { $0.contains("Example") })
+    }
+
+    @Test func `all commands stand in the help of the whole`() async throws {
+        let ending = try await RunningCommand.run(["--help"])
+        #expect(ending.status == 0)
+        for command in ["agent", "demo", "open", "call", "cancel", "relocate", "agents", "logcat", "ping"] {
+            #expect(ending.output.contains { $0.hasPrefix("  \(command) ") }, "\(command)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["dance"],
+            ["open"],
+            ["open", "scheme://router/demo"],
+            ["open", "scheme://router/demo", "--agent", "k/1"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--group", "all"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--wait", "-1"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--param", "name"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--params", "{"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--params", "[1]"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--as", "a b"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--broker", "example.com"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--root", "a/#"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--mqtt", "4.2"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--password-file", "/nonexistent"],
+            ["call", "CalculatorService", "--agent", "k1"],
+            ["call", "CalculatorService", "add", "--args", "2", "--agent", "k1"],
+            ["relocate", "--agent", "k1"],
+            ["relocate", "--agent", "k1", "--from", "scheme://a"],
+            ["relocate", "--agent", "k1", "--delete", "scheme://a", "--reset", "scheme://b"],
+            ["relocate", "--group", "all", "--delete", "scheme://a"],
+            ["logcat", "--level", "loud"],
+            ["logcat", "Router:loud"],
+            ["agent"],
+            ["agent", "--agent", "k1", "--durability", "some"],
+            ["agent", "--agent", "k1", "--log-level", "loud"],
+            ["agent", "--agent", "k1", "--intake-rate", "-1"],
+            ["agent", "--agent", "k1", "--config", "/nonexistent.yaml"],
+        ])
+    func `wrong usage ends with 64 and says what is wrong on standard error`(_ arguments: [String])
+        async throws
+    {
+        let ending = try await RunningCommand.run(arguments)
+        #expect(ending.status == 64, "\(ending.complaints)")
+        #expect(ending.output.isEmpty)
+        #expect(!ending.complaints.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ["open", "scheme://router/demo", "--agent", "k1"], ["ping", "--agent", "k1"], ["agents"],
+            ["logcat"],
+            ["relocate", "--agent", "k1", "--delete", "scheme://router/demo"],
+        ])
+    func `without a broker it ends with 4 and one clear line`(_ arguments: [String]) async throws {
+        let broker = "mqtt://127.0.0.1:\(try FreePort.find())"
+        let ending = try await RunningCommand.run(arguments + ["--broker", broker])
+        #expect(ending.status == 4)
+        #expect(ending.output.isEmpty)
+        #expect(ending.complaints.count == 1)
+        #expect(ending.complaints.first?.contains(broker) == true)
+        #expect(ending.complaints.first?.contains("Connection refused") == true)
+    }
+
+    @Test func `with --json a complaint is one JSON line on standard output`() async throws {
+        let broker = "mqtt://127.0.0.1:\(try FreePort.find())"
+        let ending = try await RunningCommand.run(["ping", "--agent", "k1", "--json", "--broker", broker])
+        #expect(ending.status == 4)
+        #expect(ending.complaints.isEmpty)
+        let line = try #require(ending.output.first)
+        #expect(try JSONValue(parsing: line)["error"]?["exit"] == 4)
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+@Suite(.timeLimit(.minutes(5)))
+struct WatchAgentsTests {
+    @Test func `logcat shows events and failures, and who is there`() async throws {
+        let site = try await Site.open()
+        let logcat = try site.start("logcat")
+        try await logcat.complained("k1 is online")
+        _ = try await site.run("open", "scheme://router/demo?id=7", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        let opened = try await logcat.printed("opened scheme://router/demo?id=7")
+        #expect(opened.hasPrefix("k1 "))
+        #expect(opened.contains(" I Router  : "))
+        try await logcat.printed("E Fail    : 404 NO_ROUTE")
+        #expect(site.agent.terminate() == 0)
+        try await logcat.complained("k1 is offline: shut down")
+        logcat.send(signal: SIGINT)
+        #expect(try await logcat.ending().status == 130)
+    }
+
+    @Test func `logcat takes adb's filter words, and JSON lines have the agent's name`() async throws {
+        let site = try await Site.open()
+        let logcat = try site.start("logcat", "--agent", "k1", "--json", "Router:E", "*:S")
+        try await logcat.complained("k1 is online")
+        _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        try await logcat.printed("404 NO_ROUTE")
+        logcat.send(signal: SIGTERM)
+        let ending = try await logcat.ending()
+        #expect(ending.status == 0)
+        #expect(ending.output.count == 1)
+        let event = try JSONValue(parsing: try #require(ending.output.first))
+        #expect(event["agent"] == "k1")
+        #expect(event["l"] == "E")
+        #expect(event["tag"] == "Router")
+    }
+
+    @Test func `logcat comes back when the broker does`() async throws {
+        let site = try await Site.open()
+        let logcat = try site.start("logcat")
+        try await logcat.complained("k1 is online")
+        try await site.broker.restart()
+        try await logcat.complained("connected to \(site.broker.url) again")
+        logcat.send(signal: SIGTERM)
+        #expect(try await logcat.ending().status == 0)
+    }
+
+    @Test func `logcat ends quietly when its reader leaves`() async throws {
+        let site = try await Site.open()
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = [
+            "-c", #""$0" logcat --broker "$1" 2>/dev/null | head -n 1"#, AgentProcess.executable.path,
+            site.broker.url,
+        ]
+        let output = Pipe()
+        shell.standardOutput = output
+        let lines = EventLog<String>()
+        shell.terminationHandler = { lines.append("ended with \($0.terminationStatus)") }
+        try shell.run()
+        try await site.broker.waitForLog(containing: "Received SUBSCRIBE from waypost-", times: 1)
+        _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
+        // The shell ends when both have: head after its line, logcat because head has gone.
+        try await lines.wait(for: "the end of the pipeline") { !$0.isEmpty }
+        #expect(lines.events == ["ended with 0"])
+    }
+
+    @Test func `agents lists who is there and who was`() async throws {
+        let site = try await Site.open()
+        let other = try AgentProcess("k2", broker: site.broker.url)
+        try await other.online()
+        #expect(other.terminate() == 0)
+        let table = try await site.run("agents")
+        #expect(table.status == 0)
+        #expect(table.output.first?.hasPrefix("AGENT") == true)
+        #expect(
+            table.output.contains { $0.hasPrefix("k1 ") && $0.contains("online") && $0.contains("green") })
+        #expect(table.output.contains { $0.hasPrefix("k2 ") && $0.contains("shut down") })
+        let lines = try await site.run("agents", "--json")
+        let agents = try lines.output.map { try JSONValue(parsing: $0) }
+        #expect(agents.map { $0["agent"] } == ["k1", "k2"])
+        #expect(agents.first?["state"]?["state"] == "online")
+    }
+
+    @Test func `ping shows health and ends with 0`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run("ping", "--agent", "k1")
+        #expect(ending.status == 0)
+        #expect(ending.output.first?.hasPrefix("k1: green, ") == true)
+    }
+}

@@ -1,0 +1,326 @@
+import Testing
+
+@testable import MQTTLink
+
+struct LinkStateTests {
+    private let one = BrokerURL(host: "one", port: 1883)
+    private let two = BrokerURL(host: "two", port: 1883)
+
+    private func state(
+        _ brokers: [BrokerURL], seed: UInt64 = 1, _ change: (inout LinkState.Settings) -> Void = { _ in }
+    ) -> LinkState {
+        var settings = LinkState.Settings(brokers: brokers)
+        change(&settings)
+        return LinkState(settings, random: SeededGenerator(seed: seed))
+    }
+
+    private func attempt(_ actions: [LinkState.Action]) -> LinkState.Attempt? {
+        for case .connect(let attempt) in actions { return attempt }
+        return nil
+    }
+
+    private func report(_ actions: [LinkState.Action]) -> DisconnectReason? {
+        for case .report(let reason) in actions { return reason }
+        return nil
+    }
+
+    /// Lets the time pass until the next attempt, and returns it with the delay.
+    private func next(
+        _ state: inout LinkState, _ clock: inout TurnedClock
+    ) throws -> (attempt: LinkState.Attempt, delay: Duration) {
+        let deadline = try #require(state.deadline)
+        let delay = clock.now.duration(to: deadline)
+        clock.turn(delay)
+        let actions = state.timePassed(at: clock.now)
+        return (try #require(attempt(actions)), delay)
+    }
+
+    private func goOnline(_ state: inout LinkState, _ clock: TurnedClock) {
+        _ = state.accepted(at: clock.now)
+        _ = state.subscribed(at: clock.now)
+    }
+
+    @Test func `it connects, subscribes, and only then announces`() {
+        var (state, clock) = (state([one]), TurnedClock())
+        let first = state.started(at: clock.now)
+        #expect(attempt(first)?.version == .v5)
+        #expect(state.accepted(at: clock.now) == [.subscribe])
+        #expect(!state.isOnline)
+        clock.turn(.seconds(1))
+        #expect(state.subscribed(at: clock.now) == [.announce])
+        #expect(state.isOnline)
+        #expect(state.deadline == nil)
+    }
+
+    @Test func `an attempt that is not answered ends at its deadline, and not before`() {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        clock.turn(.seconds(9))
+        #expect(state.timePassed(at: clock.now).isEmpty)
+        clock.turn(.seconds(1))
+        let actions = state.timePassed(at: clock.now)
+        #expect(actions.first == .close)
+        #expect(report(actions)?.cause == .timedOut)
+    }
+
+    @Test func `subscriptions that are not answered end the connection`() {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        _ = state.accepted(at: clock.now)
+        clock.turn(.seconds(10))
+        let reason = report(state.timePassed(at: clock.now))
+        #expect(reason?.cause == .timedOut)
+        #expect(reason?.stage == .subscribing)
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3, 4, 5])
+    func `delays are random below an upper end that doubles to a minute`(seed: UInt64) throws {
+        var (state, clock) = (state([one], seed: seed), TurnedClock())
+        _ = state.started(at: clock.now)
+        var ceiling = Duration.milliseconds(500)
+        for round in 0..<12 {
+            _ = state.ended(.network(code: 111, text: "refused"), at: clock.now)
+            let (_, delay) = try next(&state, &clock)
+            #expect(delay >= .zero && delay <= ceiling, "seed \(seed), round \(round)")
+            ceiling = min(ceiling * 2, .seconds(60))
+        }
+        #expect(ceiling == .seconds(60))
+    }
+
+    @Test func `full jitter spreads a thousand links over the whole delay`() throws {
+        var below = 0
+        for seed in 0..<1_000 as Range<UInt64> {
+            var (state, clock) = (state([one], seed: seed), TurnedClock())
+            _ = state.started(at: clock.now)
+            for _ in 0..<9 {
+                _ = state.ended(.closedByBroker, at: clock.now)
+                _ = try next(&state, &clock)
+            }
+            _ = state.ended(.closedByBroker, at: clock.now)
+            let delay = try next(&state, &clock).delay
+            if delay < .seconds(30) { below += 1 }
+        }
+        #expect((400...600).contains(below))
+    }
+
+    @Test func `a stable connection sets the delay back, a short one does not`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        for _ in 0..<10 {
+            _ = state.ended(.closedByBroker, at: clock.now)
+            _ = try next(&state, &clock)
+        }
+        goOnline(&state, clock)
+        clock.turn(.seconds(29))
+        var ended = state.ended(.keepAlive, at: clock.now)
+        var longest = try #require(report(ended)?.retryIn)
+        // Ten failures: up to a minute; with this seed it is more than the first delay may be.
+        #expect(longest > .milliseconds(500))
+        _ = try next(&state, &clock)
+        goOnline(&state, clock)
+        clock.turn(.seconds(30))
+        ended = state.ended(.keepAlive, at: clock.now)
+        longest = try #require(report(ended)?.retryIn)
+        #expect(longest <= .milliseconds(500))
+    }
+
+    @Test func `brokers are tried in turn, and delays grow by the round`() throws {
+        var (state, clock) = (state([one, two]), TurnedClock())
+        var tried = [try #require(attempt(state.started(at: clock.now))).broker]
+        for _ in 0..<5 {
+            _ = state.ended(.timedOut, at: clock.now)
+            let (attempt, delay) = try next(&state, &clock)
+            tried.append(attempt.broker)
+            #expect(delay <= .seconds(2))
+        }
+        #expect(tried == [0, 1, 0, 1, 0, 1])
+    }
+
+    @Test func `after a lost connection the same broker is tried first`() throws {
+        var (state, clock) = (state([one, two]), TurnedClock())
+        _ = state.started(at: clock.now)
+        _ = state.ended(.timedOut, at: clock.now)
+        #expect(try next(&state, &clock).attempt.broker == 1)
+        goOnline(&state, clock)
+        clock.turn(.seconds(60))
+        _ = state.ended(.closedByBroker, at: clock.now)
+        #expect(try next(&state, &clock).attempt.broker == 1)
+    }
+
+    @Test func `each failure turns to the next address of the broker`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        var turns = [try #require(attempt(state.started(at: clock.now))).addressTurn]
+        for _ in 0..<3 {
+            _ = state.ended(.timedOut, at: clock.now)
+            turns.append(try next(&state, &clock).attempt.addressTurn)
+        }
+        #expect(turns == [0, 1, 2, 3])
+    }
+
+    @Test func `the same cause is reported once, another one again, and all anew after a connection`() throws
+    {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        let refused = LinkState.Cause.network(code: 111, text: "refused")
+        var reports: [Bool] = []
+        for cause in [refused, refused, .timedOut, .timedOut, refused] {
+            reports.append(report(state.ended(cause, at: clock.now)) != nil)
+            _ = try next(&state, &clock)
+        }
+        #expect(reports == [true, false, true, false, true])
+        goOnline(&state, clock)
+        #expect(report(state.ended(refused, at: clock.now)) != nil)
+        _ = try next(&state, &clock)
+        #expect(report(state.ended(refused, at: clock.now)) != nil)
+    }
+
+    @Test func `a refused version is tried again at once with 3-1-1, and is remembered`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        state.stage = .handshaking
+        let actions = state.ended(.refused(.unsupportedProtocolVersion, detail: nil), at: clock.now)
+        #expect(attempt(actions)?.version == .v311)
+        #expect(report(actions) == nil)
+        goOnline(&state, clock)
+        #expect(state.fellBack)
+        clock.turn(.seconds(60))
+        _ = state.ended(.closedByBroker, at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == .v311)
+    }
+
+    @Test func `silence on 5 makes one try with 3-1-1, and goes back to 5 when that fails too`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        var versions = [try #require(attempt(state.started(at: clock.now))).version]
+        for _ in 0..<3 {
+            state.stage = .handshaking
+            _ = state.ended(.closedByBroker, at: clock.now)
+            versions.append(try next(&state, &clock).attempt.version)
+        }
+        #expect(versions == [.v5, .v311, .v5, .v311])
+    }
+
+    @Test func `a broker that is not there says nothing about its version`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        state.stage = .connecting
+        _ = state.ended(.network(code: 111, text: "refused"), at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == .v5)
+    }
+
+    @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v5, .v311])
+    func `a forced version stays, whatever the broker says`(
+        version: MQTTLinkConfiguration.ProtocolVersion
+    ) throws {
+        var (state, clock) = (state([one]) { $0.version = version }, TurnedClock())
+        let first = try #require(attempt(state.started(at: clock.now))).version
+        state.stage = .handshaking
+        _ = state.ended(.refused(.unsupportedProtocolVersion, detail: nil), at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == first)
+        #expect(!state.fellBack)
+    }
+
+    @Test func `five short sessions in a row are a suspected conflict with minutes of peace`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        var causes: [LinkState.Cause] = []
+        for _ in 0..<6 {
+            goOnline(&state, clock)
+            clock.turn(.seconds(1))
+            let reason = try #require(report(state.ended(.closedByBroker, at: clock.now)))
+            causes.append(reason.cause)
+            if case .clientIDConflict = reason.cause {
+                let delay = try #require(reason.retryIn)
+                #expect(delay >= .seconds(120) && delay <= .seconds(300))
+            }
+            _ = try next(&state, &clock)
+        }
+        #expect(causes.prefix(4).allSatisfy { $0 == .closedByBroker })
+        #expect(
+            causes.suffix(2) == [.clientIDConflict(shortSessions: 5), .clientIDConflict(shortSessions: 6)])
+    }
+
+    @Test func `one longer session ends the suspicion, and other ends do not count`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        let ends: [(Duration, LinkState.Cause)] = [
+            (.seconds(1), .closedByBroker), (.seconds(1), .sessionTakenOver), (.seconds(1), .closedByBroker),
+            (.seconds(1), .closedByBroker), (.seconds(11), .closedByBroker), (.seconds(1), .closedByBroker),
+            (.seconds(1), .batchRefused), (.seconds(1), .closedByBroker),
+        ]
+        for (lifetime, cause) in ends {
+            goOnline(&state, clock)
+            clock.turn(lifetime)
+            #expect(report(state.ended(cause, at: clock.now))?.cause == cause)
+            _ = try next(&state, &clock)
+        }
+    }
+
+    @Test func `stopping online says goodbye, disconnects, and finishes`() {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        goOnline(&state, clock)
+        #expect(state.stopRequested(at: clock.now, within: .seconds(5)) == [.sayGoodbye])
+        #expect(state.goodbyesSettled() == [.disconnect])
+        #expect(state.ended(.stopped, at: clock.now) == [.close, .finish])
+        #expect(state.isStopped)
+        #expect(state.stopRequested(at: clock.now, within: .seconds(5)).isEmpty)
+    }
+
+    @Test func `stopping has an end of its own`() {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        goOnline(&state, clock)
+        _ = state.stopRequested(at: clock.now, within: .seconds(5))
+        clock.turn(.seconds(5))
+        #expect(state.timePassed(at: clock.now) == [.close, .finish])
+    }
+
+    @Test func `stopping while waiting or connecting is done at once`() {
+        var (state, clock) = (state([one]), TurnedClock())
+        _ = state.started(at: clock.now)
+        #expect(state.stopRequested(at: clock.now, within: .seconds(5)) == [.close, .finish])
+        var waiting = self.state([one])
+        _ = waiting.started(at: clock.now)
+        _ = waiting.ended(.timedOut, at: clock.now)
+        #expect(waiting.stopRequested(at: clock.now, within: .seconds(5)) == [.close, .finish])
+        clock.turn(.seconds(100))
+        #expect(waiting.timePassed(at: clock.now).isEmpty)
+    }
+
+    @Test func `without reconnecting each broker is tried once, and the last reason ends it`() {
+        var (state, clock) = (state([one, two]) { $0.reconnect.isOn = false }, TurnedClock())
+        _ = state.started(at: clock.now)
+        let first = state.ended(.timedOut, at: clock.now)
+        #expect(attempt(first)?.broker == 1)
+        clock.turn(.seconds(1))
+        let second = state.ended(.timedOut, at: clock.now)
+        #expect(report(second)?.broker == two)
+        #expect(report(second)?.retryIn == nil)
+        #expect(second.last == .finish)
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `whatever happens in whatever order, it neither traps nor forgets to go on`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var (state, clock) = (state([one, two], seed: seed), TurnedClock())
+        _ = state.started(at: clock.now)
+        let causes: [LinkState.Cause] = [
+            .timedOut, .closedByBroker, .refused(.unsupportedProtocolVersion, detail: nil), .sessionTakenOver,
+            .keepAlive, .batchRefused,
+        ]
+        for _ in 0..<2_000 {
+            let actions: [LinkState.Action]
+            switch random.next() % 6 {
+            case 0: actions = state.accepted(at: clock.now)
+            case 1: actions = state.subscribed(at: clock.now)
+            case 2: actions = state.ended(causes[Int(random.next() % 6)], at: clock.now)
+            default:
+                clock.turn(.milliseconds(Int64(random.next() % 20_000)))
+                actions = state.timePassed(at: clock.now)
+            }
+            // Either it is online, or there is a time at which something happens.
+            #expect(state.isOnline || state.deadline != nil, "seed \(seed): \(actions)")
+            #expect(!actions.contains(.finish))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Testing
+
+@testable import MQTTLink
+
+struct QueueTests {
+    private func messages(_ tokens: Range<UInt64>, bytes: Int = 1) -> [OutgoingMessage] {
+        tokens.map {
+            OutgoingMessage(
+                token: $0, message: MQTTMessage(topic: "a", payload: Array(repeating: 0, count: bytes)))
+        }
+    }
+
+    private func tokens(_ slice: ArraySlice<Mailbox.Waiting>) -> [UInt64] {
+        slice.compactMap { if case .caller(let token) = $0.origin { token } else { nil } }
+    }
+
+    @Test func `messages are taken in order, as many as there is room for`() {
+        let mailbox = Mailbox(limit: 10_000, byteLimit: .max)
+        mailbox.publish(messages(0..<5_000))
+        var taken: [UInt64] = []
+        while !mailbox.isEmpty {
+            taken += tokens(mailbox.take(700))
+            if taken.count == 1_400 { mailbox.publish(messages(5_000..<6_000)) }
+        }
+        #expect(taken == Array(0..<6_000))
+        #expect(mailbox.take(10).isEmpty)
+        #expect(mailbox.take(-1).isEmpty)
+    }
+
+    @Test func `beyond the limit of messages they are turned away, the first ones stay`() {
+        let mailbox = Mailbox(limit: 10, byteLimit: .max)
+        mailbox.publish(messages(0..<15))
+        #expect(mailbox.takeOrders().overflowed == Array(10..<15))
+        #expect(tokens(mailbox.take(.max)) == Array(0..<10))
+        mailbox.publish(messages(20..<21))
+        #expect(mailbox.takeOrders().overflowed.isEmpty)
+    }
+
+    @Test func `the limit of bytes counts what waits, and lets a single large one through`() {
+        let mailbox = Mailbox(limit: 100, byteLimit: 1_000)
+        mailbox.publish(messages(0..<1, bytes: 5_000))
+        mailbox.publish(messages(1..<2, bytes: 1))
+        #expect(mailbox.takeOrders().overflowed == [1])
+        #expect(tokens(mailbox.take(.max)) == [0])
+        mailbox.publish(messages(2..<13, bytes: 100))
+        #expect(mailbox.takeOrders().overflowed == [12])
+    }
+
+    @Test func `nothing comes behind the goodbyes`() {
+        let mailbox = Mailbox(limit: 1, byteLimit: .max)
+        mailbox.publish(messages(0..<1))
+        mailbox.append(goodbyes: [MQTTMessage(topic: "state", payload: [])])
+        mailbox.publish(messages(1..<2))
+        #expect(mailbox.takeOrders().late == [1])
+        let waiting = mailbox.take(.max)
+        #expect(waiting.map(\.origin) == [.caller(token: 0), .goodbye])
+    }
+
+    @Test func `a closed mailbox takes nothing and says so`() {
+        let mailbox = Mailbox(limit: 10, byteLimit: .max)
+        #expect(mailbox.post(.abandon))
+        #expect(mailbox.close().commands.count == 1)
+        #expect(!mailbox.post(.abandon))
+    }
+
+    @Test func `what is in flight is settled by id and lost in order`() {
+        var inFlight = InFlight()
+        for token in 0..<100 as Range<UInt64> {
+            inFlight.sent(
+                UInt16(1_000 - token), .caller(token: token), token % 2 == 0 ? .atLeastOnce : .atMostOnce)
+        }
+        inFlight.sent(5, .goodbye, .atLeastOnce)
+        #expect(inFlight.unacknowledged == 51)
+        #expect(inFlight.unwritten == 50)
+        #expect(inFlight.goodbyes == 1)
+        #expect(inFlight.settled(1_000) == .caller(token: 0))
+        #expect(inFlight.settled(1_000) == nil)
+        let lost = inFlight.lostAll()
+        #expect(lost == (1..<100).map { .caller(token: $0) } + [.goodbye])
+        #expect(inFlight.isEmpty)
+        #expect(inFlight.unacknowledged == 0)
+    }
+
+    @Test func `a keepalive is looked at when it can have a result, then each second`() {
+        var clock = TurnedClock()
+        let start = clock.now
+        var keepAlive = KeepAliveClock(interval: .seconds(30), at: start)
+        #expect(keepAlive.due == start + .seconds(30))
+        clock.turn(.seconds(10))
+        keepAlive.sent(at: clock.now)
+        #expect(keepAlive.due == start + .seconds(30))
+        keepAlive.heard(at: clock.now)
+        #expect(keepAlive.due == start + .seconds(40))
+        clock.turn(.seconds(30))
+        keepAlive.checked(at: clock.now)
+        #expect(keepAlive.due == start + .seconds(41))
+        keepAlive.sent(at: clock.now)
+        keepAlive.heard(at: clock.now)
+        #expect(keepAlive.due == start + .seconds(70))
+    }
+
+    @Test(arguments: [
+        (UInt8(0), QoS.atMostOnce, SubscriptionResult.Answer.granted), (1, .atLeastOnce, .granted),
+        (0, .atLeastOnce, .lowered(to: .atMostOnce)), (2, .atLeastOnce, .refused(ReasonCode(rawValue: 2))),
+        (0x80, .atLeastOnce, .refused(ReasonCode(rawValue: 0x80))),
+        (0x87, .atMostOnce, .refused(.notAuthorized)),
+    ])
+    func `a SUBACK's code becomes an answer`(code: UInt8, wanted: QoS, answer: SubscriptionResult.Answer) {
+        #expect(SubscribeRound.answer(code, wanted: wanted) == answer)
+    }
+}

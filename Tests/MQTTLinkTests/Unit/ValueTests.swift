@@ -1,0 +1,74 @@
+import MQTTLink
+import Testing
+
+struct ValueTests {
+    @Test(arguments: [
+        ("mqtt://127.0.0.1", "mqtt://127.0.0.1:1883"), ("mqtt://broker:1884/", "mqtt://broker:1884"),
+        ("mqtts://broker.example.com", "mqtts://broker.example.com:8883"), ("MQTT://h", "mqtt://h:1883"),
+        ("mqtt://[::1]:99", "mqtt://[::1]:99"), ("unix:///run/mosquitto.sock", "unix:///run/mosquitto.sock"),
+    ])
+    func `a broker's URL is read and shown in full`(text: String, shown: String) throws {
+        #expect(try BrokerURL(text).description == shown)
+    }
+
+    @Test(arguments: [
+        "", "broker", "http://broker", "mqtt://", "mqtt://:1883", "mqtt://h:0", "mqtt://h:65536",
+        "mqtt://h:1:2",
+        "mqtt://h/path", "mqtt://::1", "mqtt://[::1", "mqtt://a b", "unix://relative", "mqtt://h\u{0}x",
+    ])
+    func `what names no broker is refused with the reason`(text: String) {
+        #expect(throws: BrokerURLError.self) { try BrokerURL(text) }
+    }
+
+    @Test func `a password in a URL is refused, and not repeated`() throws {
+        let error = try #require(throws: BrokerURLError.self) { try BrokerURL("mqtt://ops:secret@broker") }
+        #expect(!error.description.contains("secret"))
+        #expect(error.description.contains("does not belong"))
+    }
+
+    @Test(arguments: ["a", "a/b", "/", "a//b", "ä/ö", "$SYS/x", String(repeating: "x", count: 65_535)])
+    func `good topics pass`(topic: String) throws { try Topic.check(name: topic) }
+
+    @Test(arguments: [
+        ("", TopicError.Reason.empty), ("a\u{0}b", .containsNUL), ("a/+", .wildcardInTopic),
+        ("#", .wildcardInTopic),
+        ("a\u{1}b", .containsControl), ("a\u{7F}b", .containsControl), ("a\u{85}b", .containsControl),
+        ("a\u{FFFE}b", .containsControl), (String(repeating: "x", count: 65_536), .tooLong),
+    ])
+    func `bad topics are refused with the reason`(topic: String, reason: TopicError.Reason) throws {
+        let error = try #require(throws: TopicError.self) { try Topic.check(name: topic) }
+        #expect(error.reason == reason)
+    }
+
+    @Test(arguments: ["#", "+", "a/#", "+/b/+", "a/+/#", "/+"])
+    func `good filters pass`(filter: String) throws { try Topic.check(filter: filter) }
+
+    @Test(arguments: ["a#", "a/#/b", "#/a", "+a", "a/b+", "##", "a/++"])
+    func `a wildcard that does not fill its level is refused`(filter: String) throws {
+        let error = try #require(throws: TopicError.self) { try Topic.check(filter: filter) }
+        #expect(error.reason == .misplacedWildcard)
+    }
+
+    @Test func `credentials are shown without the password`() {
+        #expect(!"\(Credentials(username: "ops", password: "secret"))".contains("secret"))
+    }
+
+    @Test func `a reason says what was tried, where, what was found, what to do, and when next`() throws {
+        let broker = try BrokerURL("mqtt://10.0.0.1")
+        let reason = DisconnectReason(
+            cause: .network(code: 111, text: "Connection refused"), stage: .connecting, broker: broker,
+            retryIn: .milliseconds(1_540))
+        #expect(
+            reason.description
+                == "connecting to mqtt://10.0.0.1:1883 (MQTT 5): Connection refused (errno 111); "
+                + "is a broker listening there?; next try in 1.5 s")
+    }
+
+    @Test(arguments: [
+        (UInt8(0x8B), "Server shutting down (0x8B)"), (0x04, "Disconnect with will message (0x04)"),
+        (0xEE, "Unknown reason (0xEE)"),
+    ])
+    func `a reason code is shown by name and number`(code: UInt8, shown: String) {
+        #expect(ReasonCode(rawValue: code).description == shown)
+    }
+}
