@@ -83,6 +83,17 @@ struct RunAgentTests {
         }
     }
 
+    @Test func `the stand-in route of kind web takes web URLs`() async throws {
+        let file = try ScratchFile(
+            #"[{"path":"app://web","class":"WebScreen","priority":0,"kind":"web"}]"#)
+        let site = try await Site.open(["--routes", file.path])
+        let ending = try await site.run("open", "https://example.com/a", "--agent", "k1", "--json")
+        #expect(ending.status == 0)
+        let result = try JSONValue(parsing: try #require(ending.output.first))["result"]
+        #expect(result?["value"]?["class"] == "WebScreen")
+        #expect(result?["value"]?["params"]?["url"] == "https://example.com/a")
+    }
+
     @Test func `a routes file that is none is refused with its name`() async throws {
         let file = try ScratchFile(#"[{"class":"ShopScreen"}]"#)
         let state = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"

@@ -8,10 +8,10 @@ enum StandInRoutes {
     /// The most routes of a file.
     private static let maximum = 1_000_000
 
-    /// Reads `[{"path","class","priority"}]` and registers all of it.
+    /// Reads `[{"path","class","priority"}]`.
     ///
     /// - Throws: ``Complaint`` 64 naming the file and the entry.
-    static func register(file: String, in router: Router) throws(Complaint) -> Int {
+    static func read(file: String) throws(Complaint) -> [Route] {
         let bytes = try InputFile.read(file, purpose: "routes file")
         let json: JSONValue
         do {
@@ -30,12 +30,18 @@ enum StandInRoutes {
             // An export may list a path of a class twice; that says nothing new.
             if classes[route.pattern, default: []].insert(route.name ?? "").inserted { routes.append(route) }
         }
+        return routes
+    }
+
+    /// Registers what a file held.
+    ///
+    /// - Throws: ``Complaint`` 64 naming the file and the route.
+    static func register(_ routes: [Route], of file: String, in router: Router) throws(Complaint) {
         do {
             try router.register(routes)
         } catch {
             throw Complaint(.usage, "routes file \(file): \(error)")
         }
-        return routes.count
     }
 
     private static func route(_ entry: JSONValue, at place: String) throws(Complaint) -> Route {

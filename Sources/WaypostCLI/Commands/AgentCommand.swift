@@ -54,14 +54,15 @@ struct AgentCommand: AsyncParsableCommand {
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {
-        let router = Router(
-            configuration: RouterConfiguration(webPath: settings.isDemo ? DemoFeatures.webPath : nil))
+        let standIns = try settings.routes.map { try StandInRoutes.read(file: $0) } ?? []
+        let web = settings.isDemo ? DemoFeatures.webPath : standIns.first { $0.kind == .web }?.pattern
+        let router = Router(configuration: RouterConfiguration(webPath: web))
         if settings.isDemo {
             try DemoFeatures.register(in: router, stateDirectory: settings.configuration.stateDirectory)
         }
         if let file = settings.routes {
-            let count = try StandInRoutes.register(file: file, in: router)
-            logger.notice("\(count) stand-in routes from \(file)")
+            try StandInRoutes.register(standIns, of: file, in: router)
+            logger.notice("\(standIns.count) stand-in routes from \(file)")
         }
         if !settings.isDemo && settings.routes == nil {
             logger.warning("this agent has no routes and no services; see --routes and --demo")

@@ -57,4 +57,60 @@ struct SessionTests {
         #expect(texts.last == "99")
         #expect(session.droppedMessages == 90)
     }
+
+    @Test func `a broker that says nothing costs no more than the time given`() async throws {
+        let broker = try FakeBroker { try $0.readToEnd() }
+        defer { broker.end() }
+        let url = try BrokerURL(broker.url)
+        let error = try await #require(throws: MQTTSessionError.self) {
+            _ = try await MQTTSession.connect(
+                .oneShot(brokers: [url], clientID: "ops"), within: .milliseconds(300))
+        }
+        // The attempt's deadline and the session's are the same; either may be first.
+        switch error {
+        case .deadline(_, let found): #expect(found == url)
+        case .notConnected(let reason): #expect(reason.cause == .timedOut)
+        default: Issue.record("\(error)")
+        }
+    }
+
+    @Test func `when the broker goes the messages end, and the reason is there`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let session = try await MQTTSession.connect(
+            .oneShot(brokers: [try BrokerURL(broker.url)], clientID: "ops"), within: .seconds(30))
+        #expect(session.endReason == nil)
+        try await broker.stop()
+        for await _ in session.messages { Issue.record("a message from nowhere") }
+        let reason = try #require(session.endReason)
+        #expect(reason.stage == .online)
+        #expect(reason.retryIn == nil)
+        await #expect(throws: MQTTSessionError.ended(reason)) {
+            try await session.publish(MQTTMessage("a", "x"))
+        }
+        await session.disconnect()
+    }
+
+    @Test func `many sessions at once each have their own messages`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let url = try BrokerURL(broker.url)
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    let session = try await MQTTSession.connect(
+                        .oneShot(brokers: [url], clientID: "ops-\(number)"), within: .seconds(30))
+                    _ = try await session.subscribe([Subscription("to/\(number)")])
+                    _ = try await session.publish(MQTTMessage("to/\(number)", "\(number)"))
+                    var iterator = session.messages.makeAsyncIterator()
+                    let text = await iterator.next()?.text
+                    await session.disconnect()
+                    return text
+                }
+            }
+            var texts: Set<String> = []
+            for try await text in group { if let text { texts.insert(text) } }
+            #expect(texts.count == 20)
+        }
+    }
 }
