@@ -73,6 +73,15 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
+        // The Swift in the README and the documentation, compiled.
+        .testTarget(
+            name: "SnippetTests",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostAgent",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ]),
         .testTarget(
             name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),

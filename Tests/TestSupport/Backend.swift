@@ -43,6 +43,7 @@ public final class Backend: Sendable {
         self.session = session
         reader = Task { [log] in
             for await message in session.messages {
+                WireCapture.shared?.take(topic: message.topic, payload: message.payload)
                 log.append(
                     Seen(
                         topic: message.topic, text: String(decoding: message.payload, as: UTF8.self),

@@ -78,6 +78,7 @@ extension Router {
     /// - Parameters:
     ///   - routes: The routes, for instance imported from an export.
     ///   - layers: The relocation layers to lay over them.
+    ///   - configuration: The settings of the router that they are meant for.
     public static func check(
         routes: [RouteDescription], layers: [RelocationLayer] = [],
         configuration: RouterConfiguration = .init()

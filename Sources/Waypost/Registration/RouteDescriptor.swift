@@ -42,6 +42,7 @@ public struct RouteDescriptor: Sendable {
     /// A descriptor of that pattern.
     ///
     /// - Parameters:
+    ///   - pattern: The pattern.
     ///   - syntax: How patterns are read; a dialect's `syntax`.
     ///   - converters: Custom converters that the pattern names.
     public init(
@@ -63,7 +64,9 @@ public struct RouteDescriptor: Sendable {
     /// The URL with these values: those that placeholders name in the path, the others in the query, by key.
     ///
     /// A null is left out; an array or object stands in the query as JSON text.
-    /// - Parameter scheme: The scheme for a pattern that has none.
+    /// - Parameters:
+    ///   - values: The values, by the names of placeholders or by other keys.
+    ///   - scheme: The scheme for a pattern that has none.
     public func url(
         for values: [String: JSONValue], scheme: String = ""
     ) throws(RouteGenerationError) -> String {

@@ -37,7 +37,11 @@ extension Router {
 
     /// Opens the URL that a key's pattern and these values make: placeholders first, the others in the query.
     ///
-    /// - Parameter scheme: The scheme for a pattern that has none.
+    /// - Parameters:
+    ///   - key: The pattern.
+    ///   - values: The values, by the names of placeholders or by other keys.
+    ///   - scheme: The scheme for a pattern that has none.
+    ///   - context: Who opens, and under which conditions.
     public func open(
         _ key: RouteKey, _ values: [String: JSONValue] = [:], scheme: String = "",
         context: OpenContext = .init()

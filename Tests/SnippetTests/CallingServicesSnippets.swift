@@ -1,0 +1,84 @@
+import Testing
+import Waypost
+
+@Suite struct `Snippets on services` {
+    // snippet
+    protocol AppConfigService: Sendable {
+        func openMiniProgram(info: [String: String]) -> Bool
+    }
+
+    struct LocalAppConfig: AppConfigService {
+        func openMiniProgram(info: [String: String]) -> Bool { info["key"] == "value" }
+    }
+
+    func fetchConfig() -> (any AppConfigService)? {
+        let services = ServiceRegistry()
+        services.register((any AppConfigService).self) { LocalAppConfig() }
+        return services.fetch((any AppConfigService).self)
+    }
+    // end snippet
+
+    // snippet
+    actor Calculator {
+        func add(a: Int, b: Int) throws -> Int {
+            let (sum, overflow) = a.addingReportingOverflow(b)
+            guard !overflow else { throw Overflow() }
+            return sum
+        }
+
+        struct Overflow: Error {}
+    }
+
+    func exposeCalculator(on services: ServiceRegistry) throws {
+        try services.expose(
+            ExposedService("CalculatorService", make: Calculator.init) {
+                Exposed("add(a:b:)", idempotent: true) { (calculator: Calculator, a: Int, b: Int) in
+                    try await calculator.add(a: a, b: b)
+                }
+            })
+    }
+    // end snippet
+
+    // snippet
+    func callCalculator(on services: ServiceRegistry) async -> [Result<JSONValue, ServiceFailure>] {
+        [
+            await services.call("CalculatorService", "add(a:b:)", arguments: .positional([40, 2])),
+            await services.call("CalculatorService", "add", arguments: .labeled(["a": 40, "b": 2])),
+            await services.call("CalculatorService", "addWithA:b:", arguments: .positional([40, 2])),
+            await services.call("CalculatorService", "add", arguments: .labeled(["a": 40, "b": "two"])),
+        ]
+    }
+    // end snippet
+
+    // snippet
+    func callByURL(with router: Router) async -> Opening {
+        await router.open(
+            "scheme://services?protocol=CalculatorService&method=addWithA:b:&resultType=1",
+            parameters: ["ivar1": 40, "ivar2": 2])
+    }
+    // end snippet
+
+    @Test func `a service is fetched by its protocol`() throws {
+        let config = try #require(fetchConfig())
+        #expect(config.openMiniProgram(info: ["key": "value"]))
+    }
+
+    @Test func `a method is called by each of its names`() async throws {
+        let services = ServiceRegistry()
+        try exposeCalculator(on: services)
+        let results = await callCalculator(on: services)
+        #expect(results.prefix(3) == [.success(42), .success(42), .success(42)])
+        guard case .failure(let failure) = results[3] else {
+            Issue.record("\(results[3])")
+            return
+        }
+        #expect(failure.code == 422)
+        #expect(failure.argument == "b")
+    }
+
+    @Test func `a method is called by URL`() async throws {
+        let router = Router()
+        try exposeCalculator(on: router.services)
+        #expect(await callByURL(with: router).outcome == .served(42))
+    }
+}

@@ -1,0 +1,81 @@
+import Testing
+import Waypost
+
+@Suite struct `Snippets on finding a handler` {
+    @Test func `a URL is read into its parts`() throws {
+        // snippet
+        let url = try RouteURL("MyApp://orders//4%2F2/?tab=items&tab=notes#top")
+        let components = url.components
+        let tab = url.query["tab"]
+        let tabs = url.query.allValues(of: "tab")
+        // end snippet
+        #expect(components == ["orders", "4/2"])
+        #expect(tab == "notes")
+        #expect(tabs == ["items", "notes"])
+        #expect(url.scheme == "myapp")
+        #expect(url.fragment == "top")
+    }
+
+    @Test func `a converter of one's own decides`() async throws {
+        // snippet
+        let year = RouteConverter { text in
+            text.count == 4 ? Int64(text).map { .int($0) } : nil
+        }
+        let archive = Router(configuration: RouterConfiguration(converters: ["year": year]))
+        try archive.register("news://archive/<year:y>") { request in .opened(request.parameters["y"]) }
+        try archive.register("news://archive/:name") { request in .opened(request.parameters["name"]) }
+        // end snippet
+        #expect(await archive.open("news://archive/2026").value == 2026)
+        #expect(await archive.open("news://archive/latest").value == "latest")
+    }
+
+    @Test func `the order of candidates is total`() async throws {
+        // snippet
+        let router = Router()
+        try router.register("shop://items/new") { _ in .opened("the form") }
+        try router.register("shop://items/<int:id>") { request in .opened(request.parameters["id"]) }
+        try router.register("shop://items/:name") { request in
+            request.parameters["name"] == "secret" ? .pass : .opened(request.parameters["name"])
+        }
+        try router.register("shop://") { _ in .opened("the shop window") }
+        // end snippet
+        #expect(await router.open("shop://items/new").value == "the form")
+        #expect(await router.open("shop://items/7").value == 7)
+        #expect(await router.open("shop://items/tea").value == "tea")
+        #expect(await router.open("shop://items/secret").value == "the shop window")
+        #expect(await router.open("shop://far/away/from/here").value == "the shop window")
+    }
+
+    @Test func `an interceptor redirects and is taken away`() async throws {
+        let router = Router()
+        try router.register("shop://login") { _ in .opened("login") }
+        try router.register("shop://cart") { _ in .opened("cart") }
+        @Sendable func isLoggedIn() -> Bool { false }
+        // snippet
+        let login = try router.intercept("login", scope: .allBut(["shop://login"])) { request in
+            isLoggedIn() ? .proceed : .redirect(to: "shop://login?back=\(request.url.components.last ?? "")")
+        }
+        // end snippet
+        let opening = await router.open("shop://cart")
+        #expect(opening.url == "shop://login?back=cart")
+        login.cancel()
+        #expect(await router.open("shop://cart").value == "cart")
+    }
+
+    @Test func `parameters are read as what the destination needs`() async throws {
+        let router = Router()
+        // snippet
+        struct Search: Decodable {
+            var keyword: String
+            var page: Int?
+        }
+
+        try router.register("shop://search/:keyword") { request in
+            let search = try request.parameters.decode(Search.self)
+            return .opened(.string("\(search.keyword), page \(search.page ?? 1)"))
+        }
+        // end snippet
+        #expect(await router.open("shop://search/tea?page=2").value == "tea, page 2")
+        #expect(await router.open("shop://search/tea?page=two").code == (422, "BAD_FIELD"))
+    }
+}

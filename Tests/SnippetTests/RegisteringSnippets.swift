@@ -1,0 +1,133 @@
+import Testing
+import Waypost
+
+// snippet
+extension RouteKey {
+    static let userPage: RouteKey = "myapp://user/:id"
+}
+
+func openUser(with router: Router) async throws -> Opening {
+    try router.register(.userPage) { request in .opened(request.parameters["id"]) }
+    return await router.open(.userPage, ["id": 42, "tab": "orders"])
+}
+// end snippet
+
+@Suite struct `Snippets on registering` {
+    // snippet
+    func openDemo(with router: Router) async -> Opening {
+        await RouteBuilder.build("scheme://router/demo")
+            .withInt(key: "intValue", value: 2)
+            .withBool(key: "boolValue", value: false)
+            .with("sizes", ["S", "M"])
+            .open(with: router)
+    }
+    // end snippet
+
+    actor OrderService {
+        var count: Int { 3 }
+    }
+
+    // snippet
+    struct LoginModule: RouteModule {
+        var routes: [Route] {
+            [Route("myapp://login", name: "LoginScreen") { _ in .opened() }]
+        }
+    }
+
+    struct OrdersModule: RouteModule {
+        var dependencies: [String] { ["LoginModule"] }
+        var routes: [Route] {
+            [Route("myapp://orders", name: "OrderList") { _ in .opened() }]
+        }
+        var services: [ExposedService] {
+            [
+                ExposedService("OrderService", make: OrderService.init) {
+                    Exposed("count()", idempotent: true) { (orders: OrderService) in await orders.count }
+                }
+            ]
+        }
+        func setUp() async throws {
+            // Open the database, read the settings.
+        }
+    }
+
+    func makeRouter() -> Router {
+        let router = Router()
+        router.declare([OrdersModule(), LoginModule()])
+        return router
+    }
+    // end snippet
+
+    // snippet
+    func followOpens() async throws -> NavigationState {
+        let router = Router()
+        let stack = NavigationStack(tabs: 3)
+        try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: stack)
+        _ = await router.open("myapp://orders/1")
+        _ = await router.open("myapp://orders/2?jumpType=0")
+        return stack.state
+    }
+    // end snippet
+
+    // snippet
+    func findMistakes(in router: Router, exported file: JSONValue) throws -> CheckReport {
+        let declared = try RouteDescription.list(file)
+        return router.check(declared: declared)
+    }
+    // end snippet
+
+    @Test func `a list is registered in one step`() async throws {
+        // snippet
+        let router = Router()
+        try router.register([
+            Route("myapp://orders", name: "OrderList") { _ in .opened() },
+            Route("myapp://orders/:id", name: "OrderScreen", idempotent: true) { request in
+                .opened(request.parameters["id"])
+            },
+            Route("myapp://orders/help", name: "HelpScreen", priority: 5) { _ in .opened() },
+            Route("myapp://cart/clear", kind: .action) { _ in .opened(true) },
+        ])
+        // end snippet
+        #expect(await router.open("myapp://orders/help").route == "myapp://orders/help")
+        #expect(await router.open("myapp://orders/7").value == "7")
+        #expect(router.isIdempotent("myapp://orders/7"))
+        #expect(router.routeCount == 4)
+    }
+
+    @Test func `a key makes the URL`() async throws {
+        let opening = try await openUser(with: Router())
+        #expect(opening.url == "myapp://user/42?tab=orders")
+        #expect(opening.value == "42")
+    }
+
+    @Test func `a chain carries its values`() async throws {
+        let router = Router()
+        try router.register("scheme://router/demo") { request in .opened(.object(request.parameters.merged)) }
+        let opening = await openDemo(with: router)
+        #expect(opening.value == ["intValue": 2, "boolValue": false, "sizes": ["S", "M"]])
+    }
+
+    @Test func `modules are set up at the first open, in the order of their needs`() async throws {
+        let router = makeRouter()
+        #expect(router.routeCount == 0)
+        #expect(await router.open("myapp://orders").isSuccess)
+        #expect(router.canOpen("myapp://login"))
+        #expect(await router.services.call("OrderService", "count") == .success(3))
+    }
+
+    @Test func `a model follows the opens`() async throws {
+        let state = try await followOpens()
+        #expect(state.top?.url == "myapp://orders/2?jumpType=0")
+        #expect(state.tabs[0].map(\.url) == ["myapp://orders/1"])
+        #expect(state.modals.count == 1)
+    }
+
+    @Test func `a check names what is missing`() throws {
+        let router = Router()
+        try router.register("myapp://here", name: "Here") { _ in .opened() }
+        let file: JSONValue = [["path": "myapp://there", "class": "There", "priority": 0]]
+        let report = try findMistakes(in: router, exported: file)
+        #expect(report.findings(.declaredNotRegistered).map(\.subject) == ["myapp://there"])
+        #expect(report.findings(.registeredNotDeclared).map(\.subject) == ["myapp://here"])
+    }
+}

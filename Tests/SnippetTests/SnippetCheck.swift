@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Each block of Swift in the README and the documentation is one of the snippets in this folder, which compile.
+///
+/// A snippet stands between the lines `// snippet` and `// end snippet`, indented as its surroundings want it.
+@Suite struct `The documentation` {
+    @Test func `shows only Swift that compiles`() throws {
+        let snippets = try Set(Place.snippets().map(\.text))
+        #expect(!snippets.isEmpty)
+        for block in try Place.blocks() where !snippets.contains(block.text) {
+            Issue.record(
+                "\(block) is not among the snippets in Tests/SnippetTests; it begins with: \(block.firstLine)"
+            )
+        }
+    }
+
+    @Test func `shows every snippet that is kept for it`() throws {
+        let blocks = try Set(Place.blocks().map(\.text))
+        for snippet in try Place.snippets() where !blocks.contains(snippet.text) {
+            Issue.record("\(snippet) stands on no page; it begins with: \(snippet.firstLine)")
+        }
+    }
+
+    @Test func `names only tests that exist`() throws {
+        let page = "Sources/WaypostAgent/WaypostAgent.docc/Guarantees.md"
+        let sources = try Place.files(in: "Tests", ending: ".swift").map(Place.text(of:)).joined()
+        var promises: Set<Character> = []
+        for line in try Place.text(of: page).split(separator: "\n") where line.hasPrefix("| ") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 2, cells[1].hasPrefix("`") else { continue }
+            promises.formUnion(cells[0].filter(\.isNumber))
+            let isThere = sources.contains("func \(cells[1])(")
+            #expect(isThere, "\(page) names \(cells[1]), which is no test")
+        }
+        #expect(promises == ["1", "2", "3", "4", "5", "6"])
+    }
+}
+
+/// A piece of Swift in a file of the repository.
+private struct Place: CustomStringConvertible {
+    let file: String
+    let line: Int
+    /// The lines without the indentation that all of them share.
+    let text: String
+
+    var description: String { "\(file):\(line)" }
+    var firstLine: Substring { text.prefix { $0 != "\n" } }
+
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../..").standardizedFileURL
+
+    /// The blocks that are fenced as Swift.
+    static func blocks() throws -> [Place] {
+        var pages = try files(in: "Sources", ending: ".md")
+        if FileManager.default.fileExists(atPath: root.appendingPathComponent("README.md").path) {
+            pages.append("README.md")
+        }
+        return try pages.flatMap { try cut($0, from: "```swift", to: "```") }
+    }
+
+    static func snippets() throws -> [Place] {
+        try files(in: "Tests/SnippetTests", ending: ".swift").flatMap {
+            try cut($0, from: "// snippet", to: "// end snippet")
+        }
+    }
+
+    /// The paths of the files below a folder.
+    static func files(in folder: String, ending suffix: String) throws -> [String] {
+        let below = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
+        let paths = (below?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(suffix) }
+        #expect(!paths.isEmpty, "\(folder) has no \(suffix)")
+        return paths.sorted().map { "\(folder)/\($0)" }
+    }
+
+    static func text(of file: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
+    }
+
+    private static func cut(_ file: String, from start: String, to end: String) throws -> [Place] {
+        var places: [Place] = []
+        var open: (line: Int, lines: [Substring])?
+        let lines = try text(of: file).split(separator: "\n", omittingEmptySubsequences: false)
+        for (number, line) in lines.enumerated() {
+            let mark = line.trimmingCharacters(in: .whitespaces)
+            if let (first, lines) = open {
+                if mark == end {
+                    places.append(Place(file: file, line: first, text: unindented(lines)))
+                    open = nil
+                } else {
+                    open = (first, lines + [line])
+                }
+            } else if mark == start {
+                open = (number + 1, [])
+            }
+        }
+        #expect(open == nil, "\(file): what begins at line \(open?.line ?? 0) has no end")
+        return places
+    }
+
+    private static func unindented(_ lines: [Substring]) -> String {
+        let filled = lines.filter { !$0.allSatisfy(\.isWhitespace) }
+        let indentation = filled.map { $0.prefix { $0 == " " }.count }.min() ?? 0
+        return lines.map { $0.allSatisfy(\.isWhitespace) ? "" : String($0.dropFirst(indentation)) }
+            .joined(separator: "\n").trimmingCharacters(in: .newlines)
+    }
+}
