@@ -123,6 +123,7 @@ struct DriveAgentTests {
         #expect(ending.status == 0)
         let agents = try ending.output.map { try JSONValue(parsing: $0)["agent"]?.stringValue ?? "" }
         #expect(agents.sorted() == ["k1", "k2"])
+        #expect(try await other.terminate() == 0)
     }
 
     @Test func `no reply in time ends with 3, and says what is known of the agent`() async throws {
