@@ -118,6 +118,7 @@ struct PatternReader {
         var piece = PatternPiece(
             kind: .literal, start: UInt16(truncatingIfNeeded: start), end: UInt16(truncatingIfNeeded: end))
         var isHole = false
+        var isPlain = true
         var index = start
         while index < end {
             switch bytes[index] {
@@ -131,7 +132,10 @@ struct PatternReader {
             case UInt8(ascii: "%"):
                 piece.isEncoded = true
                 index &+= 1
-            default: index &+= 1
+            case 0x20..<0x7f: index &+= 1
+            default:
+                isPlain = false
+                index &+= 1
             }
         }
         if isHole {
@@ -145,7 +149,10 @@ struct PatternReader {
             if end &- start == 1 { piece.kind = .wildcard }
             if end &- start == 2, bytes[start &+ 1] == UInt8(ascii: "*") { piece.kind = .rest }
         }
-        try checkText(bytes, of: piece)
+        // Between the delimiters of a placeholder anything may stand, which the loop above did not see.
+        if !isPlain || isHole || piece.isEncoded || bytes[start] == UInt8(ascii: ".") {
+            try checkText(bytes, of: piece)
+        }
         if pieces.isEmpty { pieces.reserveCapacity(6) }
         pieces.append(piece)
     }

@@ -1,6 +1,6 @@
 /// What the placeholders of a pattern capture: which component, under which name, converted how.
-struct CaptureLayout: Sendable, Hashable {
-    struct Capture: Sendable, Hashable {
+struct CaptureLayout: Sendable {
+    struct Capture: Sendable {
         var name: String
         var position: Int
         /// Literal bytes around the placeholder, in the decoded component.
@@ -20,5 +20,77 @@ struct CaptureLayout: Sendable, Hashable {
         }
         return TableLayout(
             count: UInt32(captures.count), endsWithRest: captures.last?.isRest ?? false, positions: positions)
+    }
+}
+
+/// What a pattern captures, while it is being inserted: nothing but a hash, until it proves to be new.
+struct CapturedPieces {
+    private(set) var hash: UInt64 = 0
+    // Only of special pieces: plain placeholders have nothing but name and position.
+    private var special: [(position: Int, prefix: Int, suffix: Int, converter: Int)] = []
+
+    mutating func add(
+        _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, position: Int, key: SpecialKey? = nil
+    ) {
+        var mixed = hash ^ UInt64(truncatingIfNeeded: position &+ 1)
+        if let key {
+            special.append((position, key.prefix.count, key.suffix.count, key.converter))
+            mixed ^= UInt64(
+                truncatingIfNeeded: key.prefix.count &<< 40 ^ key.suffix.count &<< 24 ^ key.converter &<< 8)
+            mixed ^= UInt64(key.kind.rawValue &+ 1) &<< 56
+        }
+        for index in Int(piece.nameStart)..<Int(piece.nameEnd) {
+            mixed = (mixed ^ UInt64(bytes[index])) &* 0x100_0000_01b3
+        }
+        hash = EdgeIndex.path(mixed ^ 0xff)
+    }
+
+    func layout(of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>) -> CaptureLayout {
+        var layout = CaptureLayout()
+        forEach(pattern) { piece, position in
+            var capture = CaptureLayout.Capture(name: piece.name(in: bytes), position: position)
+            if let more = special.first(where: { $0.position == position }) {
+                capture.prefix = more.prefix
+                capture.suffix = more.suffix
+                capture.converter = more.converter
+                capture.isRest = piece.kind == .rest
+            }
+            layout.captures.append(capture)
+            return true
+        }
+        return layout
+    }
+
+    /// Whether a known layout is the one of this pattern.
+    func describes(_ known: CaptureLayout, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>)
+        -> Bool
+    {
+        var number = 0
+        var isEqual = true
+        forEach(pattern) { piece, position in
+            isEqual = false
+            guard number < known.captures.count else { return false }
+            let capture = known.captures[number]
+            number += 1
+            guard capture.position == position, capture.isRest == (piece.kind == .rest) else { return false }
+            let more = special.first { $0.position == position } ?? (position, 0, 0, 0)
+            guard capture.prefix == more.prefix, capture.suffix == more.suffix,
+                capture.converter == more.converter
+            else { return false }
+            isEqual =
+                piece.nameStart == piece.nameEnd
+                ? capture.name == "**"
+                : bytes[Int(piece.nameStart)..<Int(piece.nameEnd)].elementsEqual(capture.name.utf8)
+            return isEqual
+        }
+        return isEqual && number == known.captures.count
+    }
+
+    private func forEach(_ pattern: RoutePattern, _ body: (PatternPiece, Int) -> Bool) {
+        var position = pattern.base == nil ? 0 : 1
+        for piece in pattern.pieces {
+            if piece.kind != .literal, piece.kind != .wildcard, !body(piece, position) { return }
+            position += 1
+        }
     }
 }

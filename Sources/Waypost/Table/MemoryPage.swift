@@ -6,16 +6,21 @@ final class MemoryPage: @unchecked Sendable {
     let byteCount: Int
 
     /// Zeroed memory of `byteCount` bytes.
-    init(byteCount: Int) {
+    convenience init(byteCount: Int) {
+        self.init(byteCount: byteCount, zeroedFrom: 0)
+    }
+
+    private init(byteCount: Int, zeroedFrom start: Int) {
         self.byteCount = byteCount
         memory = .allocate(byteCount: byteCount, alignment: 64)
-        memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+        (memory + start).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - start)
     }
 
     /// A block of `byteCount` bytes that begins with what `other` holds.
     convenience init(byteCount: Int, copying other: MemoryPage) {
-        self.init(byteCount: byteCount)
-        memory.copyMemory(from: other.memory, byteCount: min(byteCount, other.byteCount))
+        let common = min(byteCount, other.byteCount)
+        self.init(byteCount: byteCount, zeroedFrom: common)
+        memory.copyMemory(from: other.memory, byteCount: common)
     }
 
     deinit {

@@ -2,7 +2,9 @@
 ///
 /// Record 0 is never used, so that 0 can mean none.
 struct TableNode: BitwiseCopyable {
-    /// A hash of the way to this node. See ``EdgeIndex/hash(_:_:)``.
+    /// A hash of the way to this node.
+    ///
+    /// See ``EdgeIndex/hash(_:_:)``.
     var path: UInt64 = 0
     /// The node behind a plain placeholder.
     var placeholder: UInt32 = 0

@@ -5,7 +5,7 @@ extension TableStorage {
     ) throws(RouteConflict) -> UInt32? {
         // The pattern's own storage must not move under its bytes.
         var scheme: UInt32 = 0
-        var layout = CaptureLayout()
+        var captured = CapturedPieces()
         let end = pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
             if let name = pattern.scheme {
                 scheme = name.utf8Span.span.withUnsafeBufferPointer {
@@ -13,7 +13,7 @@ extension TableStorage {
                 }
             }
             if pattern.isFallback { return pattern.scheme == nil ? TableNode.fallback : scheme }
-            return path(pattern, in: bytes, layout: &layout)
+            return path(pattern, in: bytes, &captured)
         }
         // The list runs from high to low priority, and has patterns with a scheme first.
         var before: UInt32 = 0
@@ -26,7 +26,9 @@ extension TableStorage {
                         pattern: pattern.text, rival: patternText(entry), priority: Int(priority),
                         rivalIndex: entry.index)
                 }
-                replace(next, pattern, takesDeeper: takesDeeper, index: index, layout: number(of: layout))
+                replace(
+                    next, pattern, takesDeeper: takesDeeper, index: index,
+                    layout: number(of: captured, pattern))
                 return entry.index
             }
             if entry.priority < priority { break }
@@ -37,7 +39,8 @@ extension TableStorage {
         let text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
         let new = makeEntry(
             TableEntry(
-                priority: priority, index: index, next: next, scheme: scheme, layout: number(of: layout),
+                priority: priority, index: index, next: next, scheme: scheme,
+                layout: number(of: captured, pattern),
                 text: text,
                 textLength: UInt16(truncatingIfNeeded: pattern.text.utf8.count), takesDeeper: takesDeeper,
                 isBased: pattern.base != nil))
@@ -79,7 +82,7 @@ extension TableStorage {
     // MARK: The way to a pattern's end
 
     private func path(
-        _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, layout: inout CaptureLayout
+        _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, _ captured: inout CapturedPieces
     ) -> UInt32 {
         var node = TableNode.root
         var position = 0
@@ -94,16 +97,11 @@ extension TableStorage {
                     literal($0, under: node)
                 }
             case .placeholder:
-                layout.captures.append(.init(name: piece.name(in: bytes), position: position))
+                captured.add(piece, in: bytes, position: position)
                 node = placeholder(under: node)
             case .wildcard, .rest, .typed, .partial:
                 let key = SpecialKey(piece, in: bytes, converter: converterNumber(piece.converter(in: bytes)))
-                if piece.kind != .wildcard {
-                    layout.captures.append(
-                        .init(
-                            name: piece.name(in: bytes), position: position, prefix: key.prefix.count,
-                            suffix: key.suffix.count, converter: key.converter, isRest: piece.kind == .rest))
-                }
+                if piece.kind != .wildcard { captured.add(piece, in: bytes, position: position, key: key) }
                 node = special(key, under: node)
             }
             position += 1
@@ -207,12 +205,18 @@ extension TableStorage {
         return converters.names.count
     }
 
-    private func number(of layout: CaptureLayout) -> UInt32 {
-        if let known = captureNumbers[layout] { return known }
-        let number = layouts.append(layout.record)
-        captures.append(layout)
-        captureNumbers[layout] = number
-        return number
+    // Most patterns capture what others do, so names are compared before they are made into strings.
+    private func number(of captured: CapturedPieces, _ pattern: RoutePattern) -> UInt32 {
+        pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            let known = captureNumbers[captured.hash]
+            if let known, captured.describes(captures[Int(known)], pattern, in: bytes) { return known }
+            let layout = captured.layout(of: pattern, in: bytes)
+            let number = layouts.append(layout.record)
+            captures.append(layout)
+            // Of two with one hash the first stays known, and the other is made anew each time.
+            if known == nil { captureNumbers[captured.hash] = number }
+            return number
+        }
     }
 
     private func makeNode(path: UInt64) -> UInt32 {

@@ -18,7 +18,8 @@ final class TableStorage: @unchecked Sendable {
     let seed: TableSeed
 
     var captures: [CaptureLayout] = []
-    var captureNumbers: [CaptureLayout: UInt32] = [:]
+    /// The numbers of layouts by their hash.
+    var captureNumbers: [UInt64: UInt32] = [:]
     /// How many routes have each priority.
     var priorities: [Int64: Int] = [:]
     var count = 0
@@ -32,7 +33,9 @@ final class TableStorage: @unchecked Sendable {
     /// Bytes of text that nothing refers to any more.
     var deadText = 0
 
-    /// What searches read. It has a place of its own so that a search takes one pointer along.
+    /// What searches read.
+    ///
+    /// It has a place of its own so that a search takes one pointer along.
     let reader: UnsafeMutablePointer<TableReader>
 
     init(converters: ConverterList, seed: TableSeed) {

@@ -41,6 +41,27 @@ enum ByteWord {
         count >= 8 ? .max : (1 &<< UInt64(truncatingIfNeeded: count &* 8)) &- 1
     }
 
+    /// A word of eight times this byte.
+    @inline(__always)
+    static func repeating(_ byte: UInt8) -> UInt64 {
+        UInt64(byte) &* ones
+    }
+
+    /// 0x80 in the lowest byte of `word` that is zero, and in bytes above it perhaps where none is; 0 if none is zero.
+    @inline(__always)
+    static func zeros(_ word: UInt64) -> UInt64 {
+        (word &- ones) & ~word & highs
+    }
+
+    /// Whether the first `count` bytes, of which there are one to seven, are ASCII letters.
+    @inline(__always)
+    static func areLetters(_ word: UInt64, count: Int) -> Bool {
+        let small = word | repeating(0x20)
+        let others =
+            find(below: UInt8(ascii: "a"), in: small) | (~find(below: UInt8(ascii: "{"), in: small) & highs)
+        return others & mask(count) == 0
+    }
+
     /// 0x80 in every byte where `word` has `byte`, and nothing anywhere else.
     @inline(__always)
     static func find(_ byte: UInt8, in word: UInt64) -> UInt64 {

@@ -25,9 +25,8 @@ public struct RouteURL: Sendable {
     ///
     /// - Throws: ``RouteURLError`` with the byte where reading stopped.
     public init(_ text: String) throws(RouteURLError) {
-        var text = text
         do throws(RouteURLFault) {
-            let parts = try Self.parts(of: &text)
+            let parts = try Self.parts(of: text)
             self.init(text: text, untrimmed: parts)
         } catch {
             throw RouteURLError(url: text, offset: error.offset, reason: error.reason)
@@ -35,7 +34,7 @@ public struct RouteURL: Sendable {
     }
 
     @inline(__always)
-    private static func parts(of text: inout String) throws(RouteURLFault) -> RouteURLParts {
+    private static func parts(of text: String) throws(RouteURLFault) -> RouteURLParts {
         try text.utf8Span.span.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
             try RouteURLParser.parse(bytes, trusted: true)
         }

@@ -61,7 +61,11 @@ struct RouteURLParser {
             text[colon &+ 2] == UInt8(ascii: "/")
         else { return start }
         var index = start
-        while index < colon, RouteScheme.allows(text[index], first: index == start) { index &+= 1 }
+        if colon &- start < 8, colon > start, ByteWord.areLetters(word, count: colon &- start) {
+            index = colon
+        } else {
+            while index < colon, RouteScheme.allows(text[index], first: index == start) { index &+= 1 }
+        }
         if index < colon || colon == start {
             // `a/b://c` has no scheme: the colon belongs to its second component.
             var before = start
@@ -81,52 +85,80 @@ struct RouteURLParser {
     // MARK: Path, query, fragment
 
     private mutating func scan(from start: Int, to end: Int) throws(RouteURLFault) -> Int {
-        var index = start
-        var pathEnd = end
         parts.queryStart = parts.end
         parts.queryEnd = parts.end
-        if index < end, text[index] == UInt8(ascii: ".") { try checkDots(at: index, to: end) }
-        var inPath = true
-        while index < end {
+        if start < end, text[start] == UInt8(ascii: ".") { try checkDots(at: start, to: end) }
+        var high: UInt64 = 0
+        var index = start
+        var pathEnd = end
+        scanning: while index < end {
             let word = ByteWord.load(text, at: index, limit: end)
-            if word & ByteWord.highs != 0 { sawHighByte = true }
-            // Everything that could matter is below `&` or has six ones at its end (`?`, DEL).
-            var found =
-                ByteWord.find(below: 0x26, in: word) | ByteWord.find(0x3f, in: word & 0x3f3f_3f3f_3f3f_3f3f)
-            if inPath {
-                // A dot behind a slash; a pair cut in two by the words is found through the byte before.
-                let slashes = ByteWord.find(UInt8(ascii: "/"), in: word)
-                let dots = ByteWord.find(UInt8(ascii: "."), in: word)
-                let behind: UInt64 = index > start && text[index &- 1] == UInt8(ascii: "/") ? 0x80 : 0
-                found |= dots & (slashes &<< 8 | behind)
-            }
+            high |= word
+            // A slash before a dot is found in two words, one of which is a byte ahead.
+            let pairs =
+                (word ^ ByteWord.repeating(UInt8(ascii: "/")))
+                | (ByteWord.load(text, at: index &+ 1, limit: end) ^ ByteWord.repeating(UInt8(ascii: ".")))
+            var found = Self.special(word) | ByteWord.zeros(pairs)
             while found != 0 {
                 let position = index &+ found.trailingZeroBitCount &>> 3
                 if position >= end { break }
                 found &= found &- 1
                 switch text[position] {
-                case UInt8(ascii: "."):
-                    if inPath { try checkDots(at: position, to: end) }
-                case UInt8(ascii: "%"):
-                    if inPath { parts.isEncoded = true } else { sawPercentInQuery = true }
-                case UInt8(ascii: "?") where inPath:
-                    inPath = false
+                case UInt8(ascii: "/"):
+                    if position &+ 1 < end, text[position &+ 1] == UInt8(ascii: ".") {
+                        try checkDots(at: position &+ 1, to: end)
+                    }
+                case UInt8(ascii: "%"): parts.isEncoded = true
+                case UInt8(ascii: "?"), UInt8(ascii: "#"):
                     pathEnd = position
-                    parts.queryStart = UInt32(truncatingIfNeeded: position &+ 1)
-                case UInt8(ascii: "#") where parts.fragmentStart == .max:
-                    if inPath { pathEnd = position }
-                    inPath = false
-                    parts.fragmentStart = UInt32(truncatingIfNeeded: position &+ 1)
-                    parts.queryEnd = UInt32(truncatingIfNeeded: position)
-                    if parts.queryStart > parts.queryEnd { parts.queryStart = parts.queryEnd }
-                case 0..<0x20, 0x7f:
-                    throw RouteURLFault(reason: .controlCharacter, offset: position)
+                    break scanning
+                case 0..<0x20, 0x7f: throw RouteURLFault(reason: .controlCharacter, offset: position)
                 default: break
                 }
             }
             index &+= 8
         }
+        if pathEnd < end { high |= try scanQuery(from: pathEnd, to: end) }
+        sawHighByte = high & ByteWord.highs != 0
         return pathEnd
+    }
+
+    /// Marks every byte that could matter, and some others: what is below `&`, `?` and DEL.
+    @inline(__always)
+    private static func special(_ word: UInt64) -> UInt64 {
+        ByteWord.find(below: 0x26, in: word)
+            | ByteWord.zeros((word ^ ByteWord.repeating(0x3f)) & ByteWord.repeating(0xbf))
+    }
+
+    // From the `?` or `#` that ends the path.
+    private mutating func scanQuery(from start: Int, to end: Int) throws(RouteURLFault) -> UInt64 {
+        var high: UInt64 = 0
+        var index = start
+        if text[start] == UInt8(ascii: "?") {
+            parts.queryStart = UInt32(truncatingIfNeeded: start &+ 1)
+            index = start &+ 1
+        }
+        while index < end {
+            let word = ByteWord.load(text, at: index, limit: end)
+            high |= word
+            var found = Self.special(word)
+            while found != 0 {
+                let position = index &+ found.trailingZeroBitCount &>> 3
+                if position >= end { break }
+                found &= found &- 1
+                switch text[position] {
+                case UInt8(ascii: "%"): sawPercentInQuery = true
+                case UInt8(ascii: "#") where parts.fragmentStart == .max:
+                    parts.fragmentStart = UInt32(truncatingIfNeeded: position &+ 1)
+                    parts.queryEnd = UInt32(truncatingIfNeeded: position)
+                    if parts.queryStart > parts.queryEnd { parts.queryStart = parts.queryEnd }
+                case 0..<0x20, 0x7f: throw RouteURLFault(reason: .controlCharacter, offset: position)
+                default: break
+                }
+            }
+            index &+= 8
+        }
+        return high
     }
 
     // A component of one or two dots that ends here, at a slash, or where the path ends.
@@ -143,6 +175,23 @@ struct RouteURLParser {
     // MARK: Authority
 
     private mutating func readAuthority(from start: Int, to end: Int) throws(RouteURLFault) {
+        // Most have neither user nor port, and so are over where the first slash is.
+        var quick = start
+        while true {
+            var word = ByteWord.load(text, at: quick, limit: end)
+            let slashes = ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "/")))
+            if slashes != 0 { word &= (slashes ^ (slashes &- 1)) &>> 8 }
+            let others =
+                ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: ":")))
+                | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "@")))
+            if others != 0 { break }
+            quick = slashes != 0 ? quick &+ slashes.trailingZeroBitCount &>> 3 : min(quick &+ 8, end)
+            if slashes != 0 || quick == end {
+                parts.hostEnd = UInt32(truncatingIfNeeded: quick)
+                parts.pathStart = parts.hostEnd
+                return
+            }
+        }
         var index = start
         var colon = -1
         while index < end, text[index] != UInt8(ascii: "/") {

@@ -4,6 +4,8 @@ enum Whitespace {
     static func trimmed(_ bytes: UnsafeBufferPointer<UInt8>) -> (start: Int, end: Int) {
         var start = 0
         var end = bytes.count
+        // Mostly there is none, and neither end shows a byte that could be part of it.
+        if end > 0, bytes[0] &- 0x21 < 0x5f, bytes[end &- 1] &- 0x21 < 0x5f { return (start, end) }
         while start < end {
             let length = length(bytes, at: start, end: end)
             if length == 0 { break }

@@ -33,7 +33,7 @@ struct Mutator: RandomNumberGenerator {
 
     mutating func input() -> [UInt8] {
         var bytes = corpus[below(corpus.count)]
-        for _ in 0..<(1 + below(5)) {
+        for _ in 0..<(1 + below(3)) {
             let place = below(bytes.count + 1)
             switch below(7) {
             case 0: if place < bytes.count { bytes[place] = UInt8(truncatingIfNeeded: next()) }
@@ -45,8 +45,16 @@ struct Mutator: RandomNumberGenerator {
             default: bytes.append(contentsOf: Self.tokens[below(Self.tokens.count)])
             }
         }
-        // What was made is a start for more, one place at a time.
-        if bytes.count < 400, below(50) == 0 { corpus[below(corpus.count)] = bytes }
         return bytes
+    }
+
+    /// Makes an input that was accepted a start for others; the samples of the beginning stay.
+    mutating func keep(_ bytes: [UInt8]) {
+        guard bytes.count < 400, below(20) == 0 else { return }
+        if corpus.count < 500 {
+            corpus.append(bytes)
+        } else {
+            corpus[100 + below(400)] = bytes
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Waypost
 
 // usage: RouterFuzz [RUNS [SEED]]
@@ -21,7 +22,10 @@ var patterns: [RoutePattern] = []
 var accepted = (urls: 0, patterns: 0, hits: 0)
 
 func check(_ condition: Bool, _ law: String, _ input: [UInt8], _ run: UInt64) {
-    precondition(condition, "\(law): run \(run) of seed \(seed): \(input)")
+    if condition { return }
+    // Release builds drop a precondition's message, and the input is what matters.
+    print("BROKEN: \(law): run \(run) of seed \(seed): \(String(decoding: input, as: UTF8.self)) \(input)")
+    exit(1)
 }
 
 for run in 0..<runs {
@@ -33,6 +37,7 @@ for run in 0..<runs {
     do throws(RouteURLError) {
         let url = try RouteURL(text)
         accepted.urls += 1
+        mutator.keep(input)
         let components = url.components
         check(!components.contains { $0.isEmpty || $0 == "." || $0 == ".." }, "components", input, run)
         check(
@@ -49,7 +54,7 @@ for run in 0..<runs {
         let found = table.firstMatch(url)
         if isUTF8 {
             let same = try match.get()
-            check(same == found, "bytes and text find the same", input, run)
+            check(same?.index == found?.index, "bytes and text find the same", input, run)
         }
         if let found {
             accepted.hits += 1
@@ -63,6 +68,7 @@ for run in 0..<runs {
     do throws(RoutePatternError) {
         let pattern = try RoutePattern(text)
         accepted.patterns += 1
+        mutator.keep(input)
         check(Set(pattern.placeholderNames).count == pattern.placeholderNames.count, "names", input, run)
         // The table changes all the time, and stays at some hundred routes.
         if case .success = Result(catching: {
