@@ -60,9 +60,9 @@ public final class Agent: Service {
             agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,
             maps: maps, outbox: outbox, events: events)
         let runner = CommandRunner(
-            router: router, events: events, clock: clock, report: report, store: store,
-            deadline: limits.handlerDeadline)
-        let dispatcher = Dispatcher(runner: runner, journal: journal, health: health, clock: clock)
+            router: router, events: events, clock: clock, report: report, store: store)
+        let dispatcher = Dispatcher(
+            runner: runner, journal: journal, health: health, clock: clock, deadline: limits.handlerDeadline)
         intake = Intake(
             agent: agent, groups: configuration.groups, topics: topics, limits: limits, clock: clock,
             rooms: Intake.Rooms(

@@ -68,6 +68,18 @@ import Waypost
         #expect(lanes.ticked(at: 600).log == [])
     }
 
+    @Test func `a handler that does not end loses its lane at the deadline`() {
+        var lanes = Lanes(deadline: 1_000)
+        _ = lanes.admitted(work(1), at: 0)
+        _ = lanes.admitted(work(2), at: 0)
+        #expect(lanes.ticked(at: 500).log == ["accepted 1"])
+        #expect(lanes.ticked(at: 999).log == [])
+        #expect(lanes.ticked(at: 1_000).log == ["cancel 1", "end 1 DEADLINE", "run 2"])
+        // What it answers after all is not heard.
+        #expect(lanes.finished(1, .ok(), at: 1_100).log == [])
+        #expect(lanes.finished(2, .ok(), at: 1_100).log == ["end 2 OK"])
+    }
+
     @Test func `cancelling a command that waits ends it, one that runs is asked to end`() {
         var lanes = Lanes()
         _ = lanes.admitted(work(1), at: 0)

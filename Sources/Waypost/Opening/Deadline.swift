@@ -12,6 +12,14 @@ enum Timed<Value: Sendable>: Sendable {
 func withDeadline<Value: Sendable>(
     _ limit: Duration?, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
 ) async -> Timed<Value> {
+    guard let limit else {
+        // Nobody ends it but itself or a cancellation: it needs no task of its own.
+        do {
+            return .finished(.success(try await work()))
+        } catch {
+            return .finished(.failure(error))
+        }
+    }
     let race = Race<Timed<Value>>()
     let worker = Task {
         do {
@@ -20,11 +28,9 @@ func withDeadline<Value: Sendable>(
             race.finish(.finished(.failure(error)))
         }
     }
-    let timer = limit.map { limit in
-        Task {
-            guard (try? await clock.sleep(for: limit)) != nil else { return }
-            race.finish(.deadline)
-        }
+    let timer = Task {
+        guard (try? await clock.sleep(for: limit)) != nil else { return }
+        race.finish(.deadline)
     }
     let outcome = await withTaskCancellationHandler {
         await race.outcome()
@@ -32,7 +38,7 @@ func withDeadline<Value: Sendable>(
         race.finish(.canceled)
     }
     worker.cancel()
-    timer?.cancel()
+    timer.cancel()
     return outcome
 }
 

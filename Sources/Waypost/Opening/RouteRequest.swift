@@ -42,8 +42,14 @@ public struct OpenContext: Sendable, Hashable {
     /// Which attempt this is, from 1: a command that a crash interrupted may run again.
     public var attempt: Int
 
+    /// Whether the caller ends the handler at its deadline, by cancelling the task, so that the router need not.
+    public var isTimedByCaller: Bool
+
     /// A context; everything has a default.
-    public init(ref: String? = nil, deadline: Duration? = nil, attempt: Int = 1) {
+    public init(
+        ref: String? = nil, deadline: Duration? = nil, attempt: Int = 1, isTimedByCaller: Bool = false
+    ) {
+        self.isTimedByCaller = isTimedByCaller
         self.ref = ref
         self.deadline = deadline
         self.attempt = attempt

@@ -62,7 +62,7 @@ extension Router {
         }
         let result = await services.call(
             call.service, call.method, source: call.source, result: call.result,
-            deadline: context.deadline ?? configuration.handlerDeadline, ref: context.ref)
+            deadline: deadline(in: context), ref: context.ref)
         switch result {
         case .success(let value):
             opening.outcome = .served(value)
@@ -161,7 +161,7 @@ extension Router {
     private func run(
         _ handler: @escaping Route.Handler, _ request: RouteRequest, _ opening: inout Opening
     ) async -> Step {
-        let limit = request.context.deadline ?? configuration.handlerDeadline
+        let limit = deadline(in: request.context)
         let timed = await withDeadline(limit, clock: configuration.clock) { try await handler(request) }
         switch timed {
         case .finished(.success(.pass)): return .next
@@ -178,6 +178,11 @@ extension Router {
             return .ended(.failed(.handler("\(request.route) failed: \(error)")))
         case .deadline: return .ended(.failed(.deadline(request.route, limit)))
         }
+    }
+
+    /// How long what runs may take; nil when somebody else sees to it.
+    private func deadline(in context: OpenContext) -> Duration? {
+        context.isTimedByCaller ? nil : context.deadline ?? configuration.handlerDeadline
     }
 
     // MARK: Fallback

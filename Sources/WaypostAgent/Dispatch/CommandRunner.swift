@@ -9,8 +9,6 @@ struct CommandRunner: Sendable {
     /// The answer to `ping`.
     let report: HealthReport
     let store: Store
-    /// How long a called method may run.
-    let deadline: Duration
 
     /// Whether the command may run again after a crash in the middle of it.
     func isIdempotent(_ operation: Command.Operation) -> Bool {
@@ -38,16 +36,18 @@ struct CommandRunner: Sendable {
         }
     }
 
-    /// Runs an open or a call; both end by themselves at their deadline.
+    /// Runs an open or a call; the dispatcher ends it at its deadline.
     func run(_ work: Work) async -> Verdict {
         switch work.command.operation {
         case .open(let url, let parameters):
             let opening = await router.open(
-                url, parameters: parameters, context: OpenContext(ref: work.command.id))
+                url, parameters: parameters,
+                context: OpenContext(
+                    ref: work.command.id, attempt: work.attempts + 1, isTimedByCaller: true))
             return Verdict(opening)
         case .call(let service, let method, let arguments):
             let result = await router.services.call(
-                service, method, arguments: ServiceArguments(arguments), deadline: deadline,
+                service, method, arguments: ServiceArguments(arguments), deadline: nil,
                 ref: work.command.id)
             switch result {
             case .success(let value): return .ok(value)

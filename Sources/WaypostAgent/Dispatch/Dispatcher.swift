@@ -17,9 +17,14 @@ final class Dispatcher: Sendable {
     private let runner: CommandRunner
     private let journal: Journal
     private let clock: AgentClock
+    /// How long a handler may run, in milliseconds.
+    private let deadline: Int64
     private let health: HealthMonitor
 
-    init(runner: CommandRunner, journal: Journal, health: HealthMonitor, clock: AgentClock) {
+    init(
+        runner: CommandRunner, journal: Journal, health: HealthMonitor, clock: AgentClock, deadline: Duration
+    ) {
+        self.deadline = deadline.milliseconds
         self.runner = runner
         self.journal = journal
         self.health = health
@@ -36,7 +41,7 @@ final class Dispatcher: Sendable {
 
     /// Handles inputs until ``stop()`` and the end of the last command that runs.
     func run() async {
-        var lanes = Lanes()
+        var lanes = Lanes(deadline: deadline)
         var tasks: [Int64: Task<Void, Never>] = [:]
         var ticker: Task<Void, Never>?
         var isStopping = false

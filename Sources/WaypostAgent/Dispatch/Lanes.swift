@@ -19,6 +19,8 @@ struct Lanes: Sendable {
     /// How long work may take before the sender is told that it was accepted, in milliseconds.
     static let acceptedAfter: Int64 = 500
 
+    private let deadline: Int64
+
     private struct Running {
         var work: Work
         var started: Int64
@@ -33,6 +35,10 @@ struct Lanes: Sendable {
 
     /// Commands that wait or run.
     private(set) var count = 0
+
+    /// - Parameter deadline: how long a handler may run, in milliseconds.
+    init(deadline: Int64 = 10_000) { self.deadline = deadline }
+
     var isIdle: Bool { count == 0 }
     var hasRunning: Bool { !running.isEmpty }
 
@@ -95,6 +101,11 @@ struct Lanes: Sendable {
     /// Looks after time: work that takes long is announced, work that waited too long is ended.
     mutating func ticked(at now: Int64) -> [Action] {
         var actions: [Action] = []
+        for (sequence, entry) in running where entry.isStored && now - entry.started >= deadline {
+            // Whether it heeds the cancellation or not, its lane goes on.
+            actions.append(.cancelTask(sequence: sequence))
+            actions += finished(sequence, entry.isCanceled ? .canceled : .late(after: deadline), at: now)
+        }
         for (sequence, entry) in running
         where entry.isStored && !entry.isAccepted && now - entry.started >= Self.acceptedAfter {
             running[sequence]?.isAccepted = true

@@ -13,6 +13,12 @@ struct Verdict: Sendable {
 
     static func ok(_ result: JSONValue = .null) -> Verdict { Verdict(code: .ok, result: result) }
 
+    static let canceled = Verdict(code: .canceled, detail: "canceled while it ran")
+
+    static func late(after deadline: Int64) -> Verdict {
+        Verdict(code: .deadline, detail: "the handler did not end within \(deadline) ms", room: .agent)
+    }
+
     init(
         code: Code, result: JSONValue = .null, detail: String? = nil, nearest: [String] = [],
         room: FailureReport.Room = .agent, url: String? = nil
