@@ -123,6 +123,22 @@ import Testing
         }
     }
 
+    @Test func `a table that changes for ever does not grow for ever`() throws {
+        var table = RouteTable()
+        for index in 0..<5000 {
+            let pattern = try RoutePattern(
+                "/a/:name\(index)/a-literal-longer-than-sixteen-\(index)/v\(index):x")
+            try table.add(pattern, index: 1)
+            try table.add(RoutePattern("/a/:other\(index)/b"), index: 2, replacing: true)
+            #expect(table.remove(pattern) == [1])
+        }
+        #expect(table.count == 1)
+        #expect(table.storage.captures.count < 5)
+        #expect(table.storage.captureNumbers.count == 1)
+        #expect(table.storage.nodes.count < 20)
+        #expect(table.byteCount < 2_000_000)
+    }
+
     @Test func `adversarial patterns cost no more than the nodes they make`() throws {
         // Every literal has a placeholder beside it: 2¹² ways lead through the table, and none to the end.
         var table = RouteTable()

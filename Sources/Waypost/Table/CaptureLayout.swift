@@ -12,6 +12,9 @@ struct CaptureLayout: Sendable {
     }
 
     var captures: [Capture] = []
+    /// By which it is found; and how many routes have it, so that it goes with the last of them.
+    var hash: UInt64 = 0
+    var uses = 0
 
     var record: TableLayout {
         var positions: UInt64 = 0
@@ -46,7 +49,7 @@ struct CapturedPieces {
     }
 
     func layout(of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>) -> CaptureLayout {
-        var layout = CaptureLayout()
+        var layout = CaptureLayout(hash: hash)
         forEach(pattern) { piece, position in
             var capture = CaptureLayout.Capture(name: piece.name(in: bytes), position: position)
             if let more = special.first(where: { $0.position == position }) {

@@ -49,6 +49,7 @@ extension TableStorage {
         } else {
             entries.update(before) { $0.next = new }
         }
+        captures[Int(entries[new].layout)].uses += 1
         count += 1
         priorities[priority, default: 0] += 1
         if takesDeeper { deeperTakers += 1 }
@@ -65,6 +66,8 @@ extension TableStorage {
         _ entry: UInt32, _ pattern: RoutePattern, takesDeeper: Bool, index: UInt32, layout: UInt32
     ) {
         let old = entries[entry]
+        captures[Int(layout)].uses += 1
+        releaseLayout(old.layout)
         if old.takesDeeper != takesDeeper { deeperTakers += takesDeeper ? 1 : -1 }
         deadText += Int(old.textLength)
         let text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
@@ -211,12 +214,29 @@ extension TableStorage {
             let known = captureNumbers[captured.hash]
             if let known, captured.describes(captures[Int(known)], pattern, in: bytes) { return known }
             let layout = captured.layout(of: pattern, in: bytes)
-            let number = layouts.append(layout.record)
-            captures.append(layout)
+            let number: UInt32
+            if let free = freeLayouts.popLast() {
+                number = free
+                layouts.update(number) { $0 = layout.record }
+                captures[Int(number)] = layout
+            } else {
+                number = layouts.append(layout.record)
+                captures.append(layout)
+            }
             // Of two with one hash the first stays known, and the other is made anew each time.
             if known == nil { captureNumbers[captured.hash] = number }
             return number
         }
+    }
+
+    /// Counts one route less for a layout, which goes when it was the last.
+    func releaseLayout(_ number: UInt32) {
+        captures[Int(number)].uses -= 1
+        guard captures[Int(number)].uses == 0 else { return }
+        let hash = captures[Int(number)].hash
+        if captureNumbers[hash] == number { captureNumbers[hash] = nil }
+        captures[Int(number)].captures = []
+        freeLayouts.append(number)
     }
 
     private func makeNode(path: UInt64) -> UInt32 {

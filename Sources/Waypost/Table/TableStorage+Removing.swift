@@ -119,6 +119,7 @@ extension TableStorage {
         let left = (priorities[entry.priority] ?? 1) - 1
         priorities[entry.priority] = left > 0 ? left : nil
         deadText += Int(entry.textLength)
+        releaseLayout(entry.layout)
         let free = freeEntry
         entries.update(index) {
             $0.textLength = 0

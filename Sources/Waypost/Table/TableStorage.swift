@@ -30,6 +30,7 @@ final class TableStorage: @unchecked Sendable {
     var freeNode: UInt32 = 0
     var freeSpecial: UInt32 = 0
     var freeEntry: UInt32 = 0
+    var freeLayouts: [UInt32] = []
     /// Bytes of text that nothing refers to any more.
     var deadText = 0
 
@@ -86,6 +87,7 @@ final class TableStorage: @unchecked Sendable {
         freeNode = other.freeNode
         freeSpecial = other.freeSpecial
         freeEntry = other.freeEntry
+        freeLayouts = other.freeLayouts
         deadText = other.deadText
         reader = .allocate(capacity: 1)
         reader.initialize(to: other.reader.pointee)
