@@ -50,16 +50,4 @@ public struct Dialect: Sendable, Hashable {
         guard let dialect = known.first(where: { $0.name == name }) else { return nil }
         self = dialect
     }
-
-    /// The pattern as the table takes it.
-    func pattern(_ text: String) -> String {
-        var pattern = text
-        if patternsAreKeys, !text.contains("://") {
-            pattern = String(text.drop { $0 == "/" })
-            if let host { pattern = pattern.isEmpty ? host : "\(host)/\(pattern)" }
-        }
-        guard starIsLiteral, pattern.contains("*") else { return pattern }
-        // A component is decoded after the pattern was taken apart, so an encoded star is just a character.
-        return pattern.split(separator: "*", omittingEmptySubsequences: false).joined(separator: "%2A")
-    }
 }

@@ -112,7 +112,7 @@ extension ServiceRegistry {
         listeners.tell(event)
     }
 
-    private func find(_ service: String, _ method: String) -> Result<ExposedMethod, ServiceFailure> {
+    func find(_ service: String, _ method: String) -> Result<ExposedMethod, ServiceFailure> {
         let (callable, allowed, names) = state.withLock { state in
             let callable = state.exposed[service]
             return (callable, state.allowed, callable == nil ? Array(state.exposed.keys) : [])

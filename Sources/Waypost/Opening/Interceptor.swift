@@ -1,0 +1,69 @@
+/// What an interceptor decides.
+public enum InterceptorVerdict: Sendable, Hashable {
+    /// Goes on.
+    case proceed
+    /// Ends the open; the reason goes to the caller.
+    case stop(reason: String)
+    /// Opens another URL instead, which counts as a hop.
+    case redirect(to: String)
+    /// Goes on with these parameters laid over all others; a null removes one.
+    case rewrite([String: JSONValue])
+}
+
+/// Which opens an interceptor sees.
+public enum InterceptorScope: Sendable, Hashable {
+    /// All.
+    case all
+    /// Those that these patterns matched, written as they were registered.
+    case patterns(Set<String>)
+    /// Those of this URL and all below it; `/*` or `/**` at its end makes no difference.
+    case subtree(String)
+    /// All but those that these patterns matched.
+    case allBut(Set<String>)
+}
+
+/// An interceptor as the router keeps it.
+struct Interceptor: Sendable {
+    let id: UInt64
+    let name: String
+    let priority: Int
+    let deadline: Duration?
+    let body: @Sendable (RouteRequest) async -> InterceptorVerdict
+    private let scope: InterceptorScope
+    private let subtree: RouteURL?
+
+    init(
+        id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
+        body: @escaping @Sendable (RouteRequest) async -> InterceptorVerdict
+    ) throws(RegistrationError) {
+        self.id = id
+        self.name = name
+        self.priority = priority
+        self.scope = scope
+        self.deadline = deadline
+        self.body = body
+        guard case .subtree(let text) = scope else {
+            subtree = nil
+            return
+        }
+        var prefix = Substring(text)
+        while prefix.last == "*" { prefix.removeLast() }
+        do throws(RouteURLError) {
+            let url: RouteURL = try RouteURL(String(prefix))
+            subtree = url
+        } catch {
+            throw .badPattern(text, offset: error.offset, detail: "\(error.reason)")
+        }
+    }
+
+    func sees(_ route: String, _ url: RouteURL) -> Bool {
+        switch scope {
+        case .all: return true
+        case .patterns(let patterns): return patterns.contains(route)
+        case .allBut(let patterns): return !patterns.contains(route)
+        case .subtree:
+            guard let subtree, subtree.scheme.isEmpty || subtree.scheme == url.scheme else { return false }
+            return url.components.starts(with: subtree.components)
+        }
+    }
+}

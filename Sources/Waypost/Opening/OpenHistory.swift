@@ -1,0 +1,64 @@
+import FoundationEssentials
+import Synchronization
+
+/// One open of the past, as diagnosis wants it.
+public struct OpenRecord: Sendable, Hashable {
+    /// When it ended, in milliseconds since 1970.
+    public var at: Int64
+    /// What came of it; values that were given back are not kept.
+    public var opening: Opening
+
+    /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.
+    public var json: JSONValue {
+        let code = opening.code
+        var members: [String: JSONValue] = [
+            "at": .int(at), "url": .string(opening.url), "requested": .string(opening.requested),
+            "route": opening.route.map { .string($0) } ?? .null,
+            "hops": .array(opening.hops.map { .string($0) }), "code": .int(Int64(code.number)),
+            "name": .string(code.name), "ms": .int(opening.duration.wholeMilliseconds),
+        ]
+        if let ref = opening.ref { members["ref"] = .string(ref) }
+        return .object(members)
+    }
+}
+
+/// A ring of the last opens.
+struct OpenHistory: Sendable {
+    private var ring: [OpenRecord] = []
+    private var oldest = 0
+    private let length: Int
+
+    init(length: Int) {
+        self.length = max(0, length)
+    }
+
+    mutating func add(_ opening: Opening) {
+        guard length > 0 else { return }
+        var opening = opening
+        opening.value = nil
+        if case .served = opening.outcome { opening.outcome = .served(.null) }
+        let record = OpenRecord(at: Int64(Date().timeIntervalSince1970 * 1000), opening: opening)
+        if ring.count < length {
+            ring.append(record)
+        } else {
+            ring[oldest] = record
+            oldest = (oldest + 1) % length
+        }
+    }
+
+    var records: [OpenRecord] { Array(ring[oldest...] + ring[..<oldest]) }
+}
+
+extension Router {
+    /// The last opens, the oldest first.
+    public var lastOpens: [OpenRecord] { history.withLock { $0 }.records }
+}
+
+extension Duration {
+    /// Milliseconds, cut.
+    package var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return seconds.multipliedReportingOverflow(by: 1000).partialValue &+ attoseconds
+            / 1_000_000_000_000_000
+    }
+}

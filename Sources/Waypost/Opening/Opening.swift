@@ -1,0 +1,83 @@
+/// What came of opening one URL.
+public struct Opening: Sendable, Hashable {
+    /// How it ended.
+    public var outcome: Outcome
+    /// The pattern whose destination took the URL; nil when none did.
+    public var route: String?
+    /// The URL that the caller gave.
+    public var requested: String
+    /// The URL after all redirects.
+    public var url: String
+    /// The URLs that redirects led to, in order; empty without redirects.
+    public var hops: [String]
+    /// What the destination or the service gave back.
+    public var value: JSONValue?
+    /// How the destination was to be shown.
+    public var presentation: Presentation
+    /// How long it took.
+    public var duration: Duration
+    /// The id of the command behind it.
+    public var ref: String?
+
+    /// An opening by its parts.
+    public init(
+        outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
+        value: JSONValue? = nil, presentation: Presentation = Presentation(), duration: Duration = .zero,
+        ref: String? = nil
+    ) {
+        self.outcome = outcome
+        self.route = route
+        self.requested = requested
+        self.url = url
+        self.hops = hops
+        self.value = value
+        self.presentation = presentation
+        self.duration = duration
+        self.ref = ref
+    }
+
+    /// Whether a destination or a service did what was asked; a fallback counts.
+    public var isSuccess: Bool { code.number == 0 }
+
+    /// The wire protocol's code and name, for instance 404 `NO_ROUTE`.
+    public var code: (number: Int, name: String) {
+        switch outcome {
+        case .opened, .served, .fellBack: (0, "OK")
+        case .intercepted: (403, "INTERCEPTED")
+        case .notFound: (404, "NO_ROUTE")
+        case .rejected(let rejection): (rejection.code, rejection.name)
+        case .failed(let failure): (failure.code, failure.name)
+        }
+    }
+
+    /// One sentence that says how it ended.
+    public var detail: String {
+        switch outcome {
+        case .opened: "opened \(url)"
+        case .served: "served \(url)"
+        case .intercepted(let name, let reason): "intercepted by \(name): \(reason)"
+        case .notFound(let nearest):
+            "no route takes \(url)" + (nearest.isEmpty ? "" : "; near are \(nearest.joined(separator: ", "))")
+        case .rejected(let rejection): rejection.detail
+        case .failed(let failure): failure.detail
+        case .fellBack(let fallback): "no route takes \(requested); fell back to \(fallback)"
+        }
+    }
+
+    /// Names that may have been meant, for 404.
+    public var nearest: [String] {
+        switch outcome {
+        case .notFound(let nearest): nearest
+        case .rejected(let rejection): rejection.nearest
+        default: []
+        }
+    }
+
+    /// The `result` of a reply: `{"route","url","hops","value"}` (PROTOCOL §3).
+    public var json: JSONValue {
+        [
+            "route": route.map { .string($0) } ?? .null, "url": .string(url),
+            "hops": .array(hops.map { .string($0) }), "value": value ?? .null,
+        ]
+    }
+}

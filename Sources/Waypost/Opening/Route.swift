@@ -1,0 +1,86 @@
+/// What kind of destination a route has; stands in the exported list of routes.
+public enum RouteKind: String, Sendable, Hashable, CaseIterable, Codable {
+    /// Something that is shown.
+    case page
+    /// Something that is done.
+    case action
+    /// A page that shows web content.
+    case web
+}
+
+/// What a handler answers.
+public enum RouteAnswer: Sendable, Hashable {
+    /// The URL was opened; the value goes back to the caller.
+    case opened(JSONValue? = nil)
+    /// This destination does not want the URL; the next route that takes it is tried.
+    case pass
+}
+
+/// A pattern with its destination.
+public struct Route: Sendable {
+    /// What runs when the URL is opened.
+    public typealias Handler = @Sendable (RouteRequest) async throws -> RouteAnswer
+    /// Looks at a request and may send it to another URL; must have no effect, for `resolve` runs it too.
+    public typealias Redirect = @Sendable (RouteRequest) -> String?
+
+    /// The pattern, as ``RoutePattern`` reads it.
+    public var pattern: String
+    /// The destination's name, which relocation entries call `className`.
+    public var name: String?
+    /// Higher goes first, before the patterns are compared; 0 unless set.
+    public var priority: Int
+    /// What kind of destination it is.
+    public var kind: RouteKind
+    /// Whether it also takes URLs below it that nothing else takes.
+    public var takesDeeper: Bool
+    /// Whether opening twice is the same as opening once; then an open that a crash interrupted runs again.
+    public var idempotent: Bool
+    /// The destination's own conditional redirect.
+    public var redirect: Redirect?
+    /// What runs.
+    public var handler: Handler
+
+    /// A route by its parts.
+    public init(
+        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, redirect: Redirect? = nil,
+        handler: @escaping Handler
+    ) {
+        self.pattern = pattern
+        self.name = name
+        self.priority = priority
+        self.kind = kind
+        self.takesDeeper = takesDeeper
+        self.idempotent = idempotent
+        self.redirect = redirect
+        self.handler = handler
+    }
+}
+
+/// A route as it is listed and exported.
+public struct RouteDescription: Sendable, Hashable {
+    /// The pattern.
+    public var path: String
+    /// The destination's name; empty when it has none.
+    public var className: String
+    /// The priority.
+    public var priority: Int
+    /// What kind of destination it is.
+    public var kind: RouteKind
+
+    /// A description by its parts.
+    public init(path: String, className: String = "", priority: Int = 0, kind: RouteKind = .page) {
+        self.path = path
+        self.className = className
+        self.priority = priority
+        self.kind = kind
+    }
+
+    /// TheRouter's exported form, `{"path","class","priority"}`, with `kind` added.
+    public var json: JSONValue {
+        [
+            "path": .string(path), "class": .string(className), "priority": .int(Int64(priority)),
+            "kind": .string(kind.rawValue),
+        ]
+    }
+}

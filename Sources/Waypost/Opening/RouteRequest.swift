@@ -1,0 +1,51 @@
+/// One open as a destination sees it.
+public struct RouteRequest: Sendable {
+    /// The URL after all redirects.
+    public var url: RouteURL
+    /// The URL that the caller gave.
+    public var requested: String
+    /// The pattern that matched, as it was registered.
+    public var route: String
+    /// The parameters, by source and merged.
+    public var parameters: RouteParameters
+    /// The URLs that redirects led to, in order; the last is `url`.
+    public var hops: [String]
+    /// Who opens, and how.
+    public var context: OpenContext
+
+    /// The presentation hints among the parameters.
+    public var presentation: Presentation { Presentation(parameters) }
+    /// What stands behind the `#`, decoded.
+    public var fragment: String? { url.fragment }
+
+    /// A request by its parts; the router makes them, tests may too.
+    public init(
+        url: RouteURL, requested: String? = nil, route: String,
+        parameters: RouteParameters = RouteParameters(),
+        hops: [String] = [], context: OpenContext = OpenContext()
+    ) {
+        self.url = url
+        self.requested = requested ?? url.text
+        self.route = route
+        self.parameters = parameters
+        self.hops = hops
+        self.context = context
+    }
+}
+
+/// Who opens a URL, and under which conditions.
+public struct OpenContext: Sendable, Hashable {
+    /// The id of the command behind the open; stands in every event that it causes.
+    public var ref: String?
+    /// The most time the handler may take; the configuration's unless set.
+    public var deadline: Duration?
+    /// Which attempt this is, from 1: a command that a crash interrupted may run again.
+    public var attempt: Int
+
+    /// A context; everything has a default.
+    public init(ref: String? = nil, deadline: Duration? = nil, attempt: Int = 1) {
+        self.ref = ref
+        self.deadline = deadline
+        self.attempt = attempt
+    }
+}

@@ -1,0 +1,111 @@
+/// A route as the router keeps it: read once, shared by all snapshots.
+final class RouteRecord: Sendable {
+    let route: Route
+    let pattern: RoutePattern
+    /// What a relocation entry that added this route gives along.
+    let params: [String: JSONValue]
+
+    init(route: Route, pattern: RoutePattern, params: [String: JSONValue] = [:]) {
+        self.route = route
+        self.pattern = pattern
+        self.params = params
+    }
+
+    var description: RouteDescription {
+        RouteDescription(
+            path: pattern.text, className: route.name ?? "", priority: route.priority, kind: route.kind)
+    }
+}
+
+/// A table and what its indices mean; a value whose copies share what they have in common.
+struct RouteSet: Sendable {
+    private(set) var table: RouteTable
+    // In chunks, so that a change of one route among 100 000 copies two short arrays.
+    private var chunks: [[RouteRecord?]] = []
+    private var used = 0
+    private var free: [UInt32] = []
+    private var schemes: [String: Int] = [:]
+    private var withoutScheme = 0
+
+    private static let chunkLength = 256
+
+    init(_ configuration: RouterConfiguration) {
+        table = RouteTable(syntax: configuration.dialect.syntax, converters: configuration.converters)
+    }
+
+    var count: Int { used - free.count }
+
+    subscript(index: UInt32) -> RouteRecord? {
+        let (chunk, place) = Int(index).quotientAndRemainder(dividingBy: Self.chunkLength)
+        return chunk < chunks.count && place < chunks[chunk].count ? chunks[chunk][place] : nil
+    }
+
+    /// All routes, in the order in which they were added, gaps filled by later ones.
+    var records: some Sequence<RouteRecord> { chunks.lazy.joined().compactMap(\.self) }
+
+    /// Whether a scheme is one that routes name; all are while no route names one.
+    func names(scheme: String) -> Bool {
+        schemes[scheme] != nil || (schemes.isEmpty && withoutScheme > 0)
+    }
+
+    func pattern(_ text: String) throws(RegistrationError) -> RoutePattern {
+        do throws(RoutePatternError) {
+            return try table.pattern(text)
+        } catch {
+            throw .badPattern(text, offset: error.offset, detail: "\(error.reason)")
+        }
+    }
+
+    mutating func add(_ record: RouteRecord, replacing: Bool) throws(RegistrationError) {
+        let index = free.last ?? UInt32(truncatingIfNeeded: used)
+        let replaced: UInt32?
+        do throws(RouteConflict) {
+            replaced = try table.add(
+                record.pattern, priority: record.route.priority, takesDeeper: record.route.takesDeeper,
+                index: index, replacing: replacing)
+        } catch {
+            throw .conflict(pattern: error.pattern, heldBy: error.rival)
+        }
+        if free.popLast() == nil { used += 1 }
+        let (chunk, place) = Int(index).quotientAndRemainder(dividingBy: Self.chunkLength)
+        if chunk == chunks.count { chunks.append([]) }
+        if place == chunks[chunk].count {
+            chunks[chunk].append(record)
+        } else {
+            chunks[chunk][place] = record
+        }
+        count(record, by: 1)
+        if let replaced { drop(replaced) }
+    }
+
+    /// Takes away every route with exactly this pattern.
+    mutating func remove(_ pattern: RoutePattern) -> Bool {
+        let indices = table.remove(pattern)
+        for index in indices { drop(index) }
+        return !indices.isEmpty
+    }
+
+    private mutating func drop(_ index: UInt32) {
+        guard let record = self[index] else { return }
+        let (chunk, place) = Int(index).quotientAndRemainder(dividingBy: Self.chunkLength)
+        chunks[chunk][place] = nil
+        free.append(index)
+        count(record, by: -1)
+    }
+
+    private mutating func count(_ record: RouteRecord, by change: Int) {
+        guard let scheme = record.pattern.scheme else {
+            withoutScheme += change
+            return
+        }
+        let number = schemes[scheme, default: 0] + change
+        schemes[scheme] = number > 0 ? number : nil
+    }
+}
+
+extension Dialect {
+    /// How this dialect's patterns are read.
+    var syntax: PatternSyntax {
+        PatternSyntax(wildcards: !starIsLiteral, host: host, parentsTakeDeeper: parentsTakeDeeper)
+    }
+}

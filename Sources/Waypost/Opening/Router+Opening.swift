@@ -1,0 +1,238 @@
+import Synchronization
+
+extension Router {
+    /// Opens a URL.
+    ///
+    /// Ends in exactly one outcome, whatever the input: nothing is thrown and nothing fails silently.
+    /// - Parameters:
+    ///   - url: The URL; white space around it is dropped.
+    ///   - parameters: What goes along beside the query.
+    ///   - objects: Native values for a destination in this process: models, closures.
+    ///   - context: Who opens, and under which conditions.
+    public func open(
+        _ url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
+        context: OpenContext = .init()
+    ) async -> Opening {
+        let start = ContinuousClock.now
+        var opening = Opening(outcome: .opened, requested: url, url: url, ref: context.ref)
+        if let failure = await modules.load(into: self) {
+            opening.outcome = .failed(failure)
+        } else {
+            tell(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
+            await open(&opening, parameters, objects, context)
+        }
+        opening.duration = ContinuousClock.now - start
+        finish(opening)
+        return opening
+    }
+
+    private func open(
+        _ opening: inout Opening, _ parameters: [String: JSONValue], _ objects: [String: any Sendable],
+        _ context: OpenContext
+    ) async {
+        let state = state
+        let url: RouteURL
+        switch state.read(opening.requested) {
+        case .success(let read): url = read
+        case .failure(let rejection):
+            opening.outcome = .rejected(rejection)
+            return
+        }
+        guard !ServiceURL.matches(url, configuration) else {
+            opening.url = url.text
+            await serve(&opening, url, parameters, context)
+            return
+        }
+        var journey = Journey(
+            url, requested: opening.requested, caller: parameters, objects: objects, context: context)
+        await travel(&journey, state, &opening)
+        guard case .notFound = opening.outcome, let fallback = Self.fallback(of: journey) else { return }
+        await fallBack(to: fallback, journey, state, &opening)
+    }
+
+    // MARK: Services
+
+    private func serve(
+        _ opening: inout Opening, _ url: RouteURL, _ parameters: [String: JSONValue], _ context: OpenContext
+    ) async {
+        let call: ServiceURL
+        do throws(Rejection) {
+            call = try ServiceURL(url, caller: parameters)
+        } catch {
+            opening.outcome = .rejected(error)
+            return
+        }
+        let result = await services.call(
+            call.service, call.method, source: call.source, result: call.result,
+            deadline: context.deadline ?? configuration.handlerDeadline, ref: context.ref)
+        switch result {
+        case .success(let value):
+            opening.outcome = .served(value)
+            opening.value = value
+        case .failure(let failure) where [408, 499, 500].contains(failure.code):
+            opening.outcome = .failed(
+                RouteFailure(code: failure.code, name: failure.name, detail: failure.detail))
+        case .failure(let failure):
+            opening.outcome = .rejected(
+                Rejection(
+                    code: failure.code, name: failure.name, detail: failure.detail, nearest: failure.nearest))
+        }
+    }
+
+    // MARK: Routes
+
+    /// Where a candidate left the open.
+    private enum Step {
+        case ended(Outcome)
+        case next
+        case hop(to: String, by: String)
+    }
+
+    /// Goes from URL to URL until an outcome is reached.
+    private func travel(_ journey: inout Journey, _ state: RouterState, _ opening: inout Opening) async {
+        let ref = journey.context.ref
+        travelling: while true {
+            let refused = journey.relocate(state) { from, to in
+                tell(RouterEvent(.redirected, url: to, ref: ref, detail: "relocated \(from) to \(to)"))
+            }
+            opening.url = journey.url.text
+            opening.hops = journey.hops
+            if let refused {
+                opening.outcome = .rejected(refused)
+                return
+            }
+            for found in state.find(journey.url) {
+                switch await attempt(found, &journey, state, &opening) {
+                case .ended(let outcome):
+                    opening.outcome = outcome
+                    return
+                case .next: continue
+                case .hop(let target, let name):
+                    let from = journey.url.text
+                    if let refused = journey.hop(to: target, state) {
+                        opening.outcome = .rejected(refused)
+                        return
+                    }
+                    let to = journey.url.text
+                    tell(
+                        RouterEvent(
+                            .redirected, url: to, ref: ref, detail: "\(name) redirected \(from) to \(to)"))
+                    continue travelling
+                }
+            }
+            opening.route = nil
+            opening.outcome = .notFound(nearest: state.routes.table.nearest(to: journey.url))
+            return
+        }
+    }
+
+    /// Tries one route: its own redirect, the interceptors, its handler.
+    private func attempt(
+        _ found: Found, _ journey: inout Journey, _ state: RouterState, _ opening: inout Opening
+    ) async -> Step {
+        var request = journey.request(for: found, state)
+        let route = found.record.route
+        if let target = route.redirect?(request) { return .hop(to: target, by: request.route) }
+        opening.route = request.route
+        for interceptor in state.interceptors where interceptor.sees(request.route, request.url) {
+            let question = request
+            let timed = await withDeadline(interceptor.deadline, clock: configuration.clock) {
+                await interceptor.body(question)
+            }
+            switch timed {
+            case .finished(.success(.proceed)): continue
+            case .finished(.success(.rewrite(let changes))): request.parameters.rewrite(changes)
+            case .finished(.success(.redirect(let target))): return .hop(to: target, by: interceptor.name)
+            case .finished(.success(.stop(let reason))):
+                return .ended(.intercepted(by: interceptor.name, reason: reason))
+            case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
+            case .canceled, .finished(.failure): return .ended(.failed(.canceled(request.url.text)))
+            }
+        }
+        opening.presentation = request.presentation
+        for warning in opening.presentation.warnings {
+            tell(
+                RouterEvent(
+                    .warned, url: request.url.text, route: request.route, ref: request.context.ref,
+                    detail: warning))
+        }
+        return await run(route.handler, request, &opening)
+    }
+
+    private func run(
+        _ handler: @escaping Route.Handler, _ request: RouteRequest, _ opening: inout Opening
+    ) async -> Step {
+        let limit = request.context.deadline ?? configuration.handlerDeadline
+        let timed = await withDeadline(limit, clock: configuration.clock) { try await handler(request) }
+        switch timed {
+        case .finished(.success(.pass)): return .next
+        case .finished(.success(.opened(let value))):
+            opening.value = value
+            return .ended(.opened)
+        case .finished(.failure(let error as ParameterError)):
+            return .ended(.rejected(.badField("\(request.route): \(error)")))
+        case .finished(.failure(let rejection as Rejection)): return .ended(.rejected(rejection))
+        case .finished(.failure(let failure as RouteFailure)): return .ended(.failed(failure))
+        case .finished(.failure(is CancellationError)), .canceled:
+            return .ended(.failed(.canceled(request.url.text)))
+        case .finished(.failure(let error)):
+            return .ended(.failed(.handler("\(request.route) failed: \(error)")))
+        case .deadline: return .ended(.failed(.deadline(request.route, limit)))
+        }
+    }
+
+    // MARK: Fallback
+
+    static let fallbackKey = "route_fallback_url"
+
+    /// The URL to open instead of one that no route takes: from the query, else from the caller.
+    static func fallback(of journey: Journey) -> String? {
+        journey.url.query[fallbackKey] ?? journey.caller[fallbackKey]?.stringValue
+    }
+
+    private func fallBack(
+        to text: String, _ origin: Journey, _ state: RouterState, _ opening: inout Opening
+    ) async {
+        var journey = origin
+        // Once only: the fallback's own fallback would go on for ever with a wrong URL.
+        journey.caller[Self.fallbackKey] = nil
+        var attempt = opening
+        if let refused = journey.hop(to: text, state) {
+            attempt.outcome = .rejected(refused)
+        } else {
+            await travel(&journey, state, &attempt)
+        }
+        if case .opened = attempt.outcome {
+            attempt.outcome = .fellBack(to: attempt.url)
+            opening = attempt
+        } else {
+            let detail = "the fallback was not opened: \(attempt.detail)"
+            tell(RouterEvent(.warned, url: text, ref: opening.ref, detail: detail))
+        }
+    }
+
+    // MARK: Telling
+
+    private func finish(_ opening: Opening) {
+        history.withLock { $0.add(opening) }
+        let (events, failures) = listeners.withLock { ($0.events, $0.failures) }
+        if !events.isEmpty { events.tell(RouterEvent(opening)) }
+        if !opening.isSuccess { failures.tell(opening) }
+    }
+}
+
+extension RouterEvent {
+    /// The last event of an open.
+    init(_ opening: Opening) {
+        let kind: Kind
+        switch opening.outcome {
+        case .opened, .served: kind = .opened
+        case .intercepted: kind = .intercepted
+        case .fellBack: kind = .fellBack
+        case .notFound, .rejected, .failed: kind = .failed
+        }
+        self.init(
+            kind, url: opening.url, route: opening.route, ref: opening.ref, detail: opening.detail,
+            code: opening.code.number, name: opening.code.name, nearest: opening.nearest)
+    }
+}

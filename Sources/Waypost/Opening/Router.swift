@@ -1,0 +1,173 @@
+import Synchronization
+
+/// Finds the destination of a URL and opens it.
+///
+///     let router = Router()
+///     try router.register("myapp://orders/:id") { request in
+///         let id = try request.parameters.value("id", as: Int.self)
+///         return .opened(.string("order \(id)"))
+///     }
+///     let opening = await router.open("myapp://orders/42")
+///
+/// Everything may be called from any thread at any time. An open works on a snapshot: readers never wait for
+/// writers, and see all of a change or nothing of it.
+public final class Router: Sendable {
+    /// A router for those who need only one; a convenience, nothing else uses it.
+    public static let shared = Router()
+
+    /// The settings, fixed.
+    public let configuration: RouterConfiguration
+    /// The services that service URLs call.
+    public let services: ServiceRegistry
+
+    private let current: Mutex<RouterSnapshot>
+    // Writers take turns here, not under `current`: making a new table must not hold a reader.
+    private let writing = Mutex<UInt64>(0)
+    let listeners = Mutex(RouterListeners())
+    let history: Mutex<OpenHistory>
+    let modules = ModuleLoader()
+
+    /// A router without routes.
+    public init(configuration: RouterConfiguration = .init(), services: ServiceRegistry = ServiceRegistry()) {
+        self.configuration = configuration
+        self.services = services
+        current = Mutex(RouterSnapshot(RouterState(configuration)))
+        history = Mutex(OpenHistory(length: configuration.historyLength))
+    }
+
+    /// The state at this moment.
+    var state: RouterState { current.withLock { $0 }.state }
+
+    /// Makes the next state; when `change` throws, the old one stays.
+    ///
+    /// `change` gets a number that no other change gets.
+    private func update<Result, Failure: Error>(
+        _ change: (inout RouterState, UInt64) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try writing.withLock { (number) throws(Failure) -> Result in
+            var next = state
+            number += 1
+            let result = try change(&next, number)
+            let snapshot = RouterSnapshot(next)
+            // The old snapshot is let go of outside the lock: freeing a large table takes a while.
+            let old = current.withLock { current in
+                let old = current
+                current = snapshot
+                return old
+            }
+            _ = old
+            return result
+        }
+    }
+
+    // MARK: Registering
+
+    /// Registers a destination for the URLs of a pattern.
+    ///
+    /// - Parameters:
+    ///   - pattern: The URLs it takes; see ``RoutePattern``.
+    ///   - name: The destination's name, which relocation entries call `className`.
+    ///   - priority: Higher goes first; 0 unless set.
+    ///   - kind: A page, an action or web content.
+    ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
+    ///   - idempotent: Whether an open that a crash interrupted may run again.
+    ///   - replacing: Whether it may take the place of a route that could never be told apart from it.
+    ///   - redirect: The destination's own conditional redirect; must have no effect.
+    ///   - handler: What runs.
+    /// - Throws: ``RegistrationError`` when the pattern is not one or its place is held.
+    public func register(
+        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, replacing: Bool = false,
+        redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+    ) throws(RegistrationError) {
+        let route = Route(
+            pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent,
+            redirect: redirect, handler: handler)
+        try register([route], replacing: replacing)
+    }
+
+    /// Registers several routes in one step: all of them, or none when one is refused.
+    public func register(_ routes: [Route], replacing: Bool = false) throws(RegistrationError) {
+        try update { (state, _) throws(RegistrationError) in try state.add(routes, replacing: replacing) }
+    }
+
+    /// Takes away the routes with exactly this pattern; false when there is none.
+    @discardableResult
+    public func unregister(_ pattern: String) -> Bool {
+        update { state, _ in state.remove(pattern) }
+    }
+
+    /// Makes a destination known by name, without a path: relocation entries of type 2 may add paths for it.
+    public func registerDestination(
+        _ name: String, kind: RouteKind = .page, idempotent: Bool = false, redirect: Route.Redirect? = nil,
+        handler: @escaping Route.Handler
+    ) {
+        let destination = Route(
+            "", name: name, kind: kind, idempotent: idempotent, redirect: redirect, handler: handler)
+        update { state, _ in state.addDestination(destination, named: name) }
+    }
+
+    /// Whether a relocation entry may name this destination.
+    public func knows(_ className: String) -> Bool {
+        !state.destinations(named: [className]).isEmpty
+    }
+
+    /// The names of all destinations.
+    public var destinationNames: [String] { state.destinationNames.sorted() }
+
+    /// The routes in force, after relocation, by path.
+    public var routes: [RouteDescription] {
+        state.routes.records.map(\.description).sorted { ($0.path, -$0.priority) < ($1.path, -$1.priority) }
+    }
+
+    /// How many routes are in force.
+    public var routeCount: Int { state.routes.count }
+
+    // MARK: Relocating
+
+    /// Puts these layers in force, in place of all that were: checked as a whole and swapped in one step.
+    ///
+    /// - Parameter layers: The later over the earlier.
+    /// - Returns: How many entries there are, and which do nothing in this build.
+    /// - Throws: ``RelocationError``; the layers in force stay.
+    @discardableResult
+    public func relocate(_ layers: [RelocationLayer]) throws(RelocationError) -> RelocationReport {
+        try update { (state, _) throws(RelocationError) in try state.relocate(layers) }
+    }
+
+    /// The layers in force.
+    public var layers: [RelocationLayer] { state.layers }
+
+    // MARK: Intercepting
+
+    /// Adds an interceptor, which sees an open after its route was found and before its handler runs.
+    ///
+    /// - Parameters:
+    ///   - name: Its name in outcomes and logs.
+    ///   - priority: Higher goes first; equal ones in the order in which they were added.
+    ///   - scope: Which opens it sees; all unless set.
+    ///   - deadline: How long it may take; the configuration's unless set. Later the open fails with 408.
+    ///   - interceptor: What decides.
+    /// - Returns: A handle whose `cancel()` takes it away.
+    /// - Throws: ``RegistrationError`` when the URL of a subtree is not one.
+    @discardableResult
+    public func intercept(
+        _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
+        deadline: Duration? = nil,
+        _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorVerdict
+    ) throws(RegistrationError) -> RegistrationHandle {
+        let deadline = deadline ?? configuration.interceptorDeadline
+        let id = try update { (state, number) throws(RegistrationError) -> UInt64 in
+            let added = try Interceptor(
+                id: number, name: name, priority: priority, scope: scope, deadline: deadline,
+                body: interceptor)
+            let place = state.interceptors.firstIndex { $0.priority < priority } ?? state.interceptors.count
+            state.interceptors.insert(added, at: place)
+            return number
+        }
+        return RegistrationHandle { [weak self] in
+            self?.update { state, _ in state.interceptors.removeAll { $0.id == id } }
+        }
+    }
+}

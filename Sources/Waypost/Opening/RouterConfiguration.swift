@@ -1,0 +1,57 @@
+/// The settings of a router; fixed while it lives.
+public struct RouterConfiguration: Sendable {
+    /// How patterns are read and parameters merged; Waypost's own unless set.
+    public var dialect: Dialect
+    /// The schemes that may be opened.
+    ///
+    /// Nil, the default, means those of the registered routes and of the service URL, and `http` and `https` when
+    /// there is a web route; while only patterns without a scheme are registered, any.
+    public var allowedSchemes: Set<String>?
+    /// The hosts that may be opened; nil, the default, means any.
+    ///
+    /// `*.example.com` takes all below it. The host is the first component, also in an app's own scheme.
+    public var allowedHosts: Set<String>?
+    /// The URL of the route that `http` and `https` URLs go to when no other takes them.
+    public var webPath: String?
+    /// The scheme of service URLs; `scheme`, TheRouter's, unless set.
+    public var serviceScheme: String
+    /// The host of service URLs; `services` unless set.
+    public var serviceHost: String
+    /// How many redirects one open may follow; 8 unless set.
+    public var maximumHops: Int
+    /// The longest URL, in bytes; 2 048 unless set.
+    public var maximumURLBytes: Int
+    /// How long a handler may run; 10 seconds unless set, nil for ever.
+    public var handlerDeadline: Duration?
+    /// How long an interceptor may take that names no deadline of its own; 10 seconds unless set.
+    public var interceptorDeadline: Duration?
+    /// How many opens the history keeps; 64 unless set.
+    public var historyLength: Int
+    /// Custom converters for typed placeholders, by the name before the colon.
+    public var converters: [String: RouteConverter]
+    /// What deadlines are measured with.
+    public var clock: any Clock<Duration>
+
+    /// A configuration; everything has a default.
+    public init(
+        dialect: Dialect = .waypost, allowedSchemes: Set<String>? = nil, allowedHosts: Set<String>? = nil,
+        webPath: String? = nil, serviceScheme: String = "scheme", serviceHost: String = "services",
+        maximumHops: Int = 8, maximumURLBytes: Int = 2048, handlerDeadline: Duration? = .seconds(10),
+        interceptorDeadline: Duration? = .seconds(10), historyLength: Int = 64,
+        converters: [String: RouteConverter] = [:], clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.dialect = dialect
+        self.allowedSchemes = allowedSchemes.map { Set($0.map { $0.lowercased() }) }
+        self.allowedHosts = allowedHosts
+        self.webPath = webPath
+        self.serviceScheme = serviceScheme.lowercased()
+        self.serviceHost = serviceHost
+        self.maximumHops = maximumHops
+        self.maximumURLBytes = maximumURLBytes
+        self.handlerDeadline = handlerDeadline
+        self.interceptorDeadline = interceptorDeadline
+        self.historyLength = historyLength
+        self.converters = converters
+        self.clock = clock
+    }
+}

@@ -1,0 +1,56 @@
+/// Something that happened while a URL was opened, for logs and listeners.
+public struct RouterEvent: Sendable, Hashable {
+    /// What happened.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// An open begins.
+        case willOpen
+        /// A destination or a service took the URL.
+        case opened
+        /// The open ended without one; `code` says how.
+        case failed
+        /// The open went to its `route_fallback_url`.
+        case fellBack
+        /// A redirect was followed; `url` is where it leads.
+        case redirected
+        /// An interceptor stopped the open.
+        case intercepted
+        /// Something was odd and did not stop the open.
+        case warned
+    }
+
+    /// What happened.
+    public var kind: Kind
+    /// The URL it happened to.
+    public var url: String
+    /// The pattern that matched, once one has.
+    public var route: String?
+    /// The id of the command behind the open.
+    public var ref: String?
+    /// One sentence; never holds values of parameters, other than in the URL.
+    public var detail: String
+    /// The wire protocol's code; 0 while nothing is wrong.
+    public var code: Int
+    /// The code's name.
+    public var name: String
+    /// For 404: names that may have been meant.
+    public var nearest: [String]
+
+    /// An event by its parts.
+    public init(
+        _ kind: Kind, url: String, route: String? = nil, ref: String? = nil, detail: String = "",
+        code: Int = 0,
+        name: String = "OK", nearest: [String] = []
+    ) {
+        self.kind = kind
+        self.url = url
+        self.route = route
+        self.ref = ref
+        self.detail = detail
+        self.code = code
+        self.name = name
+        self.nearest = nearest
+    }
+
+    /// Whether this is TheRouter's log type 1.
+    public var isError: Bool { code != 0 }
+}

@@ -1,0 +1,54 @@
+/// A call of a service that is written as a URL, TheRouter's way:
+/// `scheme://services?protocol=P&method=openMiniProgramWithInfo:&resultType=0`.
+struct ServiceURL: Sendable {
+    let service: String
+    let method: String
+    let result: ServiceResultType
+    let source: ArgumentSource
+
+    private static let ownKeys: Set<String> = ["protocol", "method", "resultType"]
+
+    /// Whether the URL is a service URL: scheme and host are compared, after parsing.
+    ///
+    /// A service URL that merely occurs inside another URL is not one.
+    static func matches(_ url: RouteURL, _ configuration: RouterConfiguration) -> Bool {
+        url.scheme == configuration.serviceScheme && url.components == [configuration.serviceHost]
+    }
+
+    /// Reads the call; `caller` are the parameters beside the URL.
+    init(_ url: RouteURL, caller: [String: JSONValue]) throws(Rejection) {
+        var values: [String: JSONValue] = [:]
+        for pair in url.query.pairs { values[pair.key] = .string(pair.value) }
+        for (key, value) in caller where !value.isNull { values[key] = value }
+        service = try Self.text("protocol", values)
+        method = try Self.text("method", values)
+        result = try Self.resultType(values["resultType"])
+        var source = ArgumentSource(.labeled(values.filter { !Self.ownKeys.contains($0.key) }))
+        source.readsText = true
+        source.ignoresUnknown = true
+        source.mayTakeAll = values["ivar1"] == nil
+        self.source = source
+    }
+
+    private static func text(_ key: String, _ values: [String: JSONValue]) throws(Rejection) -> String {
+        guard let text = values[key]?.stringValue, !text.isEmpty else {
+            throw .badField(
+                "\(key) of the service URL \(values[key] == nil ? "is missing" : "should be a text")")
+        }
+        return text
+    }
+
+    private static func resultType(_ value: JSONValue?) throws(Rejection) -> ServiceResultType {
+        let number: Int64?
+        switch value {
+        case nil: return .value
+        case .int(let integer): number = integer
+        case .string(let text) where text.utf8.count == 1: number = Int64(text)
+        default: number = nil
+        }
+        guard let number, let type = ServiceResultType(rawValue: Int(number)) else {
+            throw .badField("resultType should be 0, 1 or 2 but is \(value?.text.prefix(64) ?? "")")
+        }
+        return type
+    }
+}

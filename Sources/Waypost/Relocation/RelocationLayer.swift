@@ -1,0 +1,45 @@
+/// The entries of one source: built in, a group's map, the agent's map, patches.
+public struct RelocationLayer: Sendable, Hashable {
+    /// The name under which it is reported: `agent`, `@all`, `patch`.
+    public var name: String
+    /// Its entries; a later one wins over an earlier one.
+    public var entries: [RelocationEntry]
+
+    /// A layer.
+    public init(name: String, entries: [RelocationEntry]) {
+        self.name = name
+        self.entries = entries
+    }
+}
+
+/// What became of a relocation map.
+public struct RelocationReport: Sendable, Hashable {
+    /// An entry that is in force but does nothing in this build.
+    public struct Inactive: Sendable, Hashable {
+        /// The layer that holds it.
+        public var layer: String
+        /// Its place in the layer, from 0.
+        public var index: Int
+        /// Why it does nothing, as a sentence.
+        public var reason: String
+    }
+
+    /// How many entries all layers have.
+    public var entries: Int
+    /// Those that do nothing, by layer and place.
+    public var inactive: [Inactive]
+
+    /// The report as `map/applied` carries it.
+    public var json: JSONValue {
+        [
+            "entries": .int(Int64(entries)),
+            "inactive": .array(
+                inactive.map {
+                    [
+                        "layer": .string($0.layer), "index": .int(Int64($0.index)),
+                        "reason": .string($0.reason),
+                    ]
+                }),
+        ]
+    }
+}

@@ -1,0 +1,132 @@
+/// The origin or target of a redirect: a URL, or all URLs below one when it ends in `/**`.
+struct RelocationPath: Sendable, Hashable {
+    /// What two paths are compared by: bytes, not Unicode equivalence, as everywhere in matching.
+    struct Key: Sendable, Hashable {
+        let bytes: [UInt8]
+    }
+
+    let text: String
+    let scheme: String
+    let components: [String]
+    let isSubtree: Bool
+
+    /// More components than a sensible URL has; keeps following redirects linear in the map's size.
+    static let maximumComponents = 64
+
+    init(_ text: String, index: Int, field: String) throws(RelocationError) {
+        let url: RouteURL
+        do throws(RouteURLError) {
+            url = try RouteURL(text)
+        } catch {
+            throw RelocationError(.badField, index: index, field: field, detail: "\(field): \(error)")
+        }
+        let components = url.components
+        guard components.count <= Self.maximumComponents else {
+            throw RelocationError(
+                .badField, index: index, field: field,
+                detail: "\(field) has more than \(Self.maximumComponents) components")
+        }
+        isSubtree = components.last == "**"
+        self.text = url.text
+        scheme = url.scheme
+        self.components = isSubtree ? components.dropLast() : components
+    }
+
+    init(_ url: RouteURL) {
+        text = url.text
+        scheme = url.scheme
+        components = url.components
+        isSubtree = false
+    }
+
+    init(scheme: String, components: [String], isSubtree: Bool) {
+        self.scheme = scheme
+        self.components = components
+        self.isSubtree = isSubtree
+        text = "\(scheme)://\(components.joined(separator: "/"))\(isSubtree ? "/**" : "")"
+    }
+
+    var key: Key {
+        var bytes = Array(scheme.utf8)
+        for component in components {
+            // No component holds a NUL, so this keeps them apart.
+            bytes.append(0)
+            bytes.append(contentsOf: component.utf8)
+        }
+        if isSubtree { bytes.append(contentsOf: [0, 0]) }
+        return Key(bytes: bytes)
+    }
+}
+
+/// A redirect as it is followed: where from, where to, what it adds.
+struct RelocationRedirect: Sendable {
+    let origin: RelocationPath
+    let target: RelocationPath
+    let params: [String: JSONValue]
+    private let targetParts: URLTextParts
+
+    /// The redirect that an entry makes; nil for one that makes none.
+    init?(_ entry: RelocationEntry, index: Int) throws(RelocationError) {
+        let texts: (origin: String, target: String)
+        switch entry.kind {
+        case .replace(let origin, let target): texts = (origin, target)
+        case .reset(let origin, let target?): texts = (origin, target)
+        default: return nil
+        }
+        origin = try RelocationPath(texts.origin, index: index, field: "orginPath")
+        target = try RelocationPath(texts.target, index: index, field: "targetPath")
+        if case .reset = entry.kind, origin.key == target.key { return nil }
+        guard origin.isSubtree == target.isSubtree else {
+            throw RelocationError(
+                .badField, index: index, field: target.isSubtree ? "orginPath" : "targetPath",
+                detail: "/** must stand on both sides of a redirect or on none")
+        }
+        params = entry.params
+        targetParts = URLTextParts(target.text)
+    }
+
+    /// The URL that this redirect makes of one that it matches.
+    ///
+    /// The query goes along; where the target names a key itself, the target's value stays.
+    func apply(to url: RouteURL, components: [String]) -> String {
+        var text = targetParts.base
+        if target.isSubtree {
+            if text.hasSuffix("**") { text.removeLast(2) }
+            text += components.dropFirst(origin.components.count)
+                .map { PercentCoding.encode($0, for: .component) }
+                .joined(separator: "/")
+        }
+        let query = targetParts.query(joining: url.queryText)
+        if !query.isEmpty { text += "?" + query }
+        if let fragment = targetParts.fragment ?? URLTextParts(url.text).fragment { text += "#" + fragment }
+        return text
+    }
+}
+
+/// A URL's text cut into what stands before the query, the query, and the fragment.
+struct URLTextParts: Sendable {
+    let base: String
+    let query: String?
+    let fragment: String?
+
+    init(_ text: String) {
+        let cut = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        fragment = cut.count > 1 ? String(cut[1]) : nil
+        let front = (cut.first ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        base = String(front.first ?? "")
+        query = front.count > 1 ? String(front[1]) : nil
+    }
+
+    /// This query and those pairs of the other whose keys it does not name.
+    func query(joining other: String?) -> String {
+        guard let query, !query.isEmpty else { return other ?? "" }
+        guard let other, !other.isEmpty else { return query }
+        let keys = Set(query.split(separator: "&").map(Self.key))
+        let added = other.split(separator: "&").filter { !keys.contains(Self.key($0)) }
+        return ([Substring(query)] + added).joined(separator: "&")
+    }
+
+    private static func key(_ pair: Substring) -> String {
+        PercentCoding.decode(pair.prefix { $0 != "=" })
+    }
+}

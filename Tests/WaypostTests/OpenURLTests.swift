@@ -1,0 +1,191 @@
+import Synchronization
+import Testing
+
+@testable import Waypost
+
+/// A router whose destinations answer with their name and the merged parameters.
+func recordingRouter(
+    _ routes: [(String, String)], configuration: RouterConfiguration = .init()
+) throws -> Router {
+    let router = Router(configuration: configuration)
+    try router.register(
+        routes.map { pattern, name in
+            Route(pattern, name: name) { request in
+                .opened(.object(["name": .string(name), "params": .object(request.parameters.merged)]))
+            }
+        })
+    return router
+}
+
+@Suite struct `Open a URL` {
+    static let theRouter: [(String, String)] = [
+        ("scheme://router/demo", "TheRouter_Example.TheRouterController"),
+        ("scheme://router/demo1", "TheRouter_Example.TheRouterControllerA"),
+        ("scheme://router/demo2", "TheRouter_Example.TheRouterControllerB"),
+        ("scheme://router/demo2Android", "TheRouter_Example.TheRouterControllerB"),
+        ("scheme://router/demo3", "TheRouter_Example.TheRouterControllerC"),
+        ("scheme://router/user/:id", "UserScreen"),
+    ]
+
+    @Test func `a destination gets the query, the path and the caller's parameters`() async throws {
+        let router = try recordingRouter(Self.theRouter)
+        let opening = await router.open(
+            "scheme://router/user/42?id=2&value=3&name=AKyS", parameters: ["model": ["age": 18]],
+            context: OpenContext(ref: "c-1"))
+        #expect(opening.outcome == .opened)
+        #expect(opening.route == "scheme://router/user/:id")
+        #expect(opening.code == (0, "OK"))
+        #expect(opening.ref == "c-1")
+        #expect(opening.value?["params"] == ["id": "42", "value": "3", "name": "AKyS", "model": ["age": 18]])
+        #expect(opening.json["route"] == "scheme://router/user/:id")
+    }
+
+    @Test func `an unknown URL is not found and near routes are named`() async throws {
+        let router = try recordingRouter(Self.theRouter)
+        let failures = Mutex<[[Opening]]>([[], []])
+        router.onFailure { opening in failures.withLock { $0[0].append(opening) } }
+        let second = router.onFailure { opening in failures.withLock { $0[1].append(opening) } }
+        let opening = await router.open("scheme://router/dmeo")
+        guard case .notFound(let nearest) = opening.outcome else {
+            Issue.record("\(opening.outcome)")
+            return
+        }
+        #expect(nearest.contains("scheme://router/demo"))
+        #expect(opening.code == (404, "NO_ROUTE"))
+        second.cancel()
+        _ = await router.open("scheme://router/nowhere")
+        #expect(failures.withLock { $0.map(\.count) } == [2, 1])
+    }
+
+    static let refused: [(String, Int, String)] = [
+        ("", 422, "BAD_FIELD"), ("   ", 422, "BAD_FIELD"), ("scheme://router/%00", 422, "BAD_FIELD"),
+        ("scheme://router/../x", 422, "BAD_FIELD"), ("evil://router/demo", 403, "NOT_ALLOWED"),
+        ("https://example.com", 403, "NOT_ALLOWED"), ("javascript://router/demo", 403, "NOT_ALLOWED"),
+        ("scheme://router/" + String(repeating: "x", count: 2048), 413, "TOO_LARGE"),
+        ("://router/demo", 422, "BAD_FIELD"),
+    ]
+
+    @Test(arguments: refused)
+    func `a URL that may not be opened is rejected with its code`(url: String, code: Int, name: String)
+        async throws
+    {
+        let router = try recordingRouter(Self.theRouter)
+        let opening = await router.open(url)
+        #expect(opening.code == (code, name))
+        #expect(!opening.detail.isEmpty)
+        #expect(router.canOpen(url) == false)
+        #expect(router.resolve(url).error?.code == code)
+    }
+
+    @Test func `only allowed hosts are opened`() async throws {
+        let configuration = RouterConfiguration(
+            allowedSchemes: ["HTTPS", "scheme"], allowedHosts: ["router", "*.example.com"],
+            webPath: "scheme://router/demo")
+        let router = try recordingRouter(Self.theRouter, configuration: configuration)
+        #expect(await router.open("scheme://router/demo").isSuccess)
+        #expect(await router.open("https://WWW.Example.com/x").isSuccess)
+        #expect(await router.open("https://example.org/x").code == (403, "NOT_ALLOWED"))
+        #expect(await router.open("https://evilexample.com/x").code == (403, "NOT_ALLOWED"))
+        #expect(await router.open("scheme://other/x").code == (403, "NOT_ALLOWED"))
+        #expect(await router.open("http://www.example.com/x").code == (403, "NOT_ALLOWED"))
+    }
+
+    @Test func `a handler that passes leaves the URL to the next candidate`() async throws {
+        let router = Router()
+        let tried = Mutex<[String]>([])
+        for pattern in ["a://x/:any", "a://x/*", "a://", "a://x/y"] {
+            try router.register(pattern) { request in
+                tried.withLock { $0.append(request.route) }
+                return pattern == "a://x/*" ? .opened() : .pass
+            }
+        }
+        #expect(await router.open("a://x/y").route == "a://x/*")
+        #expect(tried.withLock { $0 } == ["a://x/y", "a://x/:any", "a://x/*"])
+        router.unregister("a://x/*")
+        let opening = await router.open("a://x/y")
+        #expect(opening.code == (404, "NO_ROUTE"))
+        #expect(opening.route == nil)
+        #expect(tried.withLock { $0.suffix(3) } == ["a://x/y", "a://x/:any", "a://"])
+    }
+
+    @Test func `what a handler throws becomes the outcome`() async throws {
+        struct Broken: Error {}
+        let router = Router()
+        try router.register("a://broken") { _ in throw Broken() }
+        try router.register("a://typed") { request in
+            .opened(.int(Int64(try request.parameters.value("id", as: Int.self))))
+        }
+        try router.register("a://refuses") { _ in
+            throw Rejection(code: 403, name: "NOT_ALLOWED", detail: "not today")
+        }
+        #expect(await router.open("a://broken").code == (500, "HANDLER_FAILED"))
+        #expect(await router.open("a://typed?id=7").value == 7)
+        let typed = await router.open("a://typed?id=x")
+        #expect(typed.code == (422, "BAD_FIELD"))
+        #expect(typed.detail.contains("\"id\""))
+        #expect(await router.open("a://refuses").code == (403, "NOT_ALLOWED"))
+    }
+
+    @Test func `a handler that ignores its cancellation does not hold the caller`() async throws {
+        let gate = Gate()
+        let router = Router(configuration: RouterConfiguration(handlerDeadline: .milliseconds(5)))
+        try router.register("a://slow") { _ in
+            await gate.wait()
+            return .opened()
+        }
+        #expect(await router.open("a://slow").code == (408, "DEADLINE"))
+        let long = Task { await router.open("a://slow", context: OpenContext(deadline: .seconds(60))) }
+        long.cancel()
+        #expect(await long.value.code == (499, "CANCELED"))
+        gate.open()
+    }
+
+    @Test func `native objects reach a destination in the process`() async throws {
+        struct Model: Sendable, Equatable { var name: String }
+        let router = Router()
+        let seen = Mutex<Model?>(nil)
+        try router.register("a://x") { request in
+            seen.withLock { $0 = request.parameters.object("model") }
+            return .opened()
+        }
+        _ = await router.open("a://x", objects: ["model": Model(name: "AKyS")])
+        #expect(seen.withLock { $0 } == Model(name: "AKyS"))
+    }
+
+    @Test func `an odd presentation hint is a warning and a push`() async throws {
+        let router = try recordingRouter(Self.theRouter)
+        let events = Mutex<[RouterEvent]>([])
+        router.observe { event in events.withLock { $0.append(event) } }
+        let opening = await router.open("scheme://router/demo?jumpType=9")
+        #expect(opening.presentation.jumpType == .push)
+        #expect(events.withLock { $0.map(\.kind) } == [.willOpen, .warned, .opened])
+        let modal = await router.open("scheme://router/demo?jumpType=0")
+        #expect(modal.presentation.jumpType == .modal)
+        #expect(modal.value?["params"] == ["jumpType": "0"])
+    }
+
+    @Test func `can open and resolve run nothing and are exact`() async throws {
+        let router = try recordingRouter(Self.theRouter)
+        let events = Mutex(0)
+        router.observe { _ in events.withLock { $0 += 1 } }
+        try router.intercept { _ in .stop(reason: "never asked") }
+        #expect(router.canOpen("scheme://router/user/7"))
+        #expect(!router.canOpen("scheme://router/user"))
+        let resolution = router.resolve("scheme://router/user/7?x=1", parameters: ["y": 2])
+        #expect(resolution.route == "scheme://router/user/:id")
+        #expect(resolution.className == "UserScreen")
+        #expect(resolution.parameters.merged == ["id": "7", "x": "1", "y": 2])
+        #expect(router.resolve("scheme://router/nowhere").error?.name == "NO_ROUTE")
+        #expect(events.withLock { $0 } == 0)
+        #expect(router.lastOpens.isEmpty)
+    }
+
+    @Test func `the history keeps the last opens`() async throws {
+        let router = try recordingRouter(Self.theRouter, configuration: RouterConfiguration(historyLength: 3))
+        for url in ["demo", "demo1", "demo2", "nowhere"] { _ = await router.open("scheme://router/\(url)") }
+        let history = router.lastOpens
+        #expect(history.map(\.opening.code.number) == [0, 0, 404])
+        #expect(history.map(\.opening.url).first == "scheme://router/demo1")
+        #expect(history[2].json["name"] == "NO_ROUTE")
+    }
+}

@@ -1,0 +1,203 @@
+import Synchronization
+import Testing
+
+@testable import Waypost
+
+@Suite struct `Relocate opens` {
+    func router() throws -> Router { try recordingRouter(`Open a URL`.theRouter) }
+
+    func layer(_ entries: [JSONValue], _ name: String = "patch") throws -> RelocationLayer {
+        RelocationLayer(name: name, entries: try RelocationEntry.list(.array(entries)))
+    }
+
+    @Test func `TheRouter's redirect turns the white page into the yellow one and its reset restores it`()
+        async throws
+    {
+        let router = try router()
+        let redirect: JSONValue = [
+            "routerType": 1, "targetPath": "scheme://router/demo1", "orginPath": "scheme://router/demo",
+        ]
+        let report = try router.relocate([try layer([redirect])])
+        #expect(report == RelocationReport(entries: 1, inactive: []))
+        let opening = await router.open("scheme://router/demo?desc=跳转白色界面被重定向到了黄色界面")
+        #expect(opening.route == "scheme://router/demo1")
+        #expect(opening.hops == ["scheme://router/demo1?desc=跳转白色界面被重定向到了黄色界面"])
+        #expect(opening.url == opening.hops.last)
+        #expect(opening.value?["name"] == "TheRouter_Example.TheRouterControllerA")
+        #expect(opening.value?["params"] == ["desc": "跳转白色界面被重定向到了黄色界面"])
+
+        let reset: JSONValue = [
+            "routerType": 4, "targetPath": "scheme://router/demo", "orginPath": "scheme://router/demo",
+        ]
+        try router.relocate([try layer([redirect], "first"), try layer([reset], "second")])
+        let restored = await router.open("scheme://router/demo?desc=x")
+        #expect(restored.route == "scheme://router/demo")
+        #expect(restored.hops.isEmpty)
+    }
+
+    @Test func `TheRouter's wrong path is repaired with type 2`() async throws {
+        let router = try router()
+        #expect(await router.open("scheme://router/demo33").code == (404, "NO_ROUTE"))
+        try router.relocate([
+            try layer([
+                [
+                    "routerType": 2, "className": "TheRouter_Example.TheRouterControllerC",
+                    "path": "scheme://router/demo33", "params": ["from": "map"],
+                ]
+            ])
+        ])
+        let opening = await router.open("scheme://router/demo33?id=1")
+        #expect(opening.value?["name"] == "TheRouter_Example.TheRouterControllerC")
+        #expect(opening.value?["params"] == ["id": "1", "from": "map"])
+        #expect(await router.open("scheme://router/demo3").isSuccess)
+        #expect(router.routes.contains { $0.path == "scheme://router/demo33" })
+        try router.relocate([])
+        #expect(await router.open("scheme://router/demo33").code == (404, "NO_ROUTE"))
+    }
+
+    @Test func `type 3 takes exactly one pattern away and an empty map brings it back`() async throws {
+        let router = try router()
+        try router.relocate([try layer([["routerType": 3, "path": "scheme://router/demo2"]])])
+        #expect(await router.open("scheme://router/demo2").code == (404, "NO_ROUTE"))
+        #expect(await router.open("scheme://router/demo2Android").isSuccess)
+        try router.relocate([try layer([])])
+        #expect(await router.open("scheme://router/demo2").isSuccess)
+    }
+
+    @Test func `an origin need not be registered and chains are followed`() async throws {
+        let router = try router()
+        try router.relocate([
+            try layer([
+                ["routerType": 1, "orginPath": "scheme://wrong/x", "targetPath": "scheme://router/demo"],
+                [
+                    "routerType": 1, "orginPath": "scheme://router/demo",
+                    "targetPath": "scheme://router/demo2",
+                    "params": ["a": 1, "b": 1],
+                ],
+                [
+                    "routerType": 1, "orginPath": "scheme://router/demo2",
+                    "targetPath": "scheme://router/demo3?t=9",
+                    "params": ["b": 2],
+                ],
+            ])
+        ])
+        let opening = await router.open("scheme://wrong/x?q=1", parameters: ["b": "caller", "c": "caller"])
+        #expect(opening.route == "scheme://router/demo3")
+        #expect(opening.hops.count == 3)
+        #expect(opening.value?["params"] == ["q": "1", "t": "9", "a": 1, "b": 2, "c": "caller"])
+    }
+
+    @Test func `an entry that this build can not serve is inactive and the origin opens as before`()
+        async throws
+    {
+        let router = try router()
+        let report = try router.relocate([
+            try layer([
+                ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/none"],
+                ["routerType": 2, "path": "scheme://router/new", "className": "Unknown"],
+                ["routerType": 3, "path": "scheme://router/never"],
+                [
+                    "routerType": 1, "orginPath": "scheme://router/demo1",
+                    "targetPath": "scheme://router/demo2",
+                ],
+            ])
+        ])
+        #expect(report.entries == 4)
+        #expect(report.inactive.map(\.index) == [0, 1, 2])
+        #expect(report.inactive.allSatisfy { $0.layer == "patch" })
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/demo")
+        #expect(await router.open("scheme://router/new").code == (404, "NO_ROUTE"))
+        // Once the build has the target, the redirect works.
+        try router.register("scheme://router/none") { _ in .opened() }
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/none")
+        router.registerDestination("Unknown") { _ in .opened() }
+        #expect(await router.open("scheme://router/new").isSuccess)
+    }
+
+    @Test func `a redirect to nowhere stays inactive beside a fallback`() async throws {
+        let router = try router()
+        try router.register("scheme://") { _ in .opened("fallback") }
+        try router.relocate([
+            try layer([
+                ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/none"]
+            ])
+        ])
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/demo")
+    }
+
+    @Test func `a map with one bad entry is refused and the old one stays`() async throws {
+        let router = try router()
+        try router.relocate([
+            try layer([
+                ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"]
+            ])
+        ])
+        let refused: [([JSONValue], RelocationError.Code)] = [
+            (
+                [
+                    ["routerType": 1, "orginPath": "scheme://a", "targetPath": "scheme://b"],
+                    ["routerType": 1, "orginPath": "scheme://b", "targetPath": "scheme://a"],
+                ], .cycle
+            ),
+            ([["routerType": 1, "orginPath": "scheme://a", "targetPath": "evil://b"]], .notAllowed),
+            ([["routerType": 2, "path": "evil://b", "className": "UserScreen"]], .notAllowed),
+            (
+                [["routerType": 1, "orginPath": "scheme://services", "targetPath": "scheme://router/demo"]],
+                .notAllowed
+            ),
+            (
+                [
+                    [
+                        "routerType": 1, "orginPath": "scheme://router/x",
+                        "targetPath": "scheme://services?protocol=P",
+                    ]
+                ],
+                .notAllowed
+            ),
+            ([["routerType": 2, "path": "scheme://router/:", "className": "UserScreen"]], .badField),
+            ([["routerType": 3, "path": "scheme://<x"]], .badField),
+        ]
+        for (entries, code) in refused {
+            let error = #expect(throws: RelocationError.self) { try router.relocate([try layer(entries)]) }
+            #expect(error?.code == code)
+            #expect(error?.layer == "patch")
+        }
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/demo1")
+    }
+
+    @Test func `a subtree moves with what lies below it`() async throws {
+        let router = try recordingRouter([("a://new/tree/:id", "Item"), ("a://old/:id", "Old")])
+        try router.relocate([
+            try layer([["routerType": 1, "orginPath": "a://old/**", "targetPath": "a://new/tree/**"]])
+        ])
+        let opening = await router.open("a://old/7?x=1")
+        #expect(opening.route == "a://new/tree/:id")
+        #expect(opening.value?["params"] == ["id": "7", "x": "1"])
+        #expect(await router.open("a://old/7/8").code == (404, "NO_ROUTE"))
+    }
+
+    @Test func `an added path takes the place of a registered one`() async throws {
+        let router = try router()
+        try router.relocate([
+            try layer([["routerType": 2, "path": "scheme://router/demo", "className": "UserScreen"]])
+        ])
+        #expect(await router.open("scheme://router/demo").value?["name"] == "UserScreen")
+        #expect(router.routes.count { $0.path == "scheme://router/demo" } == 1)
+    }
+
+    @Test func `events tell of each redirect`() async throws {
+        let router = try router()
+        try router.relocate([
+            try layer([
+                ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"]
+            ])
+        ])
+        let events = Mutex<[RouterEvent]>([])
+        router.observe { event in events.withLock { $0.append(event) } }
+        _ = await router.open("scheme://router/demo", context: OpenContext(ref: "c-9"))
+        let seen = events.withLock { $0 }
+        #expect(seen.map(\.kind) == [.willOpen, .redirected, .opened])
+        #expect(seen.allSatisfy { $0.ref == "c-9" && !$0.isError })
+        #expect(seen[1].url == "scheme://router/demo1")
+    }
+}
