@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -173,7 +172,7 @@ import Testing
 
     @Test func `every call is heard with its outcome until the handle is cancelled`() async throws {
         let registry = try calculator()
-        let heard = Mutex<[ServiceEvent]>([])
+        let heard = Guarded<[ServiceEvent]>([])
         let handle = registry.observe { event in heard.withLock { $0.append(event) } }
         _ = await registry.call("CalculatorService", "add", arguments: .positional([1, 2]), ref: "c-1")
         _ = await registry.call("CalculatorService", "nothing", ref: "c-2")
@@ -201,7 +200,7 @@ import Testing
 
 /// Lets waiting tasks through once it was opened, cancelled or not.
 final class Gate: Sendable {
-    private let state = Mutex<(open: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
+    private let state = Guarded<(open: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 
     func wait() async {
         await withCheckedContinuation { continuation in

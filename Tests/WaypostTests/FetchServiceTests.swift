@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -13,7 +12,7 @@ import Testing
     }
 
     final class Counter: Sendable {
-        let made = Mutex(0)
+        let made = Guarded(0)
         func next() -> Int {
             made.withLock {
                 $0 += 1
@@ -88,5 +87,15 @@ import Testing
         }
         #expect(registry.fetch(Fixed.self) == nil)
         #expect(registry.fetch(Fixed.self)?.number == 2)
+    }
+
+    @Test func `several services are registered in one step`() {
+        let registry = ServiceRegistry()
+        registry.register([
+            ServiceProvider((any Clocklike).self, make: { Fixed(number: 1) }),
+            ServiceProvider(Fixed.self, name: "second", lifetime: .perCall, make: { Fixed(number: 2) }),
+        ])
+        #expect(registry.fetch((any Clocklike).self)?.number == 1)
+        #expect((registry.fetch(named: "second") as? Fixed)?.number == 2)
     }
 }

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -42,7 +41,7 @@ func recordingRouter(
 
     @Test func `an unknown URL is not found and near routes are named`() async throws {
         let router = try recordingRouter(Self.theRouter)
-        let failures = Mutex<[[Opening]]>([[], []])
+        let failures = Guarded<[[Opening]]>([[], []])
         router.onFailure { opening in failures.withLock { $0[0].append(opening) } }
         let second = router.onFailure { opening in failures.withLock { $0[1].append(opening) } }
         let opening = await router.open("scheme://router/dmeo")
@@ -92,7 +91,7 @@ func recordingRouter(
 
     @Test func `a handler that passes leaves the URL to the next candidate`() async throws {
         let router = Router()
-        let tried = Mutex<[String]>([])
+        let tried = Guarded<[String]>([])
         for pattern in ["a://x/:any", "a://x/*", "a://", "a://x/y"] {
             try router.register(pattern) { request in
                 tried.withLock { $0.append(request.route) }
@@ -143,7 +142,7 @@ func recordingRouter(
     @Test func `native objects reach a destination in the process`() async throws {
         struct Model: Sendable, Equatable { var name: String }
         let router = Router()
-        let seen = Mutex<Model?>(nil)
+        let seen = Guarded<Model?>(nil)
         try router.register("a://x") { request in
             seen.withLock { $0 = request.parameters.object("model") }
             return .opened()
@@ -154,7 +153,7 @@ func recordingRouter(
 
     @Test func `an odd presentation hint is a warning and a push`() async throws {
         let router = try recordingRouter(Self.theRouter)
-        let events = Mutex<[RouterEvent]>([])
+        let events = Guarded<[RouterEvent]>([])
         router.observe { event in events.withLock { $0.append(event) } }
         let opening = await router.open("scheme://router/demo?jumpType=9")
         #expect(opening.presentation.jumpType == .push)
@@ -166,7 +165,7 @@ func recordingRouter(
 
     @Test func `can open and resolve run nothing and are exact`() async throws {
         let router = try recordingRouter(Self.theRouter)
-        let events = Mutex(0)
+        let events = Guarded(0)
         router.observe { _ in events.withLock { $0 += 1 } }
         try router.intercept { _ in .stop(reason: "never asked") }
         #expect(router.canOpen("scheme://router/user/7"))

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Waypost
@@ -156,6 +155,14 @@ import Testing
             ),
             ([["routerType": 2, "path": "scheme://router/:", "className": "UserScreen"]], .badField),
             ([["routerType": 3, "path": "scheme://<x"]], .badField),
+            (
+                [
+                    [
+                        "routerType": 1, "orginPath": "scheme://a",
+                        "targetPath": .string("scheme://" + String(repeating: "b", count: 2048)),
+                    ]
+                ], .tooLarge
+            ),
         ]
         for (entries, code) in refused {
             let error = #expect(throws: RelocationError.self) { try router.relocate([try layer(entries)]) }
@@ -192,7 +199,7 @@ import Testing
                 ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"]
             ])
         ])
-        let events = Mutex<[RouterEvent]>([])
+        let events = Guarded<[RouterEvent]>([])
         router.observe { event in events.withLock { $0.append(event) } }
         _ = await router.open("scheme://router/demo", context: OpenContext(ref: "c-9"))
         let seen = events.withLock { $0 }

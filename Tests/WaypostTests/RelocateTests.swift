@@ -212,12 +212,18 @@ import Testing
         "growing": [("a://x/**", "a://x/x/**")] + (0..<1999).map { ("a://\($0)", "a://x/x") },
     ]
 
-    @Test(arguments: adversaries.keys.sorted())
+    @Test(.serialized, arguments: adversaries.keys.sorted())
     func `two thousand entries are compiled quickly whatever their shape`(shape: String) {
         let pairs = Self.adversaries[shape] ?? []
         let clock = ContinuousClock()
-        let time = clock.measure { _ = try? plan(pairs) }
-        // Half a second in a debug build on a loaded machine; a release build needs a few milliseconds.
-        #expect(time < .seconds(1))
+        // The best of some, for other tests run beside this one.
+        let time = (0..<5).map { _ in clock.measure { _ = try? plan(pairs) } }.min() ?? .zero
+        #if DEBUG
+        let limit = Duration.seconds(10)
+        #else
+        // The deep one is as large as a map may be: 124 000 components.
+        let limit = Duration.milliseconds(shape == "deep" ? 250 : 50)
+        #endif
+        #expect(time < limit)
     }
 }

@@ -50,8 +50,9 @@ struct JSONParser {
         guard depth <= deepest else { throw JSONError(.tooDeep(limit: deepest), at: at) }
         at += 1
         skipSpace()
-        var members: [String: JSONValue] = [:]
-        if take(UInt8(ascii: "}")) { return members }
+        if take(UInt8(ascii: "}")) { return [:] }
+        // Room for six at once: growing from one would move a small object three times.
+        var members = [String: JSONValue](minimumCapacity: 6)
         while true {
             let start = at
             guard at < end, bytes[at] == UInt8(ascii: "\"") else { throw expected("a key in quotes") }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// How work with a deadline ended.
 enum Timed<Value: Sendable>: Sendable {
     case finished(Result<Value, any Error>)
@@ -45,7 +43,7 @@ final class Race<Value: Sendable>: Sendable {
         var waiting: CheckedContinuation<Value, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     func finish(_ value: Value) {
         let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in

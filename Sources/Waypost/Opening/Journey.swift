@@ -134,26 +134,26 @@ extension RouterState {
         }
         return .success(url)
     }
+}
 
+extension RouterSnapshot {
     /// The routes that take the URL, best first; the web route for a web URL that no other takes.
     func find(_ url: RouteURL) -> FoundSequence {
-        FoundSequence(state: self, url: url)
+        FoundSequence(self, url)
     }
 }
 
 /// The routes that take a URL, looked for one by one.
 struct FoundSequence: Sequence, IteratorProtocol {
-    private let state: RouterState
-    private let url: RouteURL
+    private let snapshot: RouterSnapshot
     private var candidates: RouteCandidates.Iterator
     private var web: Found?
     private var held: Found?
 
-    init(state: RouterState, url: RouteURL) {
-        self.state = state
-        self.url = url
-        candidates = state.routes.table.match(url).makeIterator()
-        if state.isWeb(url) { web = Self.web(url, state) }
+    init(_ snapshot: RouterSnapshot, _ url: RouteURL) {
+        self.snapshot = snapshot
+        candidates = snapshot.state.routes.table.match(url).makeIterator()
+        if snapshot.state.isWeb(url) { web = Self.web(url, snapshot.state) }
     }
 
     mutating func next() -> Found? {
@@ -161,7 +161,7 @@ struct FoundSequence: Sequence, IteratorProtocol {
             self.held = nil
             return held
         }
-        guard let candidate = candidates.next(), let record = state.routes[candidate.index] else {
+        guard let candidate = candidates.next(), let record = snapshot.state.routes[candidate.index] else {
             return web.take()
         }
         let found = Found(candidate, record: record)

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 
 /// One open of the past, as diagnosis wants it.
 public struct OpenRecord: Sendable, Hashable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Router {
     /// Opens a URL.
     ///
@@ -30,9 +28,9 @@ extension Router {
         _ opening: inout Opening, _ parameters: [String: JSONValue], _ objects: [String: any Sendable],
         _ context: OpenContext
     ) async {
-        let state = state
+        let snapshot = snapshot
         let url: RouteURL
-        switch state.read(opening.requested) {
+        switch snapshot.state.read(opening.requested) {
         case .success(let read): url = read
         case .failure(let rejection):
             opening.outcome = .rejected(rejection)
@@ -45,9 +43,9 @@ extension Router {
         }
         var journey = Journey(
             url, requested: opening.requested, caller: parameters, objects: objects, context: context)
-        await travel(&journey, state, &opening)
+        await travel(&journey, snapshot, &opening)
         guard case .notFound = opening.outcome, let fallback = Self.fallback(of: journey) else { return }
-        await fallBack(to: fallback, journey, state, &opening)
+        await fallBack(to: fallback, journey, snapshot, &opening)
     }
 
     // MARK: Services
@@ -89,10 +87,11 @@ extension Router {
     }
 
     /// Goes from URL to URL until an outcome is reached.
-    private func travel(_ journey: inout Journey, _ state: RouterState, _ opening: inout Opening) async {
+    private func travel(_ journey: inout Journey, _ snapshot: RouterSnapshot, _ opening: inout Opening) async
+    {
         let ref = journey.context.ref
         travelling: while true {
-            let refused = journey.relocate(state) { from, to in
+            let refused = journey.relocate(snapshot.state) { from, to in
                 tell(RouterEvent(.redirected, url: to, ref: ref, detail: "relocated \(from) to \(to)"))
             }
             opening.url = journey.url.text
@@ -101,15 +100,15 @@ extension Router {
                 opening.outcome = .rejected(refused)
                 return
             }
-            for found in state.find(journey.url) {
-                switch await attempt(found, &journey, state, &opening) {
+            for found in snapshot.find(journey.url) {
+                switch await attempt(found, &journey, snapshot, &opening) {
                 case .ended(let outcome):
                     opening.outcome = outcome
                     return
                 case .next: continue
                 case .hop(let target, let name):
                     let from = journey.url.text
-                    if let refused = journey.hop(to: target, state) {
+                    if let refused = journey.hop(to: target, snapshot.state) {
                         opening.outcome = .rejected(refused)
                         return
                     }
@@ -121,20 +120,20 @@ extension Router {
                 }
             }
             opening.route = nil
-            opening.outcome = .notFound(nearest: state.routes.table.nearest(to: journey.url))
+            opening.outcome = .notFound(nearest: snapshot.state.routes.table.nearest(to: journey.url))
             return
         }
     }
 
     /// Tries one route: its own redirect, the interceptors, its handler.
     private func attempt(
-        _ found: Found, _ journey: inout Journey, _ state: RouterState, _ opening: inout Opening
+        _ found: Found, _ journey: inout Journey, _ snapshot: RouterSnapshot, _ opening: inout Opening
     ) async -> Step {
-        var request = journey.request(for: found, state)
+        var request = journey.request(for: found, snapshot.state)
         let route = found.record.route
         if let target = route.redirect?(request) { return .hop(to: target, by: request.route) }
         opening.route = request.route
-        for interceptor in state.interceptors where interceptor.sees(request.route, request.url) {
+        for interceptor in snapshot.state.interceptors where interceptor.sees(request.route, request.url) {
             let question = request
             let timed = await withDeadline(interceptor.deadline, clock: configuration.clock) {
                 await interceptor.body(question)
@@ -191,16 +190,16 @@ extension Router {
     }
 
     private func fallBack(
-        to text: String, _ origin: Journey, _ state: RouterState, _ opening: inout Opening
+        to text: String, _ origin: Journey, _ snapshot: RouterSnapshot, _ opening: inout Opening
     ) async {
         var journey = origin
         // Once only: the fallback's own fallback would go on for ever with a wrong URL.
         journey.caller[Self.fallbackKey] = nil
         var attempt = opening
-        if let refused = journey.hop(to: text, state) {
+        if let refused = journey.hop(to: text, snapshot.state) {
             attempt.outcome = .rejected(refused)
         } else {
-            await travel(&journey, state, &attempt)
+            await travel(&journey, snapshot, &attempt)
         }
         if case .opened = attempt.outcome {
             attempt.outcome = .fellBack(to: attempt.url)

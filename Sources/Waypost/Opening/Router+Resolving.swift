@@ -28,27 +28,34 @@ extension Router {
     ///
     /// Destinations' conditional redirects are asked, which must have no effect.
     public func resolve(_ url: String, parameters: [String: JSONValue] = [:]) -> Resolution {
-        let state = state
+        resolve(url, parameters, namesNearest: true)
+    }
+
+    /// Looking for near names costs a hundred matches, so it is only done for those who read them.
+    private func resolve(
+        _ url: String, _ parameters: [String: JSONValue], namesNearest: Bool
+    ) -> Resolution {
+        let snapshot = snapshot
         var resolution = Resolution(
             url: url, hops: [],
             parameters: RouteParameters(caller: parameters, rule: configuration.dialect.merge),
             fellBack: false,
             idempotent: false)
-        switch state.read(url) {
+        switch snapshot.state.read(url) {
         case .failure(let rejection): resolution.error = rejection
         case .success(let read) where ServiceURL.matches(read, configuration):
             resolution.url = read.text
             resolve(service: read, parameters, &resolution)
         case .success(let read):
             var journey = Journey(read, requested: url, caller: parameters, objects: [:], context: .init())
-            resolve(&journey, state, &resolution)
+            resolve(&journey, snapshot, namesNearest, &resolution)
             guard resolution.error?.name == "NO_ROUTE", let fallback = Self.fallback(of: journey) else {
                 break
             }
             journey.caller[Self.fallbackKey] = nil
             var second = resolution
-            second.error = journey.hop(to: fallback, state)
-            if second.error == nil { resolve(&journey, state, &second) }
+            second.error = journey.hop(to: fallback, snapshot.state)
+            if second.error == nil { resolve(&journey, snapshot, namesNearest, &second) }
             if second.error == nil {
                 second.fellBack = true
                 resolution = second
@@ -61,13 +68,13 @@ extension Router {
     ///
     /// A `route_fallback_url` does not count, a registered fallback pattern does.
     public func canOpen(_ url: String) -> Bool {
-        let resolution = resolve(url)
+        let resolution = resolve(url, [:], namesNearest: false)
         return resolution.error == nil && !resolution.fellBack
     }
 
     /// Whether opening this may run again after a crash: what would run was declared idempotent.
     public func isIdempotent(_ url: String, parameters: [String: JSONValue] = [:]) -> Bool {
-        let resolution = resolve(url, parameters: parameters)
+        let resolution = resolve(url, parameters, namesNearest: false)
         return resolution.error == nil && resolution.idempotent
     }
 
@@ -89,25 +96,28 @@ extension Router {
         }
     }
 
-    private func resolve(_ journey: inout Journey, _ state: RouterState, _ resolution: inout Resolution) {
+    private func resolve(
+        _ journey: inout Journey, _ snapshot: RouterSnapshot, _ namesNearest: Bool,
+        _ resolution: inout Resolution
+    ) {
         resolution.error = nil
         travelling: while true {
-            resolution.error = journey.relocate(state) { _, _ in }
+            resolution.error = journey.relocate(snapshot.state) { _, _ in }
             resolution.url = journey.url.text
             resolution.hops = journey.hops
             guard resolution.error == nil else { return }
-            guard let found = state.find(journey.url).first(where: { _ in true }) else {
+            guard let found = snapshot.find(journey.url).first(where: { _ in true }) else {
                 var query: [String: JSONValue] = [:]
                 for pair in journey.url.query.pairs { query[pair.key] = .string(pair.value) }
                 resolution.parameters.query = query
                 resolution.error = Rejection(
                     code: 404, name: "NO_ROUTE", detail: "no route takes \(journey.url.text)",
-                    nearest: state.routes.table.nearest(to: journey.url))
+                    nearest: namesNearest ? snapshot.state.routes.table.nearest(to: journey.url) : [])
                 return
             }
-            let request = journey.request(for: found, state)
+            let request = journey.request(for: found, snapshot.state)
             if let target = found.record.route.redirect?(request) {
-                resolution.error = journey.hop(to: target, state)
+                resolution.error = journey.hop(to: target, snapshot.state)
                 if resolution.error == nil { continue travelling }
                 return
             }

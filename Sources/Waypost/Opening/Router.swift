@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Finds the destination of a URL and opens it.
 ///
 ///     let router = Router()
@@ -20,23 +18,26 @@ public final class Router: Sendable {
     /// The services that service URLs call.
     public let services: ServiceRegistry
 
-    private let current: Mutex<RouterSnapshot>
+    private let current: Guarded<RouterSnapshot>
     // Writers take turns here, not under `current`: making a new table must not hold a reader.
-    private let writing = Mutex<UInt64>(0)
-    let listeners = Mutex(RouterListeners())
-    let history: Mutex<OpenHistory>
+    private let writing = Guarded<UInt64>(0)
+    let listeners = Guarded(RouterListeners())
+    let history: Guarded<OpenHistory>
     let modules = ModuleLoader()
 
     /// A router without routes.
     public init(configuration: RouterConfiguration = .init(), services: ServiceRegistry = ServiceRegistry()) {
         self.configuration = configuration
         self.services = services
-        current = Mutex(RouterSnapshot(RouterState(configuration)))
-        history = Mutex(OpenHistory(length: configuration.historyLength))
+        current = Guarded(RouterSnapshot(RouterState(configuration)))
+        history = Guarded(OpenHistory(length: configuration.historyLength))
     }
 
+    /// Everything at this moment; held as one reference, for a copy of the state is some twenty.
+    var snapshot: RouterSnapshot { current.withLock { $0 } }
+
     /// The state at this moment.
-    var state: RouterState { current.withLock { $0 }.state }
+    var state: RouterState { snapshot.state }
 
     /// Makes the next state; when `change` throws, the old one stays.
     ///

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Who hears of opens.
 struct RouterListeners: Sendable {
     var events = ListenerList<RouterEvent>()

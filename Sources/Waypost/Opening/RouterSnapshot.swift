@@ -85,6 +85,12 @@ struct RouterState: Sendable {
     private func check(_ plan: RelocationPlan) throws(RelocationError) {
         for (redirect, place) in plan.redirects {
             for (path, field) in [(redirect.origin, "orginPath"), (redirect.target, "targetPath")] {
+                guard path.text.utf8.count <= configuration.maximumURLBytes else {
+                    throw RelocationError(
+                        .tooLarge, layer: place.layer, index: place.index, field: field,
+                        detail: "\(field) has \(path.text.utf8.count) bytes, "
+                            + "\(configuration.maximumURLBytes) are allowed")
+                }
                 let isService =
                     path.scheme == configuration.serviceScheme
                     && path.components.first == configuration.serviceHost

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A part of an app that brings its routes and services, and sets itself up when they are first needed.
 public protocol RouteModule: Sendable {
     /// Its name, which others name as a dependency.
@@ -36,9 +34,9 @@ final class ModuleLoader: Sendable {
         case failed(RouteFailure)
     }
 
-    private let state = Mutex(State.ready)
+    private let state = Guarded(State.ready)
     /// The names of the modules that are set up already.
-    private let done = Mutex<Set<String>>([])
+    private let done = Guarded<Set<String>>([])
 
     /// Whether this task is a set-up: it may open URLs itself and must not wait for its own end.
     @TaskLocal private static var isSettingUp = false

@@ -81,8 +81,14 @@ public struct RelocationEntry: Sendable, Hashable {
             let entry = try RelocationEntry(element, index: index)
             switch entry.kind {
             case .replace(let origin, _), .reset(let origin, _):
-                let path = try RelocationPath(origin, index: index, field: "orginPath")
-                if let earlier = origins.updateValue(index, forKey: path.key) {
+                let redirect = try RelocationRedirect(entry, index: index)
+                let key: RelocationPath.Key
+                if let redirect {
+                    key = redirect.origin.key
+                } else {
+                    key = try RelocationPath(origin, index: index, field: "orginPath").key
+                }
+                if let earlier = origins.updateValue(index, forKey: key) {
                     throw RelocationError(
                         .badField, index: index, field: "orginPath",
                         detail: "\(origin) is the origin of entry \(earlier) already")
@@ -95,7 +101,6 @@ public struct RelocationEntry: Sendable, Hashable {
                 }
             case .delete: break
             }
-            _ = try RelocationRedirect(entry, index: index)
             entries.append(entry)
         }
         return entries

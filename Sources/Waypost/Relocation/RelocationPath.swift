@@ -9,6 +9,7 @@ struct RelocationPath: Sendable, Hashable {
     let scheme: String
     let components: [String]
     let isSubtree: Bool
+    let key: Key
 
     /// More components than a sensible URL has; keeps following redirects linear in the map's size.
     static let maximumComponents = 64
@@ -30,13 +31,7 @@ struct RelocationPath: Sendable, Hashable {
         self.text = url.text
         scheme = url.scheme
         self.components = isSubtree ? components.dropLast() : components
-    }
-
-    init(_ url: RouteURL) {
-        text = url.text
-        scheme = url.scheme
-        components = url.components
-        isSubtree = false
+        key = Self.key(scheme, self.components, isSubtree)
     }
 
     init(scheme: String, components: [String], isSubtree: Bool) {
@@ -44,10 +39,12 @@ struct RelocationPath: Sendable, Hashable {
         self.components = components
         self.isSubtree = isSubtree
         text = "\(scheme)://\(components.joined(separator: "/"))\(isSubtree ? "/**" : "")"
+        key = Self.key(scheme, components, isSubtree)
     }
 
-    var key: Key {
+    private static func key(_ scheme: String, _ components: [String], _ isSubtree: Bool) -> Key {
         var bytes = Array(scheme.utf8)
+        bytes.reserveCapacity(bytes.count + components.reduce(2) { $0 + $1.utf8.count + 1 })
         for component in components {
             // No component holds a NUL, so this keeps them apart.
             bytes.append(0)

@@ -45,8 +45,11 @@ struct RelocationPlan: Sendable {
                 do throws(RelocationError) {
                     switch entry.kind {
                     case .replace(let origin, _), .reset(let origin, _):
-                        let key = try RelocationPath(origin, index: index, field: "orginPath").key
-                        byOrigin[key] = try RelocationRedirect(entry, index: index).map { ($0, place) }
+                        if let redirect = try RelocationRedirect(entry, index: index) {
+                            byOrigin[redirect.origin.key] = (redirect, place)
+                        } else {
+                            byOrigin[try RelocationPath(origin, index: index, field: "orginPath").key] = nil
+                        }
                     case .add(let path, let className):
                         deleted[path] = nil
                         added[path] = Addition(

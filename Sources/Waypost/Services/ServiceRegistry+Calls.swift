@@ -1,5 +1,3 @@
-import Synchronization
-
 extension ServiceRegistry {
     /// Opens a service's methods to callers from outside.
     ///

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Whether everybody gets the same instance of a service.
 public enum ServiceLifetime: Sendable, Hashable {
     /// One instance, made at the first need and kept.
@@ -20,9 +18,9 @@ public final class ServiceRegistry: Sendable {
         var listeners = ListenerList<ServiceEvent>()
     }
 
-    let state = Mutex(State())
+    let state = Guarded(State())
     let clock: any Clock<Duration>
-    private let creation = Mutex(())
+    private let creation = Guarded(())
 
     /// What this task is making, so that a factory may fetch other services, but not itself.
     @TaskLocal private static var making: [ObjectIdentifier] = []
@@ -46,11 +44,16 @@ public final class ServiceRegistry: Sendable {
         _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
         make: @escaping @Sendable () throws -> Service
     ) {
-        let name = name ?? Self.name(of: type)
-        let entry = ServiceEntry(type: ObjectIdentifier(type), name: name, lifetime: lifetime, make: make)
+        register([ServiceProvider(type, name: name, lifetime: lifetime, make: make)])
+    }
+
+    /// Registers several services in one step.
+    public func register(_ providers: [ServiceProvider]) {
         state.withLock { state in
-            state.byType[entry.type] = entry
-            state.byName[name] = entry
+            for provider in providers {
+                state.byType[provider.entry.type] = provider.entry
+                state.byName[provider.entry.name] = provider.entry
+            }
         }
     }
 
@@ -143,12 +146,27 @@ public final class ServiceRegistry: Sendable {
     }
 }
 
+/// A service with the way to make it, for registering several at once.
+public struct ServiceProvider: Sendable {
+    let entry: ServiceEntry
+
+    /// A service that is made at the first need; see `ServiceRegistry.register(_:name:lifetime:make:)`.
+    public init<Service: Sendable>(
+        _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
+        make: @escaping @Sendable () throws -> Service
+    ) {
+        entry = ServiceEntry(
+            type: ObjectIdentifier(type), name: name ?? ServiceRegistry.name(of: type), lifetime: lifetime,
+            make: make)
+    }
+}
+
 /// How to get a service, and the instance when there is one.
 final class ServiceEntry: Sendable {
     let type: ObjectIdentifier
     let name: String
     let lifetime: ServiceLifetime
-    let made = Mutex<(any Sendable)?>(nil)
+    let made = Guarded<(any Sendable)?>(nil)
     private let make: @Sendable () throws -> any Sendable
 
     init(

@@ -42,13 +42,27 @@ struct EdgeIndex {
 
     // MARK: Hashing
 
-    /// The hash of an edge from that of its text.
+    /// The hash of an edge, from that of the way to the node it leaves and that of its text.
     ///
-    /// A node's share is a multiple of the golden ratio, which spreads
-    /// the same text under many nodes evenly; the text's own hash holds the secret.
+    /// The way's hash is made of texts and not of node numbers, though an edge is told by its node's number. So a
+    /// search knows where the next edge must lie before it has read the one before, and the waiting for memory at
+    /// every level overlaps. The texts' hashes hold the secret.
     @inline(__always)
-    static func hash(_ parent: UInt32, _ text: UInt64) -> UInt64 {
-        text ^ (UInt64(parent) &* 0x9e37_79b9_7f4a_7c15)
+    static func hash(_ path: UInt64, _ text: UInt64) -> UInt64 {
+        path ^ text
+    }
+
+    /// The hash of the way to the node behind an edge.
+    @inline(__always)
+    static func path(_ hash: UInt64) -> UInt64 {
+        let product = hash &* 0x9e37_79b9_7f4a_7c15
+        return product &>> 32 | product &<< 32
+    }
+
+    /// The hash of the way to the node behind the placeholder.
+    @inline(__always)
+    static func placeholderPath(_ path: UInt64) -> UInt64 {
+        Self.path(path ^ 0xd6e8_feb8_6659_fd93)
     }
 
     @inline(__always)
@@ -82,14 +96,14 @@ struct EdgeIndex {
         let capacity = capacity(of: number)
         var hole = Self.home(hash, capacity: UInt32(capacity))
         while !isMeant(places[hole]) {
-            if places[hole].parent == 0 { return }
+            if places[hole].isEmpty { return }
             hole = hole + 1 == capacity ? 0 : hole + 1
         }
         // What follows moves up if it may, so that a search can still stop at the first empty place.
         var next = hole
         while true {
             next = next + 1 == capacity ? 0 : next + 1
-            if places[next].parent == 0 { break }
+            if places[next].isEmpty { break }
             let home = Self.home(rehash(places[next]), capacity: UInt32(capacity))
             let distance = next >= home ? next - home : next + capacity - home
             let gap = next >= hole ? next - hole : next + capacity - hole
@@ -114,8 +128,7 @@ struct EdgeIndex {
             guard let prefix else { continue }
             makeUnique(number, hash: prefix)
             let places = places(of: number)
-            for index in 0..<capacity(of: number) where places[index].parent != 0 && places[index].length > 16
-            {
+            for index in 0..<capacity(of: number) where !places[index].isEmpty && places[index].length > 16 {
                 places[index].text = change(places[index])
             }
         }
@@ -133,7 +146,7 @@ struct EdgeIndex {
         _ edge: TableEdge, hash: UInt64, in places: UnsafeMutablePointer<TableEdge>, capacity: Int
     ) {
         var index = home(hash, capacity: UInt32(capacity))
-        while places[index].parent != 0 { index = index + 1 == capacity ? 0 : index + 1 }
+        while !places[index].isEmpty { index = index + 1 == capacity ? 0 : index + 1 }
         places[index] = edge
     }
 
@@ -186,7 +199,7 @@ struct EdgeIndex {
 
     private func forEach(in page: MemoryPage, _ body: (TableEdge) -> Void) {
         let places = page.memory.assumingMemoryBound(to: TableEdge.self)
-        for index in 0..<(page.byteCount / MemoryLayout<TableEdge>.stride) where places[index].parent != 0 {
+        for index in 0..<(page.byteCount / MemoryLayout<TableEdge>.stride) where !places[index].isEmpty {
             body(places[index])
         }
     }

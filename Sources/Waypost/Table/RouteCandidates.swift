@@ -72,9 +72,7 @@ extension RouteTable {
                 var list = CandidateList()
                 search.visitAll(&list)
                 return list.sorted().map {
-                    RouteMatch(
-                        entry: $0, reader: search.reader, components: search.components,
-                        pathEnd: Int(url.parts.pathEnd))
+                    search.match($0, pathEnd: Int(url.parts.pathEnd))
                 }
             }
         }

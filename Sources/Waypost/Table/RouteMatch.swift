@@ -16,19 +16,20 @@ public struct RouteMatch: Sendable, Hashable {
 
     @inline(__always)
     init(
-        entry number: UInt32, reader: TableReader, components: UnsafePointer<PathComponent>, pathEnd: Int
+        entry number: UInt32, reader: UnsafeMutablePointer<TableReader>, pathEnd: Int,
+        span: (_ position: Int) -> (start: UInt32, length: UInt32)
     ) {
-        let entry = reader.entry(number).pointee
-        let layout = reader.layout(entry.layout)
-        index = entry.index
+        let entry = reader.pointee.entry(number)
+        let layout = reader.pointee.layout(entry.pointee.layout)
+        index = entry.pointee.index
         self.entry = number
         parameterCount = Int(layout.count)
         var positions = layout.positions
         for capture in 0..<min(Int(layout.count), Self.inlineCaptures) {
-            let component = components[Int(positions & 0xff)]
+            let span = span(Int(truncatingIfNeeded: positions & 0xff))
             positions &>>= 8
-            starts[capture] = component.start
-            lengths[capture] = component.length
+            starts[capture] = span.start
+            lengths[capture] = span.length
         }
         if layout.endsWithRest, layout.count > 0, layout.count <= Self.inlineCaptures {
             let last = Int(layout.count) &- 1

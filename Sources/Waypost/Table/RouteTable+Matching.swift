@@ -35,26 +35,64 @@ extension RouteTable {
     public func firstMatch(path bytes: Span<UInt8>) -> RouteMatch? {
         bytes.withUnsafeBufferPointer { bytes in
             guard let text = bytes.baseAddress, bytes.count < Int32.max else { return nil }
-            return search(
-                text, limit: bytes.count, scheme: 0, host: 0..<0, path: 0..<bytes.count, isEncoded: nil
+            return firstMatch(
+                text, limit: bytes.count, scheme: 0, path: 0..<bytes.count, mayHavePercent: true
             ) {
-                search in
-                let entry = search.best()
-                if entry == 0 { return nil }
-                return RouteMatch(
-                    entry: entry, reader: search.reader, components: search.components, pathEnd: bytes.count)
+                search(
+                    text, limit: bytes.count, scheme: 0, host: 0..<0, path: 0..<bytes.count, isEncoded: nil
+                ) { search in
+                    let entry = search.best()
+                    return entry == 0 ? nil : search.match(entry, pathEnd: bytes.count)
+                }
             }
         }
     }
 
     @inline(__always)
-    func firstMatch(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts) -> RouteMatch? {
-        withSearch(bytes, parts) { search in
-            let entry = search.best()
-            if entry == 0 { return nil }
-            return RouteMatch(
-                entry: entry, reader: search.reader, components: search.components,
-                pathEnd: Int(parts.pathEnd))
+    private func firstMatch(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts) -> RouteMatch? {
+        func general() -> RouteMatch? {
+            withSearch(bytes, parts) { search in
+                let entry = search.best()
+                return entry == 0 ? nil : search.match(entry, pathEnd: Int(parts.pathEnd))
+            }
+        }
+        // A port stands between host and path, so that they are not one text.
+        guard let text = bytes.baseAddress, parts.hostEnd == parts.pathStart, !parts.isEncoded else {
+            return general()
+        }
+        let scheme = storage.reader.pointee.scheme(
+            text, start: Int(parts.start), length: Int(parts.schemeLength), limit: bytes.count)
+        return firstMatch(
+            text, limit: bytes.count, scheme: scheme, path: Int(parts.hostStart)..<Int(parts.pathEnd),
+            mayHavePercent: false, otherwise: general)
+    }
+
+    /// Tries the quick search, and the general one where the quick one is not suited.
+    @inline(__always)
+    private func firstMatch(
+        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>, mayHavePercent: Bool,
+        otherwise general: () -> RouteMatch?
+    ) -> RouteMatch? {
+        let reader = storage.reader
+        guard reader.pointee.isPlain, limit >= 8 else { return general() }
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.stackComponents) { spans in
+            guard let spans = spans.baseAddress else { return nil }
+            let search = QuickSearch(
+                reader: reader, text: text, limit: limit, end: path.upperBound, scheme: scheme,
+                mayHavePercent: mayHavePercent, spans: spans)
+            var entry = search.find(
+                TableNode.root, path: EdgeIndex.path(UInt64(TableNode.root)), position: path.lowerBound,
+                depth: 0)
+            if entry == QuickSearch.unsuited { return general() }
+            if entry == 0 {
+                if scheme != 0, scheme != TableNode.unknownScheme { entry = search.terminal(scheme) }
+                if entry == 0 { entry = search.terminal(TableNode.fallback) }
+                if entry == 0 { return nil }
+            }
+            return RouteMatch(entry: entry, reader: reader, pathEnd: path.upperBound) { position in
+                let span = spans[position]
+                return (UInt32(truncatingIfNeeded: span), UInt32(truncatingIfNeeded: span &>> 32))
+            }
         }
     }
 
@@ -64,7 +102,7 @@ extension RouteTable {
         _ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts, _ body: (TableSearch) -> Result?
     ) -> Result? {
         guard let text = bytes.baseAddress else { return nil }
-        let scheme = storage.reader.scheme(
+        let scheme = storage.reader.pointee.scheme(
             text, start: Int(parts.start), length: Int(parts.schemeLength), limit: bytes.count)
         var host = Int(parts.hostStart)..<Int(parts.hostEnd)
         var path = Int(parts.pathStart)..<Int(parts.pathEnd)
@@ -79,14 +117,14 @@ extension RouteTable {
     }
 
     // How many components fit on the stack beside the caller's own things.
-    private static var stackComponents: Int { 24 }
+    static var stackComponents: Int { 24 }
 
     @inline(__always)
     private func search<Result>(
         _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, host: Range<Int>, path: Range<Int>,
         isEncoded: Bool?, _ body: (TableSearch) -> Result?
     ) -> Result? {
-        let deepest = storage.reader.deepest
+        let deepest = storage.reader.pointee.deepest
         if deepest < Self.stackComponents {
             return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: Self.stackComponents) {
                 space in
@@ -113,7 +151,8 @@ extension RouteTable {
         let reader = storage.reader
         if isEncoded != true {
             var splitter = PathSplitter(
-                text: text, limit: limit, seed: reader.seed, target: target, capacity: reader.deepest &+ 1)
+                text: text, limit: limit, seed: reader.pointee.seed, target: target,
+                capacity: reader.pointee.deepest &+ 1)
             var sawPercent = false
             if !host.isEmpty { sawPercent = splitter.split(from: host.lowerBound, to: host.upperBound) }
             if splitter.split(from: path.lowerBound, to: path.upperBound) { sawPercent = true }
@@ -135,7 +174,8 @@ extension RouteTable {
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(path.upperBound, 1)) { space in
             guard let scratch = space.baseAddress else { return nil }
             var splitter = PathSplitter(
-                text: text, limit: limit, seed: reader.seed, target: target, capacity: reader.deepest &+ 1)
+                text: text, limit: limit, seed: reader.pointee.seed, target: target,
+                capacity: reader.pointee.deepest &+ 1)
             splitter.splitEncoded(from: host.lowerBound, to: host.upperBound, scratch: scratch)
             splitter.splitEncoded(from: path.lowerBound, to: path.upperBound, scratch: scratch)
             return body(

@@ -33,8 +33,7 @@ public struct RouteTable: Sendable {
     ///   - converters: converters by the name that stands before the colon in `<name:parameter>`. One named like a
     ///     built-in one takes its place.
     public init(syntax: PatternSyntax = PatternSyntax(), converters: [String: RouteConverter] = [:]) {
-        var generator = SystemRandomNumberGenerator()
-        self.init(syntax: syntax, converters: converters, seed: TableSeed(using: &generator))
+        self.init(syntax: syntax, converters: converters, seed: TableSeed())
     }
 
     // The seed keeps those who choose patterns and URLs from choosing collisions; tests choose their own.

@@ -17,6 +17,8 @@ struct TableReader {
     var hasOnePriority: Bool
     var hasDeeperTakers: Bool
     var hasSchemes: Bool
+    /// Whether the quick search may be tried: one priority, no parents that take deeper URLs, not too deep.
+    var isPlain: Bool
 
     @inline(__always)
     func node(_ index: UInt32) -> UnsafeMutablePointer<TableNode> {
@@ -49,29 +51,41 @@ struct TableReader {
     /// `text` is what the component's text lies in.
     @inline(__always)
     func child(of parent: UInt32, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
-        let hash = EdgeIndex.hash(parent, component.hash)
-        let chunk = edges[Int(truncatingIfNeeded: hash &>> edgeShift)]
-        var place = EdgeIndex.home(hash, capacity: chunk.capacity)
+        child(
+            of: parent, hash: EdgeIndex.hash(node(parent).pointee.path, component.hash), head: component.head,
+            tail: component.tail, text: text + Int(component.textStart), length: component.textLength)
+    }
+
+    /// The same for an edge whose hash is known and a component in parts; `text` is its first byte.
+    @inline(__always)
+    func child(
+        of parent: UInt32, hash: UInt64, head: UInt64, tail: UInt64, text: UnsafePointer<UInt8>,
+        length: UInt32
+    ) -> UInt32 {
+        let chunk = edges + Int(truncatingIfNeeded: hash &>> edgeShift)
+        let key = TableEdge.key(parent, length: length)
+        var place = EdgeIndex.home(hash, capacity: chunk.pointee.capacity)
         while true {
-            let edge = chunk.places + place
-            let found = edge.pointee.parent
-            if found == parent, edge.pointee.head == component.head, edge.pointee.tail == component.tail,
-                edge.pointee.length == component.textLength,
-                component.textLength <= 16 || isEqual(edge.pointee, component, in: text)
+            let edge = chunk.pointee.places + place
+            let found = edge.pointee.key
+            if found == key, edge.pointee.head == head, edge.pointee.tail == tail,
+                length <= 16 || Self.isEqual(texts, edge, text)
             {
                 return edge.pointee.child
             }
             if found == 0 { return 0 }
             place &+= 1
-            if place == Int(chunk.capacity) { place = 0 }
+            if place == Int(chunk.pointee.capacity) { place = 0 }
         }
     }
 
-    private func isEqual(_ edge: TableEdge, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> Bool
-    {
-        let known = bytes(edge.text, count: Int(edge.length))
-        let start = Int(component.textStart)
-        for index in 16..<known.count where known[index] != text[start &+ index] { return false }
+    @inline(never)
+    private static func isEqual(
+        _ texts: TextArena.Directory, _ edge: UnsafeMutablePointer<TableEdge>, _ text: UnsafePointer<UInt8>
+    ) -> Bool {
+        let reference = edge.pointee.text
+        let known = texts[Int(reference >> TextArena.pageShift)] + Int(reference & 0xffff)
+        for index in 16..<Int(edge.pointee.length) where known[index] != text[index] { return false }
         return true
     }
 

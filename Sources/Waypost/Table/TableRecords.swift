@@ -2,6 +2,8 @@
 ///
 /// Record 0 is never used, so that 0 can mean none.
 struct TableNode: BitwiseCopyable {
+    /// A hash of the way to this node. See ``EdgeIndex/hash(_:_:)``.
+    var path: UInt64 = 0
     /// The node behind a plain placeholder.
     var placeholder: UInt32 = 0
     /// The first entry of those whose pattern ends here; they are ordered by priority, then scheme before none.
@@ -14,6 +16,10 @@ struct TableNode: BitwiseCopyable {
     var literals: UInt32 = 0
 
     var isEmpty: Bool { placeholder == 0 && terminal == 0 && special == 0 && literals == 0 }
+
+    init(path: UInt64) {
+        self.path = path
+    }
 
     /// The node that every pattern starts from.
     static let root: UInt32 = 1
@@ -29,14 +35,22 @@ struct TableNode: BitwiseCopyable {
 ///
 /// Two of them fill a cache line; the first sixteen bytes of the text lie inside.
 struct TableEdge: BitwiseCopyable {
+    /// The node it leaves and the length of its text, as one word to compare; 0 in an empty place.
+    var key: UInt64 = 0
     var head: UInt64 = 0
     var tail: UInt64 = 0
-    /// The node it leaves; 0 in an empty place.
-    var parent: UInt32 = 0
     var child: UInt32 = 0
-    var length: UInt32 = 0
     /// The whole text, when it is longer than sixteen bytes.
     var text: UInt32 = 0
+
+    @inline(__always)
+    static func key(_ parent: UInt32, length: UInt32) -> UInt64 {
+        UInt64(parent) | UInt64(length) &<< 32
+    }
+
+    var parent: UInt32 { UInt32(truncatingIfNeeded: key) }
+    var length: UInt32 { UInt32(truncatingIfNeeded: key &>> 32) }
+    var isEmpty: Bool { key == 0 }
 }
 
 /// An edge that is neither a literal nor a plain placeholder.

@@ -4,7 +4,7 @@
 /// backtracking ends after as many steps as there are nodes that fit the URL's components one by one, and it goes
 /// as deep as the deepest pattern, which has at most ``RoutePattern/maximumComponents`` components.
 struct TableSearch {
-    let reader: TableReader
+    let reader: UnsafeMutablePointer<TableReader>
     let components: UnsafePointer<PathComponent>
     let count: Int
     /// What the components' texts lie in.
@@ -16,6 +16,14 @@ struct TableSearch {
         case whole, parent, schemeFallback, fallback
     }
 
+    /// The match that an entry of this search makes.
+    @inline(__always)
+    func match(_ entry: UInt32, pathEnd: Int) -> RouteMatch {
+        RouteMatch(entry: entry, reader: reader, pathEnd: pathEnd) { position in
+            (components[position].start, components[position].length)
+        }
+    }
+
     // MARK: The first hit, when all routes have one priority
 
     /// The first entry, in the order of §3, whose pattern takes the whole URL; 0 without one.
@@ -23,11 +31,11 @@ struct TableSearch {
         var index = start
         var depth = startDepth
         while depth < count {
-            let node = reader.node(index)
+            let node = reader.pointee.node(index)
             if node.pointee.special != 0 { return findAmongSpecial(index, depth) }
             let placeholder = node.pointee.placeholder
             if node.pointee.literals != 0 {
-                let child = reader.child(of: index, components[depth], in: text)
+                let child = reader.pointee.child(of: index, components[depth], in: text)
                 if child != 0 {
                     if placeholder == 0 {
                         index = child
@@ -46,9 +54,9 @@ struct TableSearch {
     }
 
     private func findAmongSpecial(_ index: UInt32, _ depth: Int) -> UInt32 {
-        let node = reader.node(index)
+        let node = reader.pointee.node(index)
         if node.pointee.literals != 0 {
-            let child = reader.child(of: index, components[depth], in: text)
+            let child = reader.pointee.child(of: index, components[depth], in: text)
             if child != 0 {
                 let found = findWhole(child, depth &+ 1)
                 if found != 0 { return found }
@@ -56,7 +64,7 @@ struct TableSearch {
         }
         var next = node.pointee.special
         while next != 0, isBeforePlaceholder(next) {
-            let special = reader.special(next)
+            let special = reader.pointee.special(next)
             if accepts(special.pointee, components[depth]) {
                 let found = findWhole(special.pointee.child, depth &+ 1)
                 if found != 0 { return found }
@@ -68,7 +76,7 @@ struct TableSearch {
             if found != 0 { return found }
         }
         while next != 0 {
-            let special = reader.special(next)
+            let special = reader.pointee.special(next)
             let found =
                 special.pointee.kind == .rest
                 ? terminal(special.pointee.child) : findWhole(special.pointee.child, depth &+ 1)
@@ -81,9 +89,9 @@ struct TableSearch {
     /// The first entry of a list that takes the URL's scheme.
     @inline(__always)
     func terminal(_ index: UInt32) -> UInt32 {
-        var next = reader.node(index).pointee.terminal
+        var next = reader.pointee.node(index).pointee.terminal
         while next != 0 {
-            let entry = reader.entry(next)
+            let entry = reader.pointee.entry(next)
             if entry.pointee.scheme == 0 || entry.pointee.scheme == scheme { return next }
             next = entry.pointee.next
         }
@@ -92,7 +100,7 @@ struct TableSearch {
 
     @inline(__always)
     private func isBeforePlaceholder(_ special: UInt32) -> Bool {
-        reader.special(special).pointee.kind.rawValue <= TableSpecial.Kind.typed.rawValue
+        reader.pointee.special(special).pointee.kind.rawValue <= TableSpecial.Kind.typed.rawValue
     }
 
     private func accepts(_ special: TableSpecial, _ component: PathComponent) -> Bool {
@@ -102,7 +110,7 @@ struct TableSearch {
         let suffix = Int(special.suffixLength)
         guard length > prefix &+ suffix else { return false }
         if special.kind == .partial {
-            let known = reader.bytes(special.text, count: prefix &+ suffix)
+            let known = reader.pointee.bytes(special.text, count: prefix &+ suffix)
             for index in 0..<prefix where known[index] != start[index] { return false }
             for index in 0..<suffix where known[prefix &+ index] != start[length &- suffix &+ index] {
                 return false
@@ -110,7 +118,7 @@ struct TableSearch {
         }
         if special.converter == 0 { return true }
         let hole = UnsafeBufferPointer(start: start + prefix, count: length &- prefix &- suffix)
-        return reader.converters._withUnsafeGuaranteedRef {
+        return reader.pointee.converters._withUnsafeGuaranteedRef {
             $0.accepts(hole, converter: Int(special.converter) &- 1)
         }
     }
@@ -129,9 +137,9 @@ struct TableSearch {
 
     private func visitTerminal(_ index: UInt32, _ rank: Rank, _ depth: Int, _ sink: inout some CandidateSink)
     {
-        var next = reader.node(index).pointee.terminal
+        var next = reader.pointee.node(index).pointee.terminal
         while next != 0 {
-            let entry = reader.entry(next)
+            let entry = reader.pointee.entry(next)
             if entry.pointee.scheme == 0 || entry.pointee.scheme == scheme,
                 rank != .parent || entry.pointee.takesDeeper
             {
@@ -146,21 +154,21 @@ struct TableSearch {
             visitTerminal(index, .whole, depth, &sink)
             return
         }
-        if reader.hasDeeperTakers { visitTerminal(index, .parent, depth, &sink) }
-        let node = reader.node(index).pointee
+        if reader.pointee.hasDeeperTakers { visitTerminal(index, .parent, depth, &sink) }
+        let node = reader.pointee.node(index).pointee
         if node.literals != 0 {
-            let child = reader.child(of: index, components[depth], in: text)
+            let child = reader.pointee.child(of: index, components[depth], in: text)
             if child != 0 { visit(child, depth &+ 1, &sink) }
         }
         var next = node.special
         while next != 0, isBeforePlaceholder(next) {
-            let special = reader.special(next).pointee
+            let special = reader.pointee.special(next).pointee
             if accepts(special, components[depth]) { visit(special.child, depth &+ 1, &sink) }
             next = special.next
         }
         if node.placeholder != 0 { visit(node.placeholder, depth &+ 1, &sink) }
         while next != 0 {
-            let special = reader.special(next).pointee
+            let special = reader.pointee.special(next).pointee
             if special.kind == .rest {
                 visitTerminal(special.child, .whole, depth, &sink)
             } else {
@@ -175,10 +183,10 @@ struct TableSearch {
     /// The entry that comes first in the order of §3; 0 without one.
     @inline(__always)
     func best() -> UInt32 {
-        if reader.hasOnePriority {
+        if reader.pointee.hasOnePriority {
             let found = findWhole(TableNode.root, 0)
             if found != 0 { return found }
-            if !reader.hasDeeperTakers { return firstFallback() }
+            if !reader.pointee.hasDeeperTakers { return firstFallback() }
         }
         var sink = BestCandidate()
         visitAll(&sink)

@@ -127,12 +127,14 @@ extension TableStorage {
         let component = seed.component(text)
         let known = findLiteral(component, text, under: parent)
         if known != 0 { return known }
-        let child = makeNode()
+        let hash = EdgeIndex.hash(nodes[parent].path, component.hash)
+        let child = makeNode(path: EdgeIndex.path(hash))
         var edge = TableEdge(
-            head: component.head, tail: component.tail, parent: parent, child: child,
-            length: component.textLength)
+            key: TableEdge.key(parent, length: component.textLength), head: component.head,
+            tail: component.tail,
+            child: child)
         if text.count > 16 { edge.text = texts.append(text) }
-        edges.insert(edge, hash: EdgeIndex.hash(parent, component.hash), rehash: hash(of:))
+        edges.insert(edge, hash: hash, rehash: hash(of:))
         nodes.update(parent) { $0.literals += 1 }
         return child
     }
@@ -142,8 +144,9 @@ extension TableStorage {
         _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, under parent: UInt32
     ) -> UInt32 {
         guard let base = text.baseAddress else { return 0 }
-        // Only these three of the reader's pointers are needed, and they are fresh.
-        var fresh = reader
+        // Only these of the reader's pointers are needed, and they are fresh.
+        var fresh = reader.pointee
+        fresh.nodes = nodes.directory
         fresh.edges = edges.directory
         fresh.edgeShift = UInt64(64 - edges.depth)
         fresh.texts = texts.directory
@@ -156,13 +159,13 @@ extension TableStorage {
         if edge.length > 16, let base = texts.bytes(edge.text, count: Int(edge.length)).baseAddress {
             hash = seed.hash(hash, rest: base, count: Int(edge.length))
         }
-        return EdgeIndex.hash(edge.parent, hash)
+        return EdgeIndex.hash(nodes[edge.parent].path, hash)
     }
 
     private func placeholder(under parent: UInt32) -> UInt32 {
         let known = nodes[parent].placeholder
         if known != 0 { return known }
-        let child = makeNode()
+        let child = makeNode(path: EdgeIndex.placeholderPath(nodes[parent].path))
         nodes.update(parent) { $0.placeholder = child }
         return child
     }
@@ -177,7 +180,8 @@ extension TableStorage {
             before = next
             next = specials[next].next
         }
-        let child = makeNode()
+        // Nobody derives the way through a special edge; it only has to differ from others.
+        let child = makeNode(path: EdgeIndex.path(nodes[parent].path ^ UInt64(nodes.count + freeNode)))
         let text = (key.prefix + key.suffix).withUnsafeBufferPointer { texts.append($0) }
         let new = makeSpecial(
             TableSpecial(
@@ -211,11 +215,11 @@ extension TableStorage {
         return number
     }
 
-    private func makeNode() -> UInt32 {
-        guard freeNode != 0 else { return nodes.append(TableNode()) }
+    private func makeNode(path: UInt64) -> UInt32 {
+        guard freeNode != 0 else { return nodes.append(TableNode(path: path)) }
         let index = freeNode
         freeNode = nodes[index].placeholder
-        nodes.update(index) { $0 = TableNode() }
+        nodes.update(index) { $0 = TableNode(path: path) }
         return index
     }
 

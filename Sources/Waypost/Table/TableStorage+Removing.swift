@@ -154,7 +154,7 @@ extension TableStorage {
     private func removeLiteral(
         _ component: PathComponent, _ text: [UInt8], under parent: UInt32, child: UInt32
     ) {
-        edges.remove(hash: EdgeIndex.hash(parent, component.hash), rehash: hash(of:)) {
+        edges.remove(hash: EdgeIndex.hash(nodes[parent].path, component.hash), rehash: hash(of:)) {
             $0.parent == parent && $0.child == child
         }
         if text.count > 16 { deadText += text.count }
@@ -179,7 +179,7 @@ extension TableStorage {
     private func release(_ node: UInt32) {
         let free = freeNode
         nodes.update(node) {
-            $0 = TableNode()
+            $0 = TableNode(path: 0)
             $0.placeholder = free
         }
         freeNode = node

@@ -6,12 +6,14 @@
 /// Safe to send because it is changed only by the one `RouteTable` that holds it uniquely, before that table is
 /// handed on; a storage that two tables see is never written.
 final class TableStorage: @unchecked Sendable {
-    var nodes = PagedStore<TableNode>()
-    var specials = PagedStore<TableSpecial>()
-    var entries = PagedStore<TableEntry>()
-    var layouts = PagedStore<TableLayout>()
-    var edges = EdgeIndex()
-    var texts = TextArena()
+    // Only one table can change these, and it does so in one mutating call: checking that again at every access would
+    // be a fifth of the time it takes to build a table.
+    @exclusivity(unchecked) var nodes = PagedStore<TableNode>()
+    @exclusivity(unchecked) var specials = PagedStore<TableSpecial>()
+    @exclusivity(unchecked) var entries = PagedStore<TableEntry>()
+    @exclusivity(unchecked) var layouts = PagedStore<TableLayout>()
+    @exclusivity(unchecked) var edges = EdgeIndex()
+    @exclusivity(unchecked) var texts = TextArena()
     var converters: ConverterList
     let seed: TableSeed
 
@@ -30,13 +32,16 @@ final class TableStorage: @unchecked Sendable {
     /// Bytes of text that nothing refers to any more.
     var deadText = 0
 
-    private(set) var reader: TableReader
+    /// What searches read. It has a place of its own so that a search takes one pointer along.
+    let reader: UnsafeMutablePointer<TableReader>
 
     init(converters: ConverterList, seed: TableSeed) {
         self.converters = converters
         self.seed = seed
         // Record 0 means none; then come root, fallback and schemes.
-        for _ in 0...TableNode.schemes { _ = nodes.append(TableNode()) }
+        for index in 0...TableNode.schemes {
+            _ = nodes.append(TableNode(path: EdgeIndex.path(UInt64(index))))
+        }
         _ = entries.append(
             TableEntry(
                 priority: 0, index: 0, next: 0, scheme: 0, layout: 0, text: 0, textLength: 0,
@@ -45,9 +50,17 @@ final class TableStorage: @unchecked Sendable {
         _ = specials.append(
             TableSpecial(
                 kind: .rest, converter: 0, prefixLength: 0, suffixLength: 0, text: 0, child: 0, next: 0))
-        reader = Self.makeReader(
-            nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
-            seed: seed, converters: converters)
+        reader = .allocate(capacity: 1)
+        reader.initialize(
+            to: Self.makeReader(
+                nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges,
+                texts: texts,
+                seed: seed, converters: converters))
+    }
+
+    deinit {
+        reader.deinitialize(count: 1)
+        reader.deallocate()
     }
 
     /// A storage with the same content that shares every page.
@@ -71,18 +84,21 @@ final class TableStorage: @unchecked Sendable {
         freeSpecial = other.freeSpecial
         freeEntry = other.freeEntry
         deadText = other.deadText
-        reader = other.reader
+        reader = .allocate(capacity: 1)
+        reader.initialize(to: other.reader.pointee)
     }
 
     /// Must follow every change, for pages move.
     func publish() {
-        reader = Self.makeReader(
+        var fresh = Self.makeReader(
             nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
             seed: seed, converters: converters)
-        reader.deepest = deepest
-        reader.hasOnePriority = priorities.count <= 1
-        reader.hasDeeperTakers = deeperTakers > 0
-        reader.hasSchemes = schemes > 0
+        fresh.deepest = deepest
+        fresh.hasOnePriority = priorities.count <= 1
+        fresh.hasDeeperTakers = deeperTakers > 0
+        fresh.hasSchemes = schemes > 0
+        fresh.isPlain = fresh.hasOnePriority && !fresh.hasDeeperTakers && deepest < RouteTable.stackComponents
+        reader.pointee = fresh
     }
 
     private static func makeReader(
@@ -94,7 +110,7 @@ final class TableStorage: @unchecked Sendable {
             nodes: nodes.directory, specials: specials.directory, entries: entries.directory,
             layouts: layouts.directory, edges: edges.directory, edgeShift: UInt64(64 - edges.depth),
             texts: texts.directory, seed: seed, converters: .passUnretained(converters), deepest: 0,
-            hasOnePriority: true, hasDeeperTakers: false, hasSchemes: false)
+            hasOnePriority: true, hasDeeperTakers: false, hasSchemes: false, isPlain: true)
     }
 
     /// The bytes that the table's records and texts hold.

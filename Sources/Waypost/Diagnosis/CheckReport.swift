@@ -1,0 +1,226 @@
+/// What a check of routes and maps found; a report, never a crash.
+public struct CheckReport: Sendable, Hashable {
+    /// One thing that is wrong.
+    public struct Finding: Sendable, Hashable {
+        /// What kind of thing.
+        public enum Kind: String, Sendable, Hashable, CaseIterable {
+            /// Listed, but no such route is registered.
+            case declaredNotRegistered
+            /// Registered, but not listed.
+            case registeredNotDeclared
+            /// Two routes hold one place.
+            case conflict
+            /// A pattern that is none.
+            case badPattern
+            /// A redirect whose target no route takes.
+            case deadRedirect
+            /// A route that no URL can reach: another always goes first, or a redirect leads away.
+            case unreachable
+            /// A map names a destination that nobody registered.
+            case unknownClass
+            /// A map deletes a route that is not there.
+            case deadDeletion
+            /// Redirects lead in a circle, or on over too many hops.
+            case cycle
+            /// A map entry is refused for another reason.
+            case refused
+        }
+
+        /// What kind of thing.
+        public var kind: Kind
+        /// The pattern, URL or class it is about.
+        public var subject: String
+        /// One sentence.
+        public var detail: String
+    }
+
+    /// What was found, by kind and subject.
+    public var findings: [Finding]
+
+    /// Whether nothing was found.
+    public var isClean: Bool { findings.isEmpty }
+
+    /// The findings of one kind.
+    public func findings(_ kind: Finding.Kind) -> [Finding] { findings.filter { $0.kind == kind } }
+
+    /// `[{"kind","subject","detail"}]`.
+    public var json: JSONValue {
+        .array(
+            findings.map {
+                [
+                    "kind": .string($0.kind.rawValue), "subject": .string($0.subject),
+                    "detail": .string($0.detail),
+                ]
+            })
+    }
+
+    /// One line a finding.
+    public var text: String {
+        isClean ? "nothing wrong\n" : findings.map { "\($0.kind.rawValue): \($0.detail)\n" }.joined()
+    }
+}
+
+extension Router {
+    /// Compares what is registered with what was declared, and looks for what can never work.
+    ///
+    /// - Parameter declared: The routes that ought to be registered, for instance read from a file; nil compares
+    ///   nothing.
+    public func check(declared: [RouteDescription]? = nil) -> CheckReport {
+        var check = RouteCheck(state)
+        check.findUnreachable()
+        check.findDeadEntries()
+        if let declared { check.compare(declared) }
+        return check.report
+    }
+
+    /// Checks a list of routes and a map as a build would meet them, without a router: for CI.
+    ///
+    /// - Parameters:
+    ///   - routes: The routes, for instance imported from an export.
+    ///   - layers: The relocation layers to lay over them.
+    public static func check(
+        routes: [RouteDescription], layers: [RelocationLayer] = [],
+        configuration: RouterConfiguration = .init()
+    ) -> CheckReport {
+        var state = RouterState(configuration)
+        var findings: [CheckReport.Finding] = []
+        for description in routes {
+            let route = Route(
+                description.path, name: description.className.isEmpty ? nil : description.className,
+                priority: description.priority, kind: description.kind
+            ) { _ in .opened() }
+            do throws(RegistrationError) {
+                try state.add([route], replacing: false)
+            } catch {
+                let kind: CheckReport.Finding.Kind =
+                    if case .conflict = error { .conflict } else { .badPattern }
+                findings.append(.init(kind: kind, subject: description.path, detail: "\(error)"))
+            }
+        }
+        findings += relocate(layers, &state)
+        var check = RouteCheck(state, findings)
+        check.findUnreachable()
+        check.findDeadEntries()
+        return check.report
+    }
+
+    /// Lays the layers over the routes; an entry that is refused is reported and left out.
+    private static func relocate(
+        _ layers: [RelocationLayer], _ state: inout RouterState
+    ) -> [CheckReport.Finding] {
+        var layers = layers
+        var findings: [CheckReport.Finding] = []
+        while true {
+            do throws(RelocationError) {
+                _ = try state.relocate(layers)
+                return findings
+            } catch {
+                let kind: CheckReport.Finding.Kind =
+                    error.code == .cycle || error.code == .chain ? .cycle : .refused
+                findings.append(.init(kind: kind, subject: error.field ?? "", detail: "\(error)"))
+                guard let layer = layers.firstIndex(where: { $0.name == error.layer }),
+                    let index = error.index,
+                    layers[layer].entries.indices.contains(index), findings.count < 100
+                else { return findings }
+                layers[layer].entries.remove(at: index)
+            }
+        }
+    }
+}
+
+/// Looks for what can never work in a state.
+private struct RouteCheck {
+    private let state: RouterState
+    private var findings: [CheckReport.Finding]
+
+    init(_ state: RouterState, _ findings: [CheckReport.Finding] = []) {
+        self.state = state
+        self.findings = findings
+    }
+
+    var report: CheckReport {
+        CheckReport(
+            findings: findings.sorted { ($0.kind.rawValue, $0.subject) < ($1.kind.rawValue, $1.subject) })
+    }
+
+    mutating func compare(_ declared: [RouteDescription]) {
+        let wanted = Set(declared.map(\.path))
+        let present = Set(state.base.records.map(\.pattern.text))
+        for path in wanted.subtracting(present) {
+            findings.append(
+                .init(
+                    kind: .declaredNotRegistered, subject: path,
+                    detail: "\(path) is declared but not registered"))
+        }
+        for path in present.subtracting(wanted) {
+            findings.append(
+                .init(
+                    kind: .registeredNotDeclared, subject: path,
+                    detail: "\(path) is registered but not declared"))
+        }
+    }
+
+    /// Opens a sample URL of each route in thought: when another route takes it, this one takes none.
+    mutating func findUnreachable() {
+        for record in state.routes.records where !record.pattern.isFallback {
+            guard let url = sample(record.pattern) else { continue }
+            let path = record.pattern.text
+            let isLiteral = record.pattern.placeholderNames.isEmpty
+            if isLiteral, let redirect = state.plan.redirect(for: url, components: url.components),
+                let target = try? RouteURL(redirect.apply(to: url, components: url.components)) as RouteURL,
+                state.opens(target, hops: state.configuration.maximumHops)
+            {
+                findings.append(
+                    .init(
+                        kind: .unreachable, subject: path,
+                        detail: "\(path) is never opened: a redirect leads to \(target.text)"))
+            } else if let first = state.routes.table.match(url).first, let rival = state.routes[first.index],
+                rival !== record
+            {
+                let detail = "\(path) is never opened: \(rival.pattern.text) goes before it"
+                findings.append(.init(kind: .unreachable, subject: path, detail: detail))
+            }
+        }
+    }
+
+    mutating func findDeadEntries() {
+        var copy = state
+        guard let report = try? copy.relocate(state.layers) as RelocationReport else { return }
+        for inactive in report.inactive {
+            guard let layer = state.layers.first(where: { $0.name == inactive.layer }),
+                layer.entries.indices.contains(inactive.index)
+            else { continue }
+            let entry = layer.entries[inactive.index]
+            let detail = "layer \(inactive.layer), entry \(inactive.index): \(inactive.reason)"
+            switch entry.kind {
+            case .replace(let origin, _), .reset(let origin, _):
+                findings.append(.init(kind: .deadRedirect, subject: origin, detail: detail))
+            case .add(_, let className):
+                findings.append(.init(kind: .unknownClass, subject: className, detail: detail))
+            case .delete(let path): findings.append(.init(kind: .deadDeletion, subject: path, detail: detail))
+            }
+        }
+    }
+
+    /// A URL that the pattern takes; nil when a custom converter decides.
+    private func sample(_ pattern: RoutePattern) -> RouteURL? {
+        let samples = [
+            "int": "4711", "double": "47.11", "bool": "true", "uuid": "6a2f41a3-c54c-4fbb-8a0d-3f2b6f6c0a11",
+        ]
+        var components: [String] = []
+        for segment in pattern.segments {
+            switch segment {
+            case .literal(let text): components.append(text)
+            case .partial(let prefix, _, let suffix, let converter):
+                guard let sample = converter.map({ samples[$0] }) ?? "waypost~sample" else { return nil }
+                components.append(prefix + sample + suffix)
+            case .typed(_, let converter):
+                guard let sample = samples[converter] else { return nil }
+                components.append(sample)
+            case .placeholder, .wildcard: components.append("waypost~sample")
+            case .rest: components += ["waypost~sample", "waypost~sample"]
+            }
+        }
+        return try? RouteURL(scheme: pattern.scheme ?? "", components: components)
+    }
+}

@@ -1,0 +1,211 @@
+/// The forms in which a list of routes is written out.
+public enum RouteExportFormat: String, Sendable, CaseIterable {
+    /// TheRouter's array: `[{"path","class","priority","kind"}]`.
+    case json
+    /// The same as an XML property list.
+    case plist
+    /// A table for people.
+    case markdown
+    /// A Graphviz graph, redirects drawn.
+    case dot
+    /// Swift constants, so that callers write no paths.
+    case swift
+}
+
+/// Routes and redirects as they are written out.
+public struct RouteExport: Sendable, Hashable {
+    /// A redirect that is drawn.
+    public struct Redirect: Sendable, Hashable {
+        /// The URL or subtree that is redirected.
+        public var origin: String
+        /// Where it leads.
+        public var target: String
+
+        /// A redirect by its ends.
+        public init(origin: String, target: String) {
+            self.origin = origin
+            self.target = target
+        }
+    }
+
+    /// The routes, by path.
+    public var routes: [RouteDescription]
+    /// The redirects in force.
+    public var redirects: [Redirect]
+
+    /// An export of these.
+    public init(routes: [RouteDescription], redirects: [Redirect] = []) {
+        self.routes = routes
+        self.redirects = redirects
+    }
+
+    /// The text in a format; the same routes always give the same text.
+    public func text(_ format: RouteExportFormat) -> String {
+        switch format {
+        case .json: JSONValue.array(routes.map(\.json)).prettyText + "\n"
+        case .plist: plist
+        case .markdown: markdown
+        case .dot: dot
+        case .swift: SwiftConstants(routes).text
+        }
+    }
+
+    private var plist: String {
+        var text = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+            <array>
+
+            """
+        for route in routes {
+            text += """
+                \t<dict>
+                \t\t<key>class</key>
+                \t\t<string>\(Self.xml(route.className))</string>
+                \t\t<key>kind</key>
+                \t\t<string>\(route.kind.rawValue)</string>
+                \t\t<key>path</key>
+                \t\t<string>\(Self.xml(route.path))</string>
+                \t\t<key>priority</key>
+                \t\t<integer>\(route.priority)</integer>
+                \t</dict>
+
+                """
+        }
+        return text + "</array>\n</plist>\n"
+    }
+
+    private var markdown: String {
+        var text = "| Path | Class | Priority | Kind |\n|---|---|---:|---|\n"
+        for route in routes {
+            let name = route.className.isEmpty ? "" : "`\(Self.cell(route.className))`"
+            text += "| `\(Self.cell(route.path))` | \(name) | \(route.priority) | \(route.kind.rawValue) |\n"
+        }
+        guard !redirects.isEmpty else { return text }
+        text += "\n| Redirect from | to |\n|---|---|\n"
+        for redirect in redirects {
+            text += "| `\(Self.cell(redirect.origin))` | `\(Self.cell(redirect.target))` |\n"
+        }
+        return text
+    }
+
+    private var dot: String {
+        var text = "digraph routes {\n    rankdir=LR;\n    node [shape=box, fontname=\"Helvetica\"];\n"
+        for route in routes {
+            text += "    \(Self.quoted(route.path));\n"
+            guard !route.className.isEmpty else { continue }
+            let name = Self.quoted("class " + route.className)
+            text += "    \(name) [label=\(Self.quoted(route.className)), shape=ellipse];\n"
+            text += "    \(Self.quoted(route.path)) -> \(name);\n"
+        }
+        for redirect in redirects {
+            text += "    \(Self.quoted(redirect.origin)) -> \(Self.quoted(redirect.target)) "
+            text += "[style=dashed, label=\"redirect\"];\n"
+        }
+        return text + "}\n"
+    }
+
+    private static func xml(_ text: String) -> String {
+        var escaped = ""
+        for character in text {
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            default: escaped.append(character)
+            }
+        }
+        return escaped
+    }
+
+    private static func cell(_ text: String) -> String {
+        String(text.flatMap { $0 == "|" ? Array("\\|") : $0 == "`" ? ["'"] : $0.isNewline ? [" "] : [$0] })
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "\"" + String(text.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : $0.isNewline ? [" "] : [$0] })
+            + "\""
+    }
+}
+
+extension Router {
+    /// The routes and redirects in force, ready to be written out.
+    public var export: RouteExport {
+        RouteExport(
+            routes: routes,
+            redirects: state.plan.redirects.map {
+                .init(origin: $0.redirect.origin.text, target: $0.redirect.target.text)
+            })
+    }
+}
+
+extension RouteDescription {
+    /// Reads an exported list: TheRouter's array, `className` understood beside `class`, digits as a priority.
+    ///
+    /// - Throws: ``RouteImportError`` naming the entry and the field.
+    public static func list(_ json: JSONValue) throws(RouteImportError) -> [RouteDescription] {
+        guard case .array(let elements) = json else {
+            throw RouteImportError(
+                index: nil, field: nil, detail: "routes should be an array but are \(json.kind)")
+        }
+        var routes: [RouteDescription] = []
+        for (index, element) in elements.enumerated() {
+            routes.append(try RouteDescription(element, index: index))
+        }
+        return routes
+    }
+
+    private init(_ json: JSONValue, index: Int) throws(RouteImportError) {
+        guard case .object(let members) = json else {
+            throw RouteImportError(
+                index: index, field: nil, detail: "a route should be an object but is \(json.kind)")
+        }
+        func text(_ field: String) throws(RouteImportError) -> String? {
+            switch members[field] {
+            case nil, .null: return nil
+            case .string(let text): return text
+            case let other?:
+                throw RouteImportError(
+                    index: index, field: field, detail: "\(field) should be a string but is \(other.kind)")
+            }
+        }
+        guard let path = try text("path"), !path.isEmpty else {
+            throw RouteImportError(index: index, field: "path", detail: "path is missing")
+        }
+        let className = try text("class")
+        let alias = try text("className")
+        var kind = RouteKind.page
+        if let name = try text("kind") {
+            guard let known = RouteKind(rawValue: name) else {
+                throw RouteImportError(
+                    index: index, field: "kind", detail: "kind \(name.prefix(64)) is unknown")
+            }
+            kind = known
+        }
+        var priority = 0
+        switch members["priority"] {
+        case nil, .null: break
+        case .int(let number): priority = Int(number)
+        case .string(let digits) where Int(digits) != nil: priority = Int(digits) ?? 0
+        case let other?:
+            throw RouteImportError(
+                index: index, field: "priority",
+                detail: "priority should be an integer but is \(other.text.prefix(64))")
+        }
+        self.init(path: path, className: className ?? alias ?? "", priority: priority, kind: kind)
+    }
+}
+
+/// Why an exported list of routes can not be read.
+public struct RouteImportError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The entry's place, from 0.
+    public var index: Int?
+    /// The entry's field.
+    public var field: String?
+    /// What was found.
+    public var detail: String
+
+    /// Place and sentence.
+    public var description: String { (index.map { "route \($0): " } ?? "") + detail }
+}

@@ -1,0 +1,78 @@
+/// Shows destinations: on a screen, in a model, on another machine.
+public protocol Navigator: Sendable {
+    /// Shows a screen as its presentation says; what it returns is the value of the open.
+    func show(_ screen: Screen) async throws -> JSONValue?
+}
+
+/// Navigation without a screen: a model of tabs, stacks and modals that follows the opens.
+///
+///     let stack = NavigationStack(tabs: 3)
+///     try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: stack)
+///     _ = await router.open("myapp://orders/42?jumpType=0")
+///     stack.state.top?.name    // "OrderScreen", as a modal
+public final class NavigationStack: Navigator {
+    private let current: Guarded<NavigationState>
+    private let listeners = Guarded(ListenerList<NavigationState>())
+
+    /// A model with that many tabs.
+    public init(tabs: Int = 1) {
+        current = Guarded(NavigationState(tabs: tabs))
+    }
+
+    /// What is shown at this moment.
+    public var state: NavigationState { current.withLock { $0 } }
+
+    /// Shows a screen; the value is the new state as JSON.
+    public func show(_ screen: Screen) async throws -> JSONValue? {
+        try change { state throws(Rejection) in try state.show(screen) }
+        return state.json
+    }
+
+    /// Takes the screen in front away; nil when only a root is left.
+    @discardableResult
+    public func pop() -> Screen? { change { $0.pop() } }
+
+    /// Closes the modal in front; false when there is none.
+    @discardableResult
+    public func dismiss() -> Bool { change { $0.dismiss() } }
+
+    /// Hears of every new state.
+    @discardableResult
+    public func observe(_ listener: @escaping @Sendable (NavigationState) -> Void) -> RegistrationHandle {
+        let id = listeners.withLock { $0.add(listener) }
+        return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.remove(id) } }
+    }
+
+    private func change<Result: Sendable, Failure: Error>(
+        _ body: (inout NavigationState) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (result, state) = try current.withLock { (state) throws(Failure) -> (Result, NavigationState) in
+            (try body(&state), state)
+        }
+        listeners.withLock { $0 }.tell(state)
+        return result
+    }
+}
+
+extension Route {
+    /// A page that a navigator shows.
+    public static func page(
+        _ pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
+        redirect: Redirect? = nil
+    ) -> Route {
+        Route(pattern, name: name, priority: priority, kind: .page, idempotent: true, redirect: redirect) {
+            request in
+            .opened(try await navigator.show(Screen(request, name: name)))
+        }
+    }
+}
+
+extension Router {
+    /// Registers a page that a navigator shows.
+    public func register(
+        page pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
+        redirect: Route.Redirect? = nil
+    ) throws(RegistrationError) {
+        try register([.page(pattern, name: name, priority: priority, in: navigator, redirect: redirect)])
+    }
+}

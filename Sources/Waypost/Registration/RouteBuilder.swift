@@ -1,0 +1,91 @@
+/// Puts a URL and its parameters together, link by link, and opens it.
+///
+///     let opening = await RouteBuilder.build("scheme://router/demo")
+///         .withInt(key: "intValue", value: 2)
+///         .withBool(key: "boolValue", value: false)
+///         .withAny(key: "any", value: model)
+///         .open()
+public struct RouteBuilder: Sendable {
+    /// The URL.
+    public let url: String
+    /// The parameters so far; a later one of the same key wins.
+    public private(set) var parameters: [String: JSONValue] = [:]
+    /// The native values so far, which only a destination in this process can get.
+    public private(set) var objects: [String: any Sendable] = [:]
+    /// The first value that has no form in JSON; opening then ends in 422.
+    public private(set) var mistake: RouteGenerationError?
+
+    /// Begins with a URL.
+    public init(_ url: String) {
+        self.url = url
+    }
+
+    /// Begins with a URL, spelled as in TheRouter.
+    public static func build(_ url: String) -> RouteBuilder { RouteBuilder(url) }
+
+    /// Adds a value that can be encoded: a number, a text, a structure.
+    public func with(_ key: String, _ value: some Encodable & Sendable) -> RouteBuilder {
+        var builder = self
+        do {
+            builder.parameters[key] = try JSONValueEncoder().encode(value)
+        } catch {
+            builder.mistake = mistake ?? .unencodable(key, detail: "\(error)")
+        }
+        return builder
+    }
+
+    /// Adds an integer.
+    public func withInt(key: String, value: Int) -> RouteBuilder { with(key, value) }
+    /// Adds a truth value.
+    public func withBool(key: String, value: Bool) -> RouteBuilder { with(key, value) }
+    /// Adds a number.
+    public func withDouble(key: String, value: Double) -> RouteBuilder { with(key, value) }
+    /// Adds a number; its shortest decimal form is sent, 3.1415 and not 3.1414999961853027.
+    public func withFloat(key: String, value: Float) -> RouteBuilder {
+        with(key, Double(value.description) ?? Double(value))
+    }
+    /// Adds a text.
+    public func withString(key: String, value: String) -> RouteBuilder { with(key, value) }
+
+    /// Adds anything: what can be encoded goes along as JSON, and always as a native value.
+    public func withAny(key: String, value: any Sendable) -> RouteBuilder {
+        var builder = self
+        if let encodable = value as? any Encodable, let json = try? JSONValueEncoder().encode(encodable) {
+            builder.parameters[key] = json
+        }
+        builder.objects[key] = value
+        return builder
+    }
+
+    /// Adds all of a dictionary; values that are already in the builder stay.
+    public func buildDictionary(param values: [String: JSONValue]) -> RouteBuilder {
+        var builder = self
+        builder.parameters.merge(values) { own, _ in own }
+        return builder
+    }
+
+    /// Adds how to show the destination.
+    public func withJumpType(_ type: JumpType) -> RouteBuilder { with("jumpType", type.rawValue) }
+
+    /// Opens the URL with these parameters.
+    public func open(with router: Router = .shared, context: OpenContext = .init()) async -> Opening {
+        if let mistake {
+            return Opening(
+                outcome: .rejected(.badField("\(mistake)")), requested: url, url: url, ref: context.ref)
+        }
+        return await router.open(url, parameters: parameters, objects: objects, context: context)
+    }
+
+    /// The command that has an agent open this URL: `{"id","type":"open","url","params"}` (PROTOCOL §2).
+    ///
+    /// - Throws: ``RouteGenerationError`` when a value has no form in JSON.
+    public func command(id: String) throws(RouteGenerationError) -> JSONValue {
+        if let mistake { throw mistake }
+        if let key = objects.keys.sorted().first(where: { parameters[$0] == nil }) {
+            throw .unencodable(key, detail: "a native value can not be sent")
+        }
+        var members: [String: JSONValue] = ["id": .string(id), "type": "open", "url": .string(url)]
+        if !parameters.isEmpty { members["params"] = .object(parameters) }
+        return .object(members)
+    }
+}

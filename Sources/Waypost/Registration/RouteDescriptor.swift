@@ -1,0 +1,177 @@
+/// Why no URL could be made from a pattern and values.
+public enum RouteGenerationError: Error, Hashable, Sendable {
+    /// The pattern is not one.
+    case badPattern(String, detail: String)
+    /// A placeholder has no value.
+    case missing(String, pattern: String)
+    /// There are more or fewer values than placeholders.
+    case count(expected: Int, found: Int, pattern: String)
+    /// A value does not fit its placeholder, or would make another URL: the pattern does not match the result.
+    case unfit(name: String, value: String, pattern: String)
+    /// A value has no form in a URL or in JSON.
+    case unencodable(String, detail: String)
+}
+
+extension RouteGenerationError: CustomStringConvertible {
+    /// One sentence with the subject and what was found.
+    public var description: String {
+        switch self {
+        case .badPattern(let pattern, let detail): "make a URL of \(pattern): \(detail)"
+        case .missing(let name, let pattern): "make a URL of \(pattern): \(name) has no value"
+        case .count(let expected, let found, let pattern):
+            "make a URL of \(pattern): it takes \(expected) values but got \(found)"
+        case .unfit(let name, let value, let pattern):
+            "make a URL of \(pattern): \(name) can not be \"\(value.prefix(64))\""
+        case .unencodable(let key, let detail): "encode \(key): \(detail)"
+        }
+    }
+}
+
+/// Turns parameters into the URL of one pattern, and such a URL back into parameters.
+///
+///     let search = try RouteDescriptor("ky://search/:keyword")
+///     try search.url(values: ["Hangzhou"])                   // ky://search/Hangzhou
+///     try search.url(for: ["keyword": "a/b", "page": 2])     // ky://search/a%2Fb?page=2
+///
+/// Every value is encoded, and every URL is checked against the pattern before it is given out.
+public struct RouteDescriptor: Sendable {
+    /// The pattern.
+    public let pattern: RoutePattern
+    private let table: RouteTable
+
+    /// A descriptor of that pattern.
+    ///
+    /// - Parameters:
+    ///   - syntax: How patterns are read; a dialect's `syntax`.
+    ///   - converters: Custom converters that the pattern names.
+    public init(
+        _ pattern: String, syntax: PatternSyntax = PatternSyntax(), converters: [String: RouteConverter] = [:]
+    ) throws(RouteGenerationError) {
+        var table = RouteTable(syntax: syntax, converters: converters)
+        do {
+            self.pattern = try table.pattern(pattern)
+            try table.add(self.pattern, index: 0)
+        } catch {
+            throw .badPattern(pattern, detail: "\(error)")
+        }
+        self.table = table
+    }
+
+    /// The names of the placeholders, from left to right; `*` and `**` for those without one.
+    public var names: [String] { pattern.segments.compactMap(\.slot) }
+
+    /// The URL with these values: those that placeholders name in the path, the others in the query, by key.
+    ///
+    /// A null is left out; an array or object stands in the query as JSON text.
+    /// - Parameter scheme: The scheme for a pattern that has none.
+    public func url(
+        for values: [String: JSONValue], scheme: String = ""
+    ) throws(RouteGenerationError) -> String {
+        var texts: [String] = []
+        for name in names {
+            guard let value = values[name], !value.isNull else {
+                throw .missing(name, pattern: pattern.text)
+            }
+            texts.append(Self.text(value))
+        }
+        let taken = Set(names)
+        let query = values.filter { !taken.contains($0.key) && !$0.value.isNull }
+            .sorted { $0.key < $1.key }
+            .map { (key: $0.key, value: Self.text($0.value)) }
+        return try url(texts, query: query, scheme: scheme)
+    }
+
+    /// The URL with these values in the places of the placeholders, from left to right.
+    public func url(values: [String], scheme: String = "") throws(RouteGenerationError) -> String {
+        try url(values, query: [], scheme: scheme)
+    }
+
+    /// The URL with the members of a structure: those that placeholders name in the path, the others in the query.
+    public func url(from value: some Encodable, scheme: String = "") throws(RouteGenerationError) -> String {
+        let json: JSONValue
+        do {
+            json = try JSONValueEncoder().encode(value)
+        } catch {
+            throw .unencodable("\(type(of: value))", detail: "\(error)")
+        }
+        guard case .object(let members) = json else {
+            throw .unencodable("\(type(of: value))", detail: "it is \(json.kind), not an object")
+        }
+        return try url(for: members, scheme: scheme)
+    }
+
+    /// The parameters in a URL of this pattern; nil when the pattern does not match.
+    public func parameters(of url: String) -> RouteParameters? {
+        guard let url = try? RouteURL(url) as RouteURL, let candidate = table.match(url).first else {
+            return nil
+        }
+        var path: [String: JSONValue] = [:]
+        for parameter in candidate.parameters { path[parameter.name] = JSONValue(parameter.value) }
+        var query: [String: JSONValue] = [:]
+        for pair in url.query.pairs { query[pair.key] = .string(pair.value) }
+        return RouteParameters(path: path, query: query)
+    }
+
+    /// The URL of a pattern with these values in the places of its placeholders: KYRouter's
+    /// `generateURLWithPattern:parameters:`, with encoding and with an error on a mismatch.
+    public static func generateURL(
+        _ pattern: String, _ values: [String]
+    ) throws(RouteGenerationError) -> String {
+        try RouteDescriptor(pattern).url(values: values)
+    }
+
+    private func url(
+        _ values: [String], query: [(key: String, value: String)], scheme: String
+    ) throws(RouteGenerationError) -> String {
+        guard values.count == names.count else {
+            throw .count(expected: names.count, found: values.count, pattern: pattern.text)
+        }
+        var components: [String] = []
+        var left = values[...]
+        for segment in pattern.segments {
+            switch segment {
+            case .literal(let text): components.append(text)
+            case .partial(let prefix, _, let suffix, _):
+                components.append(prefix + (left.popFirst() ?? "") + suffix)
+            case .typed, .placeholder, .wildcard: components.append(left.popFirst() ?? "")
+            case .rest:
+                let rest = left.popFirst() ?? ""
+                components += rest.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            }
+        }
+        let text: String
+        do throws(RouteURLError) {
+            text = try RouteURL(scheme: pattern.scheme ?? scheme, components: components, query: query).text
+        } catch {
+            throw unfit(values)
+        }
+        // What comes back must be what went in: an empty value would vanish, a typed one might not convert.
+        guard let url = try? RouteURL(text) as RouteURL, url.components == components,
+            let match = table.match(url).first,
+            match.parameters.map(\.text) == values.indices.map({ values[$0] })
+                || names.contains("*")
+        else { throw unfit(values) }
+        return text
+    }
+
+    private func unfit(_ values: [String]) -> RouteGenerationError {
+        let named = zip(names, values)
+        let culprit = named.first { $0.1.isEmpty || $0.1 == "." || $0.1 == ".." } ?? named.first { _ in true }
+        return .unfit(name: culprit?.0 ?? "", value: culprit?.1 ?? "", pattern: pattern.text)
+    }
+
+    private static func text(_ value: JSONValue) -> String {
+        if case .string(let text) = value { text } else { value.text }
+    }
+}
+
+extension RoutePattern.Segment {
+    /// What a value for this segment is called; nil for a literal.
+    fileprivate var slot: String? {
+        switch self {
+        case .literal: nil
+        case .wildcard: "*"
+        default: name
+        }
+    }
+}

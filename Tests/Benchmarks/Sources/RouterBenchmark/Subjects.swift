@@ -1,0 +1,91 @@
+import CProbe
+import Foundation
+@_spi(Internal) import Hummingbird
+import HummingbirdCore
+import Waypost
+
+/// What is measured: one round looks up every path once and says how many were found.
+struct Subject {
+    var name: String
+    var count: Int
+    var round: () -> Int
+}
+
+/// Builds our table from the patterns' text.
+func makeTable(_ routes: [String]) -> RouteTable {
+    var table = RouteTable()
+    for (index, route) in routes.enumerated() {
+        do {
+            try table.add(RoutePattern(route), index: UInt32(index))
+        } catch {
+            print("not added:", error)
+        }
+    }
+    return table
+}
+
+/// Builds Hummingbird's trie from the same patterns.
+func makeTrie(_ routes: [String]) -> RouterTrie<Int> {
+    let builder = RouterPathTrieBuilder<Int>()
+    for (index, route) in routes.enumerated() { builder.addEntry(RouterPath(route), value: index) }
+    return builder.build()
+}
+
+/// The subjects for one set of routes.
+func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Subject] {
+    let hits = set.hits.map { Array($0.utf8) }
+    let misses = set.misses.map { Array($0.utf8) }
+    let urls = set.hits.map { "myapp:/" + $0 + "?tab=items&source=push" }
+    // A server gets no scheme, and Hummingbird would take the first component for a host: it has less to read.
+    let requests = set.hits.map { $0 + "?tab=items&source=push" }
+    return [
+        Subject(name: "hit", count: hits.count) { lookUp(hits, in: table) },
+        Subject(name: "miss", count: misses.count) { lookUp(misses, in: table) },
+        Subject(name: "whole URL", count: urls.count) { lookUp(urls, in: table) },
+        Subject(name: "hit, Hummingbird", count: hits.count) { lookUp(set.hits, in: trie) },
+        Subject(name: "miss, Hummingbird", count: misses.count) { lookUp(set.misses, in: trie) },
+        Subject(name: "whole URL, Hummingbird", count: urls.count) { lookUpParsed(requests, in: trie) },
+        Subject(name: "C floor", count: hits.count) { readInC(hits) },
+    ]
+}
+
+@inline(never)
+private func lookUp(_ paths: [[UInt8]], in table: RouteTable) -> Int {
+    var found = 0
+    for path in paths where table.firstMatch(path: path.span) != nil { found += 1 }
+    return found
+}
+
+@inline(never)
+private func lookUp(_ urls: [String], in table: RouteTable) -> Int {
+    var found = 0
+    for text in urls {
+        guard let url = try? RouteURL(text) else { continue }
+        if table.firstMatch(url) != nil { found += 1 }
+    }
+    return found
+}
+
+@inline(never)
+private func lookUp(_ paths: [String], in trie: RouterTrie<Int>) -> Int {
+    var found = 0
+    for path in paths where trie.resolve(path) != nil { found += 1 }
+    return found
+}
+
+// Hummingbird's own URI type, as its server uses it for every request.
+@inline(never)
+private func lookUpParsed(_ urls: [String], in trie: RouterTrie<Int>) -> Int {
+    var found = 0
+    for text in urls where trie.resolve(URI(text).path) != nil { found += 1 }
+    return found
+}
+
+@inline(never)
+private func readInC(_ paths: [[UInt8]]) -> Int {
+    var found = 0
+    for path in paths {
+        found += path.withUnsafeBufferPointer { probe_split_and_hash($0.baseAddress, $0.count) == 0 ? 0 : 1 }
+    }
+    return found
+}

@@ -1,0 +1,80 @@
+import Testing
+
+@testable import Waypost
+
+@Suite struct `Export routes` {
+    let routes = [
+        RouteDescription(
+            path: "scheme://router/demo", className: "TheRouter_Example.TheRouterController", priority: 1000),
+        RouteDescription(path: "scheme://router/user/:id", className: "A|B<C>&\"D\"", kind: .action),
+        RouteDescription(path: "scheme://"), RouteDescription(path: "ky://search/直播"),
+        RouteDescription(path: "scheme://router/user/<int:id>"), RouteDescription(path: "a://switch"),
+        RouteDescription(path: "a://9/x-y/**?q=1"),
+    ]
+
+    @Test func `the JSON is TheRouter's and is read again`() throws {
+        let text = RouteExport(routes: routes).text(.json)
+        let json = try JSONValue(parsing: text)
+        #expect(
+            json[0]
+                == [
+                    "path": "scheme://router/demo", "class": "TheRouter_Example.TheRouterController",
+                    "priority": 1000, "kind": "page",
+                ])
+        #expect(try RouteDescription.list(json) == routes)
+        #expect(
+            try RouteDescription.list([["path": "a://x", "className": "X", "priority": "5"]])
+                == [RouteDescription(path: "a://x", className: "X", priority: 5)])
+    }
+
+    static let bad: [(JSONValue, String?)] = [
+        ([["class": "X"]], "path"), ([["path": 5]], "path"),
+        ([["path": "a://x", "priority": 1.5]], "priority"),
+        ([["path": "a://x", "priority": "x"]], "priority"), ([["path": "a://x", "kind": "odd"]], "kind"),
+        ([5], nil), (.object([:]), nil),
+    ]
+
+    @Test(arguments: bad)
+    func `a list that is not one is refused naming the field`(json: JSONValue, field: String?) {
+        let error = #expect(throws: RouteImportError.self) { try RouteDescription.list(json) }
+        #expect(error?.field == field)
+    }
+
+    @Test func `the property list escapes what XML would read`() {
+        let text = RouteExport(routes: routes).text(.plist)
+        #expect(text.contains("<string>A|B&lt;C&gt;&amp;\"D\"</string>"))
+        #expect(text.contains("<key>priority</key>\n\t\t<integer>1000</integer>"))
+        #expect(text.hasSuffix("</array>\n</plist>\n"))
+    }
+
+    @Test func `the table and the graph show routes and redirects`() throws {
+        let router = try recordingRouter(`Open a URL`.theRouter)
+        try router.relocate([
+            RelocationLayer(
+                name: "agent",
+                entries: [
+                    RelocationEntry(.replace(origin: "scheme://router/demo", target: "scheme://router/demo1"))
+                ])
+        ])
+        let markdown = router.export.text(.markdown)
+        #expect(
+            markdown.contains(
+                "| `scheme://router/demo` | `TheRouter_Example.TheRouterController` | 0 | page |"))
+        #expect(markdown.contains("| `scheme://router/demo` | `scheme://router/demo1` |"))
+        let dot = router.export.text(.dot)
+        #expect(dot.contains("\"scheme://router/demo\" -> \"scheme://router/demo1\" [style=dashed"))
+        #expect(RouteExport(routes: routes).text(.markdown).contains("`A\\|B<C>&\"D\"`"))
+        #expect(RouteExport(routes: routes).text(.dot).contains("A|B<C>&\\\"D\\\""))
+    }
+
+    @Test func `the constants are Swift and each has its own name`() {
+        let text = RouteExport(routes: routes).text(.swift)
+        let names = [
+            "routerDemo: RouteKey = \"scheme://router/demo\"", "routerUserById: RouteKey",
+            "fallback: RouteKey",
+            "search直播: RouteKey", "routerUserById2: RouteKey", "`switch`: RouteKey", "_9XYRest: RouteKey",
+        ]
+        for name in names { #expect(text.contains("public static let \(name)")) }
+        #expect(text.contains("/// TheRouter_Example.TheRouterController"))
+    }
+}

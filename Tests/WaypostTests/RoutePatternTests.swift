@@ -1,0 +1,120 @@
+import Testing
+
+@testable import Waypost
+
+@Suite struct RoutePatternTests {
+    typealias Segment = RoutePattern.Segment
+
+    @Test(
+        arguments: [
+            ("demo", nil, [.literal("demo")]),
+            (" Scheme://router/demo/ ", "scheme", [.literal("router"), .literal("demo")]),
+            ("/a/:id/<name>", nil, [.literal("a"), .placeholder(name: "id"), .placeholder(name: "name")]),
+            (
+                "<int:n>/<uuid:u>", nil,
+                [.typed(name: "n", converter: "int"), .typed(name: "u", converter: "uuid")]
+            ),
+            (":name.html", nil, [.partial(prefix: "", name: "name", suffix: ".html", converter: nil)]),
+            ("v:major", nil, [.partial(prefix: "v", name: "major", suffix: "", converter: nil)]),
+            ("v<int:n>x", nil, [.partial(prefix: "v", name: "n", suffix: "x", converter: "int")]),
+            ("a/*/**", nil, [.literal("a"), .wildcard, .rest(name: "**")]),
+            ("<path:rest>", nil, [.rest(name: "rest")]),
+            ("s://u@host:80/a?x=:y#z", "s", [.literal("host"), .literal("a")]),
+            ("s://:tenant/a", "s", [.placeholder(name: "tenant"), .literal("a")]),
+            ("%3Aid/%2a/%E4%B8%AD/中", nil, [.literal(":id"), .literal("*"), .literal("中"), .literal("中")]),
+            ("s://", "s", []), ("://", nil, []), ("/", nil, []),
+            ("a*b/***", nil, [.literal("a*b"), .literal("***")]),
+            (":user-id/:名", nil, [.placeholder(name: "user-id"), .placeholder(name: "名")]),
+        ] as [(String, String?, [Segment])])
+    func `patterns are read`(text: String, scheme: String?, segments: [Segment]) throws {
+        let pattern = try RoutePattern(text)
+        #expect(pattern.scheme == scheme)
+        #expect(pattern.segments == segments)
+        #expect(pattern.isFallback == (text == "s://" || text == "://"))
+    }
+
+    @Test(
+        arguments: [
+            ("", 0, .empty), ("a/:", 2, .missingName), ("a/<>", 2, .missingName),
+            ("a/<int:>", 2, .missingName),
+            ("a:/b", 1, .missingName), (":id/b/:id", 7, .repeatedName("id")), ("**/a", 0, .misplacedRest),
+            ("a<path:x>", 1, .misplacedRest), ("<path:x>/a", 0, .misplacedRest),
+            ("a/<id", 2, .malformedPlaceholder),
+            ("<a:b:c>", 4, .malformedPlaceholder), ("<year:y>", 1, .unknownConverter("year")),
+            (":a:b", 2, .severalPlaceholders), ("a/../b", 2, .dotComponent), ("a/%2e", 2, .dotComponent),
+            ("a\u{7}", 1, .controlCharacter), ("a/%00", 2, .controlCharacter), ("a/%ff", 2, .invalidUTF8),
+            ("1://a", 0, .invalidScheme), ("://a", 0, .invalidScheme), (" a/:", 3, .missingName),
+            (String(repeating: "a/", count: 129), 256, .tooManyComponents),
+            (String(repeating: "a", count: 16_385), 16_384, .tooLong), ("a%E4:b", 4, .invalidUTF8),
+        ] as [(String, Int, RoutePatternError.Reason)])
+    func `what is no pattern is refused with the offset`(
+        text: String, offset: Int, reason: RoutePatternError.Reason
+    ) {
+        let expected = RoutePatternError(pattern: text, offset: offset, reason: reason)
+        #expect(throws: expected) { try RoutePattern(text) }
+    }
+
+    @Test func `patterns are equal when they say the same`() throws {
+        #expect(try RoutePattern("/a/:id") == RoutePattern("a//<id>/?x"))
+        #expect(try RoutePattern("/a/:id") != RoutePattern("/a/:x"))
+        #expect(try RoutePattern("S://a") == RoutePattern("s://a"))
+        #expect(try RoutePattern("/") != RoutePattern("://"))
+        #expect(try RoutePattern("/a/:id").placeholderNames == ["id"])
+    }
+
+    @Test func `in TheRouter's syntax a star is a literal`() throws {
+        let table = try RouteTableTests.table(["a/*", "a/**/b"], syntax: PatternSyntax(wildcards: false))
+        #expect(try RouteTableTests.matches(table, "a/x") == [])
+        #expect(try RouteTableTests.matches(table, "a/*") == ["a/*"])
+        #expect(try RouteTableTests.matches(table, "a/**/b") == ["a/**/b"])
+    }
+
+    @Test func `under a fixed host keys are paths, with or without a slash in front`() throws {
+        let table = try RouteTableTests.table(
+            ["user/profile", "/chat", "/"], syntax: PatternSyntax(host: "phoenix.com"))
+        #expect(try RouteTableTests.matches(table, "any://phoenix.com/user/profile") == ["user/profile"])
+        #expect(try RouteTableTests.matches(table, "any://phoenix.com/chat") == ["/chat"])
+        #expect(try RouteTableTests.matches(table, "any://phoenix.com") == ["/"])
+        #expect(try RouteTableTests.matches(table, "any://other.com/chat") == [])
+        var copy = table
+        #expect(try copy.remove(copy.pattern("chat")) == [1])
+    }
+
+    @Test func `where parents take deeper URLs every route does`() throws {
+        let table = try RouteTableTests.table(
+            ["foo", "foo/bar"], syntax: PatternSyntax(parentsTakeDeeper: true))
+        #expect(try RouteTableTests.matches(table, "ky://foo/bar/baz") == ["foo/bar", "foo"])
+        #expect(try RouteTableTests.matches(table, "ky://foo/x") == ["foo"])
+    }
+
+    @Test func `a custom converter decides and gives the value`() throws {
+        var table = RouteTable(converters: [
+            "year": RouteConverter { $0.count == 4 ? Int64($0).map { .int($0) } : nil }
+        ])
+        try table.add(table.pattern("archive/<int:n>"), index: 0)
+        try table.add(table.pattern("archive/<year:y>"), index: 1)
+        #expect(
+            try RouteTableTests.matches(table, "archive/1999") == ["archive/<year:y>", "archive/<int:n>"])
+        #expect(try RouteTableTests.matches(table, "archive/19") == ["archive/<int:n>"])
+        #expect(try RouteTableTests.parameters(table, "archive/1999") == ["y": .int(1999)])
+        // A pattern of another syntax names a converter that this table was not given: it never converts.
+        let foreign = try RoutePattern("b/<hex:h>", syntax: PatternSyntax(converterNames: ["hex"]))
+        try table.add(foreign, index: 2)
+        #expect(try RouteTableTests.matches(table, "b/ff") == [])
+    }
+
+    @Test(arguments: [
+        ("int", "9223372036854775807", true), ("int", "9223372036854775808", false),
+        ("int", "-9223372036854775808", true),
+        ("int", "+", false), ("int", "1e3", false), ("double", "1e3", true), ("double", "-.5", true),
+        ("double", "nan", false), ("double", "0x1p3", false), ("double", "1e999", false),
+        ("double", "-", false),
+        ("bool", "TRUE", true), ("bool", "1", false), ("uuid", "123e4567-E89B-12d3-a456-426614174000", true),
+        ("uuid", "123e4567-e89b-12d3-a456-42661417400g", false),
+        ("uuid", "123e4567e89b12d3a456426614174000", false),
+    ])
+    func `built-in converters take what they say`(converter: String, text: String, fits: Bool) throws {
+        let table = try RouteTableTests.table(["a/<\(converter):x>"])
+        #expect(try RouteTableTests.matches(table, "a/\(text)").isEmpty != fits)
+    }
+}
