@@ -32,7 +32,8 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
-        .target(name: "Waypost"),
+        .target(name: "CRouteRecords"),
+        .target(name: "Waypost", dependencies: ["CRouteRecords"]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"]),
         .target(name: "WaypostMessages", dependencies: ["Waypost"]),
         .target(
