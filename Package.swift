@@ -60,6 +60,8 @@ let package = Package(
             ]),
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(name: "WaypostTests", dependencies: ["Waypost"]),
+        // A process of its own, so that what it declares is in no other test's routers.
+        .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "TestSupport"]),
         .testTarget(
             name: "WaypostAgentTests",
