@@ -2,6 +2,8 @@
 import CompilerPluginSupport
 import PackageDescription
 
+let whenMacros: TargetDependencyCondition? = .when(traits: ["Macros"])
+
 let package = Package(
     name: "waypost",
     products: [
@@ -10,7 +12,13 @@ let package = Package(
         .library(name: "WaypostAgent", targets: ["WaypostAgent"]),
         .executable(name: "waypost", targets: ["WaypostCLI"]),
     ],
+    traits: [
+        // Off by default: swift-syntax takes minutes to build, and what the macros emit can be written by hand.
+        .trait(name: "Macros", description: "Registration by macros: @Routable, #route, @Service, @Exposed.")
+    ],
     dependencies: [
+        // The macros, and only with the trait `Macros`; without it nothing is fetched or built.
+        .package(url: "https://github.com/swiftlang/swift-syntax.git", from: "603.0.1"),
         // The command line: parsing, --help, completions.
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         // Options from arguments, environment and a YAML or JSON file, in one order of precedence.
@@ -32,7 +40,22 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
-        .target(name: "Waypost"),
+        .target(name: "CRouteRecords"),
+        // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
+        .macro(
+            name: "WaypostMacros",
+            dependencies: [
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: whenMacros),
+                .product(name: "SwiftDiagnostics", package: "swift-syntax", condition: whenMacros),
+                .product(name: "SwiftParser", package: "swift-syntax", condition: whenMacros),
+                // Under the plug-in's own main: what says where in a literal a fault is.
+                .product(
+                    name: "_SwiftCompilerPluginMessageHandling", package: "swift-syntax",
+                    condition: whenMacros),
+            ]),
+        .target(
+            name: "Waypost",
+            dependencies: ["CRouteRecords", .target(name: "WaypostMacros", condition: whenMacros)]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"]),
         .target(name: "WaypostMessages", dependencies: ["Waypost"]),
         .target(
@@ -62,6 +85,18 @@ let package = Package(
             name: "TestSupport", dependencies: ["Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
         .testTarget(name: "WaypostTests", dependencies: ["Waypost"]),
+        // A process of its own, so that what it declares is in no other test's routers.
+        .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
+        // Empty without the trait.
+        .testTarget(
+            name: "WaypostMacrosTests",
+            dependencies: [
+                "Waypost", .target(name: "WaypostMacros", condition: whenMacros),
+                .product(name: "SwiftDiagnostics", package: "swift-syntax", condition: whenMacros),
+                .product(name: "SwiftParser", package: "swift-syntax", condition: whenMacros),
+                .product(name: "SwiftSyntaxBuilder", package: "swift-syntax", condition: whenMacros),
+                .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax", condition: whenMacros),
+            ]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "TestSupport"]),
         .testTarget(
             name: "WaypostAgentTests",

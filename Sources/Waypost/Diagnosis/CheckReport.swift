@@ -66,7 +66,12 @@ extension Router {
     /// - Parameter declared: The routes that ought to be registered, for instance read from a file; nil compares
     ///   nothing.
     public func check(declared: [RouteDescription]? = nil) -> CheckReport {
-        var check = RouteCheck(state)
+        // What was declared without a list and could not be registered stands in no list that anybody compares.
+        let refused = linkedFailures.map { failure in
+            CheckReport.Finding(
+                kind: .declaredNotRegistered, subject: failure.subject, detail: failure.detail)
+        }
+        var check = RouteCheck(state, refused)
         check.findUnreachable()
         check.findDeadEntries()
         if let declared { check.compare(declared) }

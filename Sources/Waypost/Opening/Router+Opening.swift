@@ -16,6 +16,7 @@ extension Router {
         if let failure = await modules.load(into: self) {
             opening.outcome = .failed(failure)
         } else {
+            tellLinkedFailures(url: url, ref: context.ref)
             tell(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
             await open(&opening, parameters, objects, context)
         }

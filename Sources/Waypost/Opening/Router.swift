@@ -16,25 +16,34 @@ public final class Router: Sendable {
     /// The settings, fixed.
     public let configuration: RouterConfiguration
     /// The services that service URLs call.
-    public let services: ServiceRegistry
+    public var services: ServiceRegistry {
+        loadLinked()
+        return registry
+    }
 
+    let registry: ServiceRegistry
     private let current: Guarded<RouterSnapshot>
     // Writers take turns here, not under `current`: making a new table must not hold a reader.
     private let writing = Guarded<UInt64>(0)
     let listeners = Guarded(RouterListeners())
     let history: Guarded<OpenHistory>
     let modules = ModuleLoader()
+    let linked: LinkedLoader
 
     /// A router without routes.
     public init(configuration: RouterConfiguration = .init(), services: ServiceRegistry = ServiceRegistry()) {
         self.configuration = configuration
-        self.services = services
+        registry = services
+        linked = LinkedLoader(skips: !configuration.registersLinked)
         current = Guarded(RouterSnapshot(RouterState(configuration)))
         history = Guarded(OpenHistory(length: configuration.historyLength))
     }
 
     /// Everything at this moment; held as one reference, for a copy of the state is some twenty.
-    var snapshot: RouterSnapshot { current.withLock { $0 } }
+    var snapshot: RouterSnapshot {
+        loadLinked()
+        return current.withLock { $0 }
+    }
 
     /// The state at this moment.
     var state: RouterState { snapshot.state }
@@ -45,8 +54,16 @@ public final class Router: Sendable {
     private func update<Result, Failure: Error>(
         _ change: (inout RouterState, UInt64) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        loadLinked()
+        return try swap(change)
+    }
+
+    /// The same, and does not look at what was declared without a list.
+    func swap<Result, Failure: Error>(
+        _ change: (inout RouterState, UInt64) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         try writing.withLock { (number) throws(Failure) -> Result in
-            var next = state
+            var next = current.withLock { $0 }.state
             number += 1
             let result = try change(&next, number)
             let snapshot = RouterSnapshot(next)

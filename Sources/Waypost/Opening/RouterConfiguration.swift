@@ -29,6 +29,11 @@ public struct RouterConfiguration: Sendable {
     public var historyLength: Int
     /// Custom converters for typed placeholders, by the name before the colon.
     public var converters: [String: RouteConverter]
+    /// Whether the router registers by itself, before its first use, what was declared without a list: by
+    /// `@Routable`, `#route` and `@Service`, see ``LinkedRecords``.
+    ///
+    /// True unless set; when false, ``Router/registerLinked()`` does it. Nothing is read at start-up.
+    public var registersLinked: Bool
     /// What deadlines are measured with.
     public var clock: any Clock<Duration>
 
@@ -38,7 +43,8 @@ public struct RouterConfiguration: Sendable {
         webPath: String? = nil, serviceScheme: String = "scheme", serviceHost: String = "services",
         maximumHops: Int = 8, maximumURLBytes: Int = 2048, handlerDeadline: Duration? = .seconds(10),
         interceptorDeadline: Duration? = .seconds(10), historyLength: Int = 64,
-        converters: [String: RouteConverter] = [:], clock: any Clock<Duration> = ContinuousClock()
+        converters: [String: RouteConverter] = [:], registersLinked: Bool = true,
+        clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.dialect = dialect
         self.allowedSchemes = allowedSchemes.map { Set($0.map { $0.lowercased() }) }
@@ -52,6 +58,7 @@ public struct RouterConfiguration: Sendable {
         self.interceptorDeadline = interceptorDeadline
         self.historyLength = historyLength
         self.converters = converters
+        self.registersLinked = registersLinked
         self.clock = clock
     }
 }

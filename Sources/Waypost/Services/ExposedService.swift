@@ -11,7 +11,7 @@
 public struct ExposedService: Sendable {
     /// The name that callers use.
     public let name: String
-    let register: @Sendable (ServiceRegistry) -> Void
+    var register: @Sendable (ServiceRegistry) -> Void
     let methods: [ExposedMethod]
 
     /// A service that the registry makes when it is first needed.

@@ -1,0 +1,13 @@
+#pragma once
+#include <stddef.h>
+
+/// The bytes that the linker gathered in the section `waypost_records` of the image that holds this function.
+///
+/// `start` is NULL and `count` 0 when nothing in the image lies in that section.
+typedef struct {
+    const void *_Nullable start;
+    size_t count;
+} waypost_record_bytes;
+
+/// Where they lie. Bounds are per image: a shared library sees its own records, not those of the executable.
+waypost_record_bytes waypost_records_of_this_image(void);

@@ -1,0 +1,48 @@
+import Synchronization
+
+/// Registers what was declared without a list, once, before a router is first used.
+final class LinkedLoader: Sendable {
+    private struct State {
+        var isDone = false
+        var failures: [LinkedFailure] = []
+        var untold: [LinkedFailure] = []
+    }
+
+    // Read at every use of the router, so it costs no lock once it is true.
+    private let isDone: Atomic<Bool>
+    private let state = Guarded(State())
+
+    /// Nothing to do by itself, when `skips` is true; ``load(_:into:)`` still does it when it is called.
+    init(skips: Bool) {
+        isDone = Atomic(skips)
+    }
+
+    /// Registers at the first call; others at the same time wait for it.
+    func loadOnce(into router: Router) {
+        guard !isDone.load(ordering: .acquiring) else { return }
+        // Read before the lock: making the declared routes runs code that is not ours.
+        load(.ofThisImage, into: router)
+    }
+
+    /// Registers these, unless something was registered before.
+    func load(_ records: LinkedRecords, into router: Router) {
+        state.withLock { state in
+            guard !state.isDone else { return }
+            state.isDone = true
+            state.failures = router.add(records)
+            state.untold = state.failures
+        }
+        isDone.store(true, ordering: .releasing)
+    }
+
+    /// What could not be registered.
+    var failures: [LinkedFailure] { state.withLock { $0.failures } }
+
+    /// The failures that no listener has heard of.
+    func takeUntold() -> [LinkedFailure] {
+        state.withLock { state in
+            defer { state.untold = [] }
+            return state.untold
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// Something in the section `waypost_records` that is no record of a known version; it was passed over.
+public struct LinkedRecordFault: Error, Hashable, Sendable {
+    /// What was found.
+    public enum Reason: Hashable, Sendable {
+        /// Another number stands where the magic number should.
+        case noRecord(UInt32)
+        /// A record of another version: parts of the program were built with another Waypost.
+        case unknownVersion(UInt32)
+        /// A field that this version does not use is not 0.
+        case reservedFieldInUse
+        /// The address of the accessor is null.
+        case noAccessor
+        /// The section ends inside a record.
+        case cutOff(bytes: Int)
+    }
+
+    /// Where it begins, in bytes from the start of the section.
+    public var offset: Int
+    /// What was found there.
+    public var reason: Reason
+
+    /// Names the offset and what was found.
+    public init(offset: Int, reason: Reason) {
+        self.offset = offset
+        self.reason = reason
+    }
+}
+
+extension LinkedRecordFault: CustomStringConvertible {
+    /// One sentence with the offset and what was found.
+    public var description: String {
+        "read the linked record at byte \(offset): \(reason)"
+    }
+}
+
+extension LinkedRecordFault.Reason: CustomStringConvertible {
+    /// The reason in words.
+    public var description: String {
+        switch self {
+        case .noRecord(let magic): "0x\(String(magic, radix: 16)) is not the magic number of a record"
+        case .unknownVersion(let version): "version \(version) is not known, only \(LinkedRecords.version) is"
+        case .reservedFieldInUse: "a reserved field is not 0"
+        case .noAccessor: "its accessor is null"
+        case .cutOff(let bytes): "the section ends after \(bytes) of its bytes"
+        }
+    }
+}

@@ -1,0 +1,110 @@
+#if Macros
+/// Registers the type for these patterns, without a list.
+///
+///     @Routable("myapp://orders/:id", "https://example.com/orders/<int:id>", priority: 5)
+///     struct OrderPage {
+///         let id: Int
+///         init(from request: RouteRequest) throws {
+///             id = try request.parameters.value("id")
+///         }
+///     }
+///
+/// The type gets the conformance to ``Routable``, and when it has an `init(from:)` and no `static func open`, an
+/// `open` that makes an instance and calls its `opened()`, if there is one. Its name is `Module.Type`. A pattern that is written as a
+/// literal is read by the compiler: a mistake is an error at its character. A constant works as well and is read
+/// when it is registered.
+///
+/// It works on structures, classes, actors and enumerations that are not generic, at file scope or in a type.
+/// By hand it is `Route("myapp://orders/:id", to: OrderPage.self, priority: 5)`.
+///
+/// - Parameters:
+///   - patterns: The URLs it takes; see ``RoutePattern``.
+///   - name: What relocation entries call `className`; `Module.Type` unless given.
+///   - priority: Higher goes first; 0 unless set.
+///   - kind: A page, an action or web content.
+///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
+///   - idempotent: Whether an open that a crash interrupted may run again.
+///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
+@attached(member, names: named(open))
+@attached(extension, conformances: Routable)
+public macro Routable(
+    _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+    takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = []
+) = #externalMacro(module: "WaypostMacros", type: "RoutableMacro")
+
+/// Registers a closure for these patterns, without a list; stands at file scope or in a type.
+///
+///     #route("myapp://cart/clear", idempotent: true) { request in
+///         await Cart.shared.clear()
+///         return .opened()
+///     }
+///
+/// The closure captures nothing. By hand it is `router.register("myapp://cart/clear") { request in … }`.
+///
+/// - Parameters:
+///   - patterns: The URLs it takes; see ``RoutePattern``.
+///   - name: What relocation entries call `className`; none unless given.
+///   - priority: Higher goes first; 0 unless set.
+///   - kind: An action unless set.
+///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
+///   - idempotent: Whether an open that a crash interrupted may run again.
+///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
+///   - redirect: The destination's own conditional redirect; must have no effect.
+///   - handler: What runs.
+@freestanding(declaration)
+public macro route(
+    _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
+    takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = [],
+    redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
+
+/// Registers the type as a service whose `@Exposed` methods may be called from outside.
+///
+///     @Service("CalculatorService")
+///     actor Calculator {
+///         @Exposed(idempotent: true)
+///         func add(a: Int, b: Int) -> Int { a + b }
+///     }
+///
+/// The service is made at its first need, by its initializer without arguments. It can be fetched by its type,
+/// and is `Sendable`: the macro adds that where it is not stated.
+/// By hand it is ``ExposedService``.
+///
+/// - Parameters:
+///   - name: The name that callers use; the type's unless given.
+///   - lifetime: Whether everybody gets the same instance.
+@attached(member)
+@attached(extension, conformances: Sendable)
+public macro Service(_ name: String? = nil, lifetime: ServiceLifetime = .shared) =
+    #externalMacro(module: "WaypostMacros", type: "ServiceMacro")
+
+/// Registers the type as a service that is also fetched by a protocol, whose name is the service's.
+///
+///     @Service(as: (any AppConfigService).self)
+///     final class LocalAppConfig: AppConfigService { … }
+///
+///     let config = router.services.fetch((any AppConfigService).self)
+///
+/// - Parameters:
+///   - name: The name that callers use; the protocol's unless given.
+///   - interface: The protocol, as a type: `(any AppConfigService).self`.
+///   - lifetime: Whether everybody gets the same instance.
+@attached(member)
+@attached(extension, conformances: Sendable)
+public macro Service<Interface>(
+    _ name: String? = nil, as interface: Interface.Type, lifetime: ServiceLifetime = .shared
+) = #externalMacro(module: "WaypostMacros", type: "ServiceMacro")
+
+/// Opens a method of a `@Service` type to callers from outside.
+///
+/// Every argument is `Decodable` and `Sendable`, the result is `Encodable`; the method may be async and throw.
+/// It stands in the body of the type. By hand it is ``Exposed``.
+///
+/// - Parameters:
+///   - selector: The Objective-C selector when it is not the derived one (`addWithA:b:`).
+///   - idempotent: Whether running it twice is the same as running it once; then a call that a crash
+///     interrupted is run again.
+@attached(peer, names: prefixed(__exposed_))
+public macro Exposed(selector: String? = nil, idempotent: Bool = false) =
+    #externalMacro(module: "WaypostMacros", type: "ExposedMacro")
+#endif

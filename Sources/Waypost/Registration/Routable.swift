@@ -1,0 +1,68 @@
+/// A type that is the destination of routes.
+///
+///     enum OrderPage: Routable {
+///         static func open(_ request: RouteRequest) async throws -> RouteAnswer {
+///             let id = try request.parameters.value("id", as: Int.self)
+///             return .opened(.string("order \(id)"))
+///         }
+///     }
+///     try router.register([Route("myapp://orders/:id", to: OrderPage.self)])
+///
+/// With the package trait `Macros`, `@Routable("myapp://orders/:id")` on the type does both: it adds the
+/// conformance and registers the type without a list.
+///
+/// A type that makes an instance of itself for each request is a ``RoutablePage``.
+public protocol Routable: SendableMetatype {
+    /// Opens the URL, or declines with `.pass`.
+    static func open(_ request: RouteRequest) async throws -> RouteAnswer
+
+    /// The URL to open instead, or nil to stay; nil unless declared.
+    ///
+    /// It must have no effect, for ``Router/resolve(_:parameters:)`` asks it too.
+    static func redirect(_ request: RouteRequest) -> String?
+}
+
+extension Routable {
+    /// Stays.
+    public static func redirect(_ request: RouteRequest) -> String? { nil }
+}
+
+/// A destination of which each open makes an instance.
+///
+///     struct OrderPage: RoutablePage {
+///         let id: Int
+///         init(from request: RouteRequest) throws {
+///             id = try request.parameters.value("id")
+///         }
+///     }
+///
+/// A `Decodable` one needs no initializer: its properties are read from the merged parameters.
+public protocol RoutablePage: Routable {
+    /// Makes the page; nil declines, and the next route that takes the URL is tried.
+    init?(from request: RouteRequest) async throws
+
+    /// Called when the page was made; what it gives goes back to whoever opened the URL.
+    ///
+    /// Does nothing and gives nothing unless declared.
+    func opened() async throws -> JSONValue?
+}
+
+extension RoutablePage {
+    /// Nothing to do, nothing to give.
+    public func opened() async throws -> JSONValue? { nil }
+
+    /// Makes a page and tells it.
+    public static func open(_ request: RouteRequest) async throws -> RouteAnswer {
+        guard let page = try await Self(from: request) else { return .pass }
+        return .opened(try await page.opened())
+    }
+}
+
+extension RoutablePage where Self: Decodable {
+    /// Reads the properties from the merged parameters.
+    ///
+    /// - Throws: ``ParameterError`` naming the first that is missing or does not fit.
+    public init(from request: RouteRequest) throws {
+        self = try request.parameters.decode(Self.self)
+    }
+}

@@ -1,0 +1,56 @@
+extension Router {
+    /// Registers what was declared without a list (see ``LinkedRecords``), unless that was done before.
+    ///
+    /// For a router that is not to do it by itself (``RouterConfiguration/registersLinked``). A declaration that
+    /// is refused does not keep the others out; ``linkedFailures`` names it.
+    public func registerLinked() {
+        linked.load(.ofThisImage, into: self)
+    }
+
+    /// What was declared without a list and could not be registered; empty when all is well.
+    ///
+    /// A conflict with another declaration, a pattern with an unknown converter, something in the section that is
+    /// no record. ``check(declared:)`` reports it, and it is told once, as ``RouterEvent/Kind/warned``, at an open
+    /// that somebody listens to.
+    public var linkedFailures: [LinkedFailure] {
+        loadLinked()
+        return linked.failures
+    }
+
+    func loadLinked() {
+        linked.loadOnce(into: self)
+    }
+
+    /// Warns those who listen of what could not be registered.
+    func tellLinkedFailures(url: String, ref: String?) {
+        guard !listeners.withLock({ $0.events.isEmpty }) else { return }
+        for failure in linked.takeUntold() {
+            tell(RouterEvent(.warned, url: url, ref: ref, detail: failure.detail))
+        }
+    }
+
+    /// Registers one by one, so that what is refused keeps nothing else out; gives the reasons.
+    ///
+    /// It uses no public function of the router, for those wait until this has ended.
+    func add(_ records: LinkedRecords) -> [LinkedFailure] {
+        var failures = records.faults.map { LinkedFailure(subject: "", detail: "\($0)") }
+        swap { (state, _) in
+            for route in records.routes {
+                do throws(RegistrationError) {
+                    try state.add([route], replacing: false)
+                } catch {
+                    let owner = route.name.map { " (declared for \($0))" } ?? ""
+                    failures.append(LinkedFailure(subject: route.pattern, detail: "\(error)\(owner)"))
+                }
+            }
+        }
+        for service in records.services {
+            do throws(RegistrationError) {
+                try registry.expose(service)
+            } catch {
+                failures.append(LinkedFailure(subject: service.name, detail: "\(error)"))
+            }
+        }
+        return failures
+    }
+}

@@ -1,0 +1,41 @@
+extension ExposedService {
+    /// A service that is fetched by its own type and by another, often a protocol; both give the same instance.
+    ///
+    ///     ExposedService(
+    ///         "AppConfigService", as: (any AppConfigService).self, make: LocalAppConfig.init, convert: { $0 }
+    ///     ) {
+    ///         Exposed("value(of:)") { (config: LocalAppConfig, key: String) in config.value(of: key) }
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - name: The name that callers use.
+    ///   - interface: The other type.
+    ///   - lifetime: Whether everybody gets the same instance; `.shared` unless given.
+    ///   - make: Makes the service at its first need.
+    ///   - convert: Gives the service as the other type.
+    ///   - methods: What may be called from outside.
+    public init<Service: Sendable, Interface: Sendable>(
+        _ name: String, as interface: Interface.Type, lifetime: ServiceLifetime = .shared,
+        make: @escaping @Sendable () throws -> Service, convert: @escaping @Sendable (Service) -> Interface,
+        @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
+    ) {
+        self.init(name, lifetime: lifetime, make: make, methods: methods)
+        let registerService = register
+        register = { registry in
+            registerService(registry)
+            guard registry.entry(of: interface) == nil else { return }
+            // Weak, for the registry keeps the factory.
+            registry.register(interface, name: name, lifetime: lifetime) { [weak registry] in
+                guard let registry else { throw ServiceFailure.noService(name, nearest: []) }
+                return convert(try registry.instance(of: Service.self))
+            }
+        }
+    }
+}
+
+extension Exposed {
+    /// The service as it is; written before a call that may be isolated, asynchronous or throwing.
+    ///
+    /// `@Exposed` cannot see which of these a method is, and with this before it `try await` is never too much.
+    public static func calling(_ service: Service) async throws -> Service { service }
+}

@@ -1,0 +1,177 @@
+#if Macros
+import SwiftDiagnostics
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// A method as it can be called from outside.
+struct ExposedMethod {
+    struct Parameter {
+        /// The argument's label; `_` for none.
+        let label: String
+        /// A name that cannot be another's.
+        let name: String
+        let type: String
+    }
+
+    let baseName: String
+    let parameters: [Parameter]
+    let result: String
+    /// The arguments `selector:` and `idempotent:`.
+    let settings: String
+
+    /// Nil, with diagnostics, when it cannot be called from outside.
+    init?(
+        _ declaration: some DeclSyntaxProtocol, attribute: AttributeSyntax,
+        in context: some MacroExpansionContext
+    ) {
+        guard let function = declaration.as(FunctionDeclSyntax.self) else {
+            context.report("@Exposed belongs on a method; wrap this in one", at: attribute)
+            return nil
+        }
+        var isGood = Self.checkModifiers(of: function, in: context)
+        var parameters: [Parameter] = []
+        for (place, parameter) in function.signature.parameterClause.parameters.enumerated() {
+            if parameter.ellipsis != nil {
+                context.report("an exposed method cannot be variadic; take an array", at: parameter)
+                isGood = false
+            }
+            guard let type = ExposedType(parameter.type, of: "argument", in: context) else {
+                isGood = false
+                continue
+            }
+            parameters.append(
+                Parameter(label: parameter.firstName.text, name: "argument\(place)", type: type.text))
+        }
+        baseName = function.name.text
+        self.parameters = parameters
+        if let clause = function.signature.returnClause {
+            guard let type = ExposedType(clause.type, of: "result", in: context) else { return nil }
+            result = type.text
+        } else {
+            result = "Void"
+        }
+        let arguments = attribute.arguments?.as(LabeledExprListSyntax.self)
+        settings = PassedArguments(arguments, labels: ["selector", "idempotent"]).behind
+        guard isGood else { return nil }
+        guard Self.checkSelector(arguments, against: parameters.count, in: context) else { return nil }
+    }
+
+    /// `add(a:b:)`.
+    var fullName: String {
+        let labels = parameters.map { "\($0.label.filter { $0 != "`" }):" }.joined()
+        return "\(baseName.filter { $0 != "`" })(\(labels))"
+    }
+
+    // The labels are the method's own, so that two methods of one base name have two of these.
+    private var factory: String { "__exposed_\(baseName.filter { $0 != "`" })" }
+
+    var factoryDeclaration: String {
+        let labels = parameters.map { "\($0.label) \($0.name): Void" }
+        return "\(factory)(\(labels.joined(separator: ", ")))"
+    }
+
+    var factoryCall: String {
+        let labels = parameters.map { $0.label == "_" ? "()" : "\($0.label): ()" }
+        return "\(factory)(\(labels.joined(separator: ", ")))"
+    }
+
+    // MARK: Checks
+
+    private static func checkModifiers(
+        of function: FunctionDeclSyntax, in context: some MacroExpansionContext
+    ) -> Bool {
+        var isGood = true
+        for modifier in function.modifiers {
+            switch modifier.name.text {
+            case "static", "class":
+                let fixIt = FixIt(
+                    message: MacroFault("remove '\(modifier.name.text)'"),
+                    changes: [
+                        .replaceText(
+                            range: modifier.positionAfterSkippingLeadingTrivia..<modifier.endPosition,
+                            with: "",
+                            in: Syntax(modifier))
+                    ])
+                context.report(
+                    "an exposed method is called on an instance of the service and cannot be "
+                        + modifier.name.text, at: modifier, fixIts: [fixIt])
+                isGood = false
+            case "mutating":
+                context.report(
+                    "an exposed method cannot be mutating: calls share one service; make it a class or an actor",
+                    at: modifier)
+                isGood = false
+            default: break
+            }
+        }
+        if let generic = function.genericParameterClause {
+            context.report(
+                "an exposed method cannot be generic: what comes from outside needs a type to be decoded as",
+                at: generic)
+            isGood = false
+        }
+        return isGood
+    }
+
+    private static func checkSelector(
+        _ arguments: LabeledExprListSyntax?, against count: Int, in context: some MacroExpansionContext
+    ) -> Bool {
+        guard let argument = arguments?.first(where: { $0.label?.text == "selector" }),
+            let selector = argument.expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue
+        else { return true }
+        let colons = selector.count { $0 == ":" }
+        guard colons != count else { return true }
+        context.report(
+            "the selector \"\(selector)\" has \(colons) colons, the method \(count) arguments",
+            at: argument.expression)
+        return false
+    }
+}
+
+/// A type that a value from outside can be decoded as, as far as its spelling tells; the compiler checks the rest.
+struct ExposedType {
+    let text: String
+
+    init?(_ type: TypeSyntax, of role: String, in context: some MacroExpansionContext) {
+        func refuse(_ reason: String) {
+            context.report("the \(role) of an exposed method cannot be \(reason)", at: type)
+        }
+        var bare = type.trimmed
+        if let attributed = bare.as(AttributedTypeSyntax.self) {
+            let specifiers = attributed.specifiers.map(\.trimmedDescription)
+            if specifiers.contains("inout") {
+                refuse("inout: nothing goes back but the result")
+                return nil
+            }
+            if specifiers.contains(where: { $0.hasPrefix("isolated") }) {
+                refuse("an isolation: callers from outside have none")
+                return nil
+            }
+            bare = attributed.baseType.trimmed
+        }
+        if let tuple = bare.as(TupleTypeSyntax.self), tuple.elements.count == 1,
+            let only = tuple.elements.first, only.firstName == nil
+        {
+            bare = only.type.trimmed
+        }
+        if bare.is(FunctionTypeSyntax.self) {
+            refuse("a closure: code does not travel")
+            return nil
+        }
+        if bare.is(TupleTypeSyntax.self), bare.as(TupleTypeSyntax.self)?.elements.isEmpty == false {
+            refuse("a tuple, which has no form in JSON; make it a Codable structure")
+            return nil
+        }
+        if let opaque = bare.as(SomeOrAnyTypeSyntax.self) {
+            refuse("'\(opaque.trimmedDescription)': what travels needs a type of its own, Codable")
+            return nil
+        }
+        if let optional = bare.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+            text = "\(optional.wrappedType.trimmedDescription)?"
+        } else {
+            text = bare.trimmedDescription
+        }
+    }
+}
+#endif

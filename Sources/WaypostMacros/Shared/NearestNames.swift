@@ -1,0 +1,1 @@
+../../Waypost/Diagnosis/NearestNames.swift

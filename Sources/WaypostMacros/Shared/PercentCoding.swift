@@ -1,0 +1,1 @@
+../../Waypost/URL/PercentCoding.swift

@@ -1,0 +1,1 @@
+../../Waypost/URL/UTF8Check.swift

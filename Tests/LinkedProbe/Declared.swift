@@ -1,0 +1,125 @@
+#if Macros
+import Waypost
+
+@Routable("probe://struct/:id", "probe://struktur/<int:id>", priority: 5)
+struct StructPage {
+    let id: Int
+
+    init(from request: RouteRequest) throws {
+        id = try request.parameters.value("id")
+    }
+
+    func opened() async throws -> JSONValue? { .int(Int64(id)) }
+}
+
+@Routable("probe://class", name: "Named", kind: .web, takesDeeper: true, idempotent: true)
+class ClassPage {
+    class func open(_ request: RouteRequest) async throws -> RouteAnswer {
+        .opened(.string(request.url.text))
+    }
+}
+
+/// Inherits the conformance and has a route of its own.
+@Routable("probe://class/sub")
+final class SubclassPage: ClassPage {}
+
+@MainActor @Routable("probe://main")
+final class MainActorPage {
+    static func open(_ request: RouteRequest) async throws -> RouteAnswer {
+        MainActor.assertIsolated()
+        return .opened(.string("main actor"))
+    }
+}
+
+@Routable("probe://actor/:count")
+actor ActorPage: RoutablePage {
+    private let count: Int
+
+    init(from request: RouteRequest) throws { count = try request.parameters.value("count") }
+
+    func opened() -> JSONValue? { .int(Int64(count + 1)) }
+}
+
+enum Outer {
+    @Routable("probe://nested") @Routable("probe://nested/again", priority: -1)
+    enum Inner: Routable {
+        static func open(_ request: RouteRequest) -> RouteAnswer { .opened(.string("nested")) }
+    }
+
+    static let greeting = "hello"
+
+    #route("probe://in/type") { _ in .opened(.string(greeting)) }
+}
+
+@Routable("probe://private/:name")
+private struct PrivatePage: RoutablePage, Decodable {
+    let name: String
+
+    func opened() async -> JSONValue? { .string(name) }
+}
+
+enum Paths {
+    static let constant = "probe://constant"
+}
+
+#route(Paths.constant) { _ in .opened() }
+
+#route(
+    "probe://closure/<year:y>", "probe://verschluss", name: "Closure", priority: 2, kind: .page,
+    converters: ["year"]
+) {
+    request in
+    guard request.parameters.path["y"] == nil else { return .pass }
+    return .opened(.string("closure"))
+}
+
+#route("probe://redirect") { request in
+    request.url.query["to"]
+} handler: { _ in
+    .opened(.string("stayed"))
+}
+
+@Service
+actor Counter {
+    private var count = 0
+
+    @Exposed
+    func add(_ amount: Int, times: Int?) -> Int {
+        count += amount * (times ?? 1)
+        return count
+    }
+
+    @Exposed(idempotent: true)
+    nonisolated func add(a: Int, b: Int) throws -> Int { a + b }
+
+    func hidden() {}
+}
+
+protocol Greeting: Sendable {
+    func greet(_ name: String) -> String
+}
+
+@Service(as: (any Greeting).self, lifetime: .shared)
+final class Greeter: Greeting {
+    let salutation: String
+
+    init(salutation: String = "hello") throws { self.salutation = salutation }
+
+    @Exposed(selector: "greetName:", idempotent: true)
+    func greet(_ name: String) -> String { "\(salutation) \(name)" }
+
+    @Exposed func wait(for duration: Double, in place: [String: Int]) async throws -> [String: Int] {
+        await Task.yield()
+        return place
+    }
+
+    @Exposed func forget() {}
+}
+
+@MainActor @Service("Screen")
+final class ScreenService {
+    nonisolated init() {}
+
+    @Exposed func title() -> String { "screen" }
+}
+#endif

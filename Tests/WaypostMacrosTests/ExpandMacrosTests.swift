@@ -1,0 +1,150 @@
+#if Macros
+import Testing
+
+@Suite struct `Expand macros` {
+    @Test func `a routable type gets a record and the conformance`() {
+        let expansion = Expansion(
+            of: """
+                @Routable("myapp://a", Paths.b, priority: 5, idempotent: true)
+                enum Page {
+                    static func open(_ request: RouteRequest) -> RouteAnswer { .opened() }
+                }
+                """)
+        #expect(expansion.diagnostics.isEmpty)
+        #expect(
+            expansion.text == """
+                enum Page {
+                    static func open(_ request: RouteRequest) -> RouteAnswer { .opened() }
+
+                    @section("waypost_records")
+                    @used
+                    private nonisolated static let __macro_local_6routesfMu_: Waypost::LinkedRecord = (
+                        0x7761_7970, 1,
+                        { pointer in
+                            let sink = unsafe Waypost::LinkedRecordSink(pointer)
+                            sink.add(Waypost::Route("myapp://a", to: Page.self, priority: 5, idempotent: true), \
+                Waypost::Route(Paths.b, to: Page.self, priority: 5, idempotent: true))
+                        },
+                        0, 0
+                    )
+                }
+
+                extension Page: Waypost::Routable {
+                }
+                """)
+    }
+
+    static let pages: [(String, [String])] = [
+        (
+            "struct P { init(from request: RouteRequest) {} }",
+            ["let page = Self(from: request)", ".opened()"]
+        ),
+        (
+            "public struct P { init?(from r: Waypost.RouteRequest) async throws {} }",
+            ["public static func open(", "guard let page = try await Self(from: request) else"]
+        ),
+        (
+            "actor P { init(from r: RouteRequest) throws {}; func opened() -> JSONValue? { nil } }",
+            ["let page = try Self(from: request)", "return .opened(await page.opened())"]
+        ),
+        (
+            "struct P { init(from r: RouteRequest) {}; func opened() throws -> JSONValue? { nil } }",
+            ["return .opened(try page.opened())"]
+        ),
+    ]
+
+    @Test(arguments: pages)
+    func `a type that is made from a request opens by making one`(source: String, parts: [String]) {
+        let expansion = Expansion(of: "@Routable(\"a\") \(source)")
+        #expect(expansion.diagnostics.isEmpty)
+        for part in parts { #expect(expansion.text.contains(part), "\(expansion.text)") }
+    }
+
+    @Test(arguments: [
+        "struct P: RoutablePage { init(from request: RouteRequest) {} }",
+        "struct P { init(from r: RouteRequest) {}; static func open(_ r: RouteRequest) -> RouteAnswer { .pass } }",
+        "struct P { init(from decoder: any Decoder) {}; let open: Int }",
+    ])
+    func `a type that opens by itself is left alone`(source: String) {
+        #expect(!Expansion(of: "@Routable(\"a\") \(source)").text.contains("Self(from:"))
+    }
+
+    @Test func `two attributes on a type give two records and one conformance`() {
+        let text = Expansion(
+            of: "@Routable(\"a\") @Routable(\"b\", priority: 1) enum P { static func open() {} }"
+        ).text
+        #expect(text.components("@section").count == 3)
+        #expect(text.components("extension P").count == 2)
+    }
+
+    @Test func `a closure at file scope stands in an enumeration of its own`() {
+        let expansion = Expansion(of: "#route(\"a/b\", name: \"N\") { request in .opened() }")
+        #expect(expansion.diagnostics.isEmpty)
+        #expect(
+            expansion.text == """
+                private nonisolated enum __macro_local_5routefMu_ {
+                    @section("waypost_records")
+                    @used
+                    fileprivate nonisolated static let record: Waypost::LinkedRecord = (
+                        0x7761_7970, 1,
+                        { pointer in
+                            let handler: Waypost::Route.Handler = { request in
+                                .opened()
+                            }
+                            let sink = unsafe Waypost::LinkedRecordSink(pointer)
+                            sink.add(Waypost::Route("a/b", name: "N", kind: .action, handler: handler))
+                        },
+                        0, 0
+                    )
+                }
+                """)
+    }
+
+    @Test func `a service lists its exposed methods`() {
+        let expansion = Expansion(
+            of: """
+                @Service("Calc", lifetime: .perCall)
+                final class Calculator {
+                    init() throws {}
+                    @Exposed(selector: "plus:b:", idempotent: true)
+                    func add(_ a: Int, b: Int!) async throws -> Int { a + b }
+                    @Exposed func `repeat`(for count: Int) {}
+                    func hidden() {}
+                }
+                """)
+        #expect(expansion.diagnostics.isEmpty)
+        for part in [
+            "Waypost::ExposedService(\"Calc\", lifetime: .perCall, make: {",
+            "try Calculator()",
+            "Calculator.__exposed_add((), b: ())",
+            "Calculator.__exposed_repeat(for: ())",
+            "static func __exposed_add(_ argument0: Void, b argument1: Void) -> Waypost::Exposed<Calculator> {",
+            "Waypost::Exposed(\"add(_:b:)\", selector: \"plus:b:\", idempotent: true) {",
+            "(service: Calculator, argument0: Int, argument1: Int?) async throws -> Int in",
+            "try await Waypost::Exposed.calling(service).add(argument0, b: argument1)",
+            "Waypost::Exposed(\"repeat(for:)\") {",
+            "try await Waypost::Exposed.calling(service).`repeat`(for: argument0)",
+            "extension Calculator: Sendable {",
+        ] {
+            #expect(expansion.text.contains(part), "\(expansion.text)")
+        }
+        #expect(!expansion.text.contains("__exposed_hidden"))
+    }
+
+    @Test(arguments: [
+        ("(any Greeting).self", "Greeting"), ("(any App.Greeting).self", "Greeting"), ("Base.self", "Base"),
+    ])
+    func `a service is named for the protocol it is fetched by`(type: String, name: String) {
+        let text = Expansion(of: "@Service(as: \(type)) actor A {}").text
+        #expect(text.contains("ExposedService(\"\(name)\", as: \(type), make: {"), "\(text)")
+        #expect(text.contains("convert: {"))
+    }
+}
+
+extension String {
+    /// The pieces around a separator.
+    fileprivate func components(_ separator: String) -> [Substring] {
+        split(separator: separator, omittingEmptySubsequences: false)
+    }
+}
+#endif

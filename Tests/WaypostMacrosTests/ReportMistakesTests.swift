@@ -1,0 +1,140 @@
+#if Macros
+import Testing
+
+@Suite struct `Report mistakes` {
+    static let patterns: [(String, String)] = [
+        (
+            "myapp://orders/:/x",
+            "1:27: \"myapp://orders/:/x\" is not a pattern: a placeholder without a name at byte 15"
+        ),
+        ("a/:id/b/:id", "1:21: \"a/:id/b/:id\" is not a pattern: the name id occurs twice at byte 9"),
+        ("日/:id/:id", "1:21: \"日/:id/:id\" is not a pattern: the name id occurs twice at byte 9"),
+        (
+            "a/**/b",
+            "1:14: \"a/**/b\" is not a pattern: a rest that is not the last component at byte 2"
+        ),
+        ("1x://a", "1:12: \"1x://a\" is not a pattern: no valid scheme at byte 0"),
+        ("", "1:12: \"\" is not a pattern: nothing to read at byte 0"),
+        ("a/<int:id", "1:14: \"a/<int:id\" is not a pattern: a malformed placeholder at byte 2"),
+        // An escape is no byte of the pattern, so the literal's beginning has to do.
+        (#"a\u{7}b/:"#, "1:12: \"a\u{7}b/:\" is not a pattern: a control character at byte 1"),
+    ]
+
+    @Test(arguments: patterns)
+    func `a bad pattern is an error at its character`(pattern: String, message: String) {
+        let expansion = Expansion(of: "@Routable(\"\(pattern)\") enum P { static func open() {} }")
+        #expect(expansion.diagnostics == [message])
+        #expect(!expansion.text.contains("@section"))
+    }
+
+    @Test func `each bad pattern of several is told`() {
+        let expansion = Expansion(of: "#route(\"a/:\", \"good\", \"b/*x/:a:b\", \"good\") { _ in .pass }")
+        #expect(expansion.diagnostics.map { $0.prefix { $0 != " " } } == ["1:11:", "1:31:", "1:36:"])
+    }
+
+    @Test func `an unknown converter is an error that offers a known one`() {
+        let expansion = Expansion(of: "@Routable(\"a/<itn:id>\") enum P { static func open() {} }")
+        #expect(expansion.diagnostics.count == 1)
+        #expect(expansion.diagnostics.first?.hasPrefix("1:15: \"a/<itn:id>\" is not a pattern") == true)
+        #expect(expansion.fixIts == ["use 'int'"])
+    }
+
+    @Test(arguments: ["[\"year\"]", "Converters.names", "[\"x\", other]"])
+    func `a converter that is declared is none of the macro's business`(converters: String) {
+        let expansion = Expansion(
+            of: "@Routable(\"a/<year:y>\", converters: \(converters)) enum P { static func open() {} }")
+        #expect(expansion.diagnostics.isEmpty)
+    }
+
+    static let places: [(String, String)] = [
+        ("@Routable() enum P {}", "1:1: a route needs a pattern, for instance \"myapp://orders/:id\""),
+        (
+            "@Routable(\"a\") struct P<T> {}",
+            "1:1: @Routable cannot stand in a generic type: P has no single set"
+        ),
+        (
+            "struct O<T> { @Routable(\"a\") enum P {} }",
+            "1:15: @Routable cannot stand in a generic type: O has"
+        ),
+        (
+            "struct O<T> { #route(\"a\") { _ in .pass } }",
+            "1:15: #route cannot stand in a generic type: O has"
+        ),
+        ("@Routable(\"a\") protocol P {}", "1:1: @Routable cannot stand in a protocol"),
+        ("@Routable(\"a\") extension P {}", "1:1: @Routable belongs on the type itself"),
+        (
+            "func f() { @Routable(\"a\") enum P {} }",
+            "1:12: @Routable has to stand at file scope or in a type"
+        ),
+        ("func f() { #route(\"a\") { _ in .pass } }", "1:12: #route has to stand at file scope or in a type"),
+        ("#route(\"a\")", "1:1: a route needs a handler"),
+        ("@Service enum S {}", "1:1: @Service belongs on a class, an actor or a structure"),
+        ("@Service(\"\") struct S {}", "1:10: a service needs a name"),
+        ("@Service struct S<T> {}", "1:1: @Service cannot stand in a generic type"),
+        ("@Service struct S { init(a: Int) {} }", "1:21: a service needs an initializer without arguments"),
+        (
+            "@Service actor S { init() async {} }",
+            "1:20: a service is made at its first use, which cannot wait"
+        ),
+        ("@Service struct S { init?() {} }", "1:21: a service is made or not"),
+        ("@Service @MainActor class S { init() {} }", "1:31: a service is made on whatever thread"),
+        ("@Service class S { @MainActor init() {} }", "1:31: a service is made on whatever thread"),
+        ("struct S { @Exposed func f() {} }", "1:12: @Exposed opens nothing without @Service on the type"),
+        ("extension S { @Exposed func f() {} }", "1:15: @Exposed has to stand in the body of the type"),
+        ("@Exposed func f() {}", "1:1: @Exposed belongs on a method of a type with @Service"),
+    ]
+
+    @Test(arguments: places)
+    func `what stands where it cannot is an error that says what to do`(source: String, beginning: String) {
+        let expansion = Expansion(of: source)
+        #expect(expansion.diagnostics.count == 1, "\(expansion.diagnostics)")
+        #expect(expansion.diagnostics.first?.hasPrefix(beginning) == true, "\(expansion.diagnostics)")
+    }
+
+    static let methods: [(String, String)] = [
+        (
+            "static func f() {}",
+            "an exposed method is called on an instance of the service and cannot be static"
+        ),
+        ("mutating func f() {}", "an exposed method cannot be mutating"),
+        ("func f<T>(_ t: T) {}", "an exposed method cannot be generic"),
+        ("func f(_ t: inout Int) {}", "the argument of an exposed method cannot be inout"),
+        ("func f(_ t: Int...) {}", "an exposed method cannot be variadic"),
+        ("func f(_ t: @escaping () -> Void) {}", "the argument of an exposed method cannot be a closure"),
+        ("func f(_ t: (() -> Void)) {}", "the argument of an exposed method cannot be a closure"),
+        ("func f(_ t: some Codable) {}", "the argument of an exposed method cannot be 'some Codable'"),
+        ("func f(_ t: any Codable) {}", "the argument of an exposed method cannot be 'any Codable'"),
+        ("func f(_ t: isolated A) {}", "the argument of an exposed method cannot be an isolation"),
+        ("func f() -> (Int, Int) { (1, 1) }", "the result of an exposed method cannot be a tuple"),
+        ("func f() -> () -> Void {}", "the result of an exposed method cannot be a closure"),
+        ("var f: Int { 1 }", "@Exposed belongs on a method"),
+    ]
+
+    @Test(arguments: methods)
+    func `a method that cannot be called from outside is an error`(method: String, message: String) {
+        let expansion = Expansion(of: "@Service struct S {\n    @Exposed \(method)\n}")
+        #expect(expansion.diagnostics.count == 1, "\(expansion.diagnostics)")
+        #expect(expansion.diagnostics.first?.hasPrefix("2:") == true)
+        #expect(expansion.diagnostics.first?.contains(message) == true, "\(expansion.diagnostics)")
+        #expect(!expansion.text.contains("Waypost::Exposed("))
+    }
+
+    @Test func `the selector has as many colons as the method has arguments`() {
+        let expansion = Expansion(of: "@Service struct S { @Exposed(selector: \"add\") func add(a: Int) {} }")
+        #expect(expansion.diagnostics == ["1:40: the selector \"add\" has 0 colons, the method 1 arguments"])
+    }
+
+    @Test func `two exposed methods of one name are an error`() {
+        let expansion = Expansion(
+            of: "@Service struct S { @Exposed func f(a: Int) {}; @Exposed func f(a: String) {} }")
+        #expect(expansion.diagnostics == ["1:63: two exposed methods answer to f(a:); give one other labels"])
+    }
+
+    @Test func `a static method can lose its word, an initializer get one`() {
+        #expect(
+            Expansion(of: "@Service struct S { @Exposed static func f() {} }").fixIts == ["remove 'static'"])
+        #expect(
+            Expansion(of: "@MainActor @Service class S { init() {} }").fixIts == ["insert 'nonisolated'"])
+    }
+}
+#endif

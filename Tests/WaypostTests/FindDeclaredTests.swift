@@ -1,0 +1,133 @@
+#if compiler(>=6.3)  // SE-0492
+import Foundation
+import Testing
+
+/// What an executable finds that lists nothing: `LinkedProbe`, which was built beside the tests.
+@Suite struct `Find what was declared` {
+    static func probe(_ arguments: String...) throws -> [String] {
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        while folder.path != "/",
+            !FileManager.default.isExecutableFile(atPath: folder.appendingPathComponent("LinkedProbe").path)
+        {
+            folder.deleteLastPathComponent()
+        }
+        let process = Process()
+        process.executableURL = folder.appendingPathComponent("LinkedProbe")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    @Test func `records by hand are registered before the first use`() throws {
+        let lines = try Self.probe()
+        for line in [
+            "route probe://hand/:id ByHand 3 page", "route probe://page LinkedProbe.HandPage 0 page",
+            "route probe://seite LinkedProbe.HandPage 0 page", "service HandService twice(_:)!",
+        ] {
+            #expect(lines.contains(line))
+        }
+    }
+
+    @Test func `what is no record or is in conflict is named`() throws {
+        let failures = try Self.probe().filter { $0.hasPrefix("failure") && !$0.contains("year") }
+        #expect(failures.count == 3)
+        #expect(failures.contains { $0.hasSuffix("version 99 is not known, only 1 is") })
+        #expect(failures.contains { $0.hasSuffix("0x12345678 is not the magic number of a record") })
+        #expect(
+            failures.contains(
+                "failure register probe://hand/:id: already held by probe://hand/:id (declared for Rival)"))
+    }
+
+    static let byHand: [(String, String)] = [
+        ("probe://hand/9", #"OK probe://hand/:id "9" opened probe://hand/9"#),
+        ("probe://page", #"OK probe://page "by hand" opened probe://page"#),
+        ("probe://page?moved=x", #"OK probe://hand/:id "x" opened probe://hand/x"#),
+        (
+            "scheme://services?protocol=HandService&method=twice:&ivar1=21",
+            "OK - 42 served scheme://services?protocol=HandService&method=twice:&ivar1=21"
+        ),
+    ]
+
+    @Test(arguments: byHand) func `records by hand are opened`(url: String, line: String) throws {
+        #expect(try Self.probe(url) == [line])
+    }
+
+    #if Macros
+    @Test func `each macro leaves its routes and services`() throws {
+        let lines = try Self.probe().filter { !$0.hasPrefix("failure") }
+        #expect(
+            lines == [
+                "route probe://actor/:count LinkedProbe.ActorPage 0 page",
+                "route probe://class Named 0 web",
+                "route probe://class/sub LinkedProbe.SubclassPage 0 page",
+                "route probe://constant - 0 action",
+                "route probe://hand/:id ByHand 3 page",
+                "route probe://in/type - 0 action",
+                "route probe://main LinkedProbe.MainActorPage 0 page",
+                "route probe://nested LinkedProbe.Outer.Inner 0 page",
+                "route probe://nested/again LinkedProbe.Outer.Inner -1 page",
+                "route probe://page LinkedProbe.HandPage 0 page",
+                "route probe://private/:name LinkedProbe.PrivatePage 0 page",
+                "route probe://redirect - 0 action",
+                "route probe://seite LinkedProbe.HandPage 0 page",
+                "route probe://struct/:id LinkedProbe.StructPage 5 page",
+                "route probe://struktur/<int:id> LinkedProbe.StructPage 5 page",
+                "route probe://verschluss Closure 2 page",
+                "service Counter add(_:times:) add(a:b:)!",
+                "service Greeting greet(_:)! wait(for:in:) forget()",
+                "service HandService twice(_:)!",
+                "service Screen title()",
+            ])
+    }
+
+    @Test func `a pattern whose converter the router has not is a failure with its name`() throws {
+        #expect(
+            try Self.probe().contains(
+                "failure register probe://closure/<year:y>: the converter year is unknown at byte 17 "
+                    + "(declared for Closure)"))
+    }
+
+    static let declared: [(String, String, String)] = [
+        ("probe://struct/7", "probe://struct/:id", "7"),
+        ("probe://struktur/8", "probe://struktur/<int:id>", "8"),
+        ("probe://class/deeper/x", "probe://class", #""probe://class/deeper/x""#),
+        ("probe://class/sub", "probe://class/sub", #""probe://class/sub""#),
+        ("probe://main", "probe://main", #""main actor""#),
+        ("probe://actor/4", "probe://actor/:count", "5"),
+        ("probe://nested/again", "probe://nested/again", #""nested""#),
+        ("probe://in/type", "probe://in/type", #""hello""#),
+        ("probe://private/me", "probe://private/:name", #""me""#),
+        ("probe://constant", "probe://constant", "-"),
+        ("probe://verschluss", "probe://verschluss", #""closure""#),
+        ("probe://redirect", "probe://redirect", #""stayed""#),
+        ("probe://redirect?to=probe://constant", "probe://constant", "-"),
+    ]
+
+    @Test(arguments: declared)
+    func `what macros declare is opened`(url: String, route: String, value: String) throws {
+        let line = try #require(try Self.probe(url).first)
+        #expect(line.hasPrefix("OK \(route) \(value) opened "))
+    }
+
+    static let calls: [(String, String)] = [
+        ("protocol=Counter&method=add(_:times:)&ivar1=4&times=3", "OK - 12 "),
+        ("protocol=Counter&method=add(_:times:)&ivar1=4", "OK - 4 "),
+        ("protocol=Counter&method=addWithA:b:&a=1&b=2", "OK - 3 "),
+        ("protocol=Counter&method=hidden", "NO_METHOD - - "),
+        ("protocol=Greeting&method=greetName:&ivar1=you", #"OK - "hello you" "#),
+        ("protocol=Greeting&method=forget", "OK - null "),
+        ("protocol=Screen&method=title", #"OK - "screen" "#),
+    ]
+
+    @Test(arguments: calls) func `exposed methods are called`(query: String, beginning: String) throws {
+        let line = try #require(try Self.probe("scheme://services?\(query)").first)
+        #expect(line.hasPrefix(beginning), "\(line)")
+    }
+    #endif
+}
+#endif
