@@ -5,15 +5,31 @@ enum Timed<Value: Sendable>: Sendable {
     case canceled
 }
 
+/// Who sees to it that work does not hold its caller.
+enum WorkLimit: Sendable {
+    /// We do, when the time is up or the caller is cancelled.
+    case time(Duration)
+    /// We do, when the caller is cancelled.
+    case untilCancelled
+    /// The caller itself: the work runs in place, without a task or a timer of its own.
+    case callers
+
+    init(_ deadline: Duration?, isTimedByCaller: Bool = false) {
+        self = isTimedByCaller ? .callers : deadline.map(WorkLimit.time) ?? .untilCancelled
+    }
+
+    /// The time, for messages.
+    var duration: Duration? { if case .time(let duration) = self { duration } else { nil } }
+}
+
 /// Runs the work, and stops waiting for it when the time is up or the caller was cancelled.
 ///
 /// The work is then cancelled, but it is not waited for: work that ignores cancellation must not hold the
 /// caller. So it runs in a task of its own, and whoever comes first decides the outcome.
 func withDeadline<Value: Sendable>(
-    _ limit: Duration?, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
+    _ limit: WorkLimit, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
 ) async -> Timed<Value> {
-    guard let limit else {
-        // Nobody ends it but itself or a cancellation: it needs no task of its own.
+    if case .callers = limit {
         do {
             return .finished(.success(try await work()))
         } catch {
@@ -28,9 +44,11 @@ func withDeadline<Value: Sendable>(
             race.finish(.finished(.failure(error)))
         }
     }
-    let timer = Task {
-        guard (try? await clock.sleep(for: limit)) != nil else { return }
-        race.finish(.deadline)
+    let timer = limit.duration.map { duration in
+        Task {
+            guard (try? await clock.sleep(for: duration)) != nil else { return }
+            race.finish(.deadline)
+        }
     }
     let outcome = await withTaskCancellationHandler {
         await race.outcome()
@@ -38,7 +56,7 @@ func withDeadline<Value: Sendable>(
         race.finish(.canceled)
     }
     worker.cancel()
-    timer.cancel()
+    timer?.cancel()
     return outcome
 }
 

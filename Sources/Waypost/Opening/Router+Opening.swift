@@ -63,7 +63,7 @@ extension Router {
         }
         let result = await services.call(
             call.service, call.method, source: call.source, result: call.result,
-            deadline: deadline(in: context), ref: context.ref)
+            limit: limit(in: context), ref: context.ref)
         switch result {
         case .success(let value):
             opening.outcome = .served(value)
@@ -136,7 +136,7 @@ extension Router {
         opening.route = request.route
         for interceptor in snapshot.state.interceptors where interceptor.sees(request.route, request.url) {
             let question = request
-            let timed = await withDeadline(interceptor.deadline, clock: configuration.clock) {
+            let timed = await withDeadline(WorkLimit(interceptor.deadline), clock: configuration.clock) {
                 await interceptor.body(question)
             }
             switch timed {
@@ -162,7 +162,7 @@ extension Router {
     private func run(
         _ handler: @escaping Route.Handler, _ request: RouteRequest, _ opening: inout Opening
     ) async -> Step {
-        let limit = deadline(in: request.context)
+        let limit = limit(in: request.context)
         let timed = await withDeadline(limit, clock: configuration.clock) { try await handler(request) }
         switch timed {
         case .finished(.success(.pass)): return .next
@@ -177,13 +177,13 @@ extension Router {
             return .ended(.failed(.canceled(request.url.text)))
         case .finished(.failure(let error)):
             return .ended(.failed(.handler("\(request.route) failed: \(error)")))
-        case .deadline: return .ended(.failed(.deadline(request.route, limit)))
+        case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
         }
     }
 
-    /// How long what runs may take; nil when somebody else sees to it.
-    private func deadline(in context: OpenContext) -> Duration? {
-        context.isTimedByCaller ? nil : context.deadline ?? configuration.handlerDeadline
+    private func limit(in context: OpenContext) -> WorkLimit {
+        WorkLimit(
+            context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
     }
 
     // MARK: Fallback

@@ -56,17 +56,21 @@ extension ServiceRegistry {
     ///   - result: Which form of the result is wanted.
     ///   - deadline: After this the method is cancelled and the call is 408, whether or not the method heeds it.
     ///   - ref: The id of the command behind the call; stands in the events.
+    ///   - isTimedByCaller: Whether the caller ends the method at its deadline, by cancelling the task; `deadline`
+    ///     then does not count.
     public func call(
         _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
-        result: ServiceResultType = .value, deadline: Duration? = .seconds(10), ref: String? = nil
+        result: ServiceResultType = .value, deadline: Duration? = .seconds(10), ref: String? = nil,
+        isTimedByCaller: Bool = false
     ) async -> Result<JSONValue, ServiceFailure> {
         await call(
-            service, method, source: ArgumentSource(arguments), result: result, deadline: deadline, ref: ref)
+            service, method, source: ArgumentSource(arguments), result: result,
+            limit: WorkLimit(deadline, isTimedByCaller: isTimedByCaller), ref: ref)
     }
 
     func call(
         _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
-        deadline: Duration?, ref: String?
+        limit: WorkLimit, ref: String?
     ) async -> Result<JSONValue, ServiceFailure> {
         var event = ServiceEvent(
             kind: .called, service: service, method: method, ref: ref, detail: "", code: 0)
@@ -75,7 +79,7 @@ extension ServiceRegistry {
         case .success(let found):
             event.method = found.description.name
             tell(event)
-            answer = await run(found, named: "\(service).\(found.description.name)", source, result, deadline)
+            answer = await run(found, named: "\(service).\(found.description.name)", source, result, limit)
         case .failure(let failure): answer = .failure(failure)
         }
         switch answer {
@@ -91,9 +95,9 @@ extension ServiceRegistry {
 
     private func run(
         _ method: ExposedMethod, named name: String, _ source: ArgumentSource, _ result: ServiceResultType,
-        _ deadline: Duration?
+        _ limit: WorkLimit
     ) async -> Result<JSONValue, ServiceFailure> {
-        let timed = await withDeadline(deadline, clock: clock) {
+        let timed = await withDeadline(limit, clock: clock) {
             try await method.invoke(self, source, result)
         }
         switch timed {
@@ -101,7 +105,7 @@ extension ServiceRegistry {
         case .finished(.failure(let failure as ServiceFailure)): return .failure(failure)
         case .finished(.failure(is CancellationError)), .canceled: return .failure(.canceled(name))
         case .finished(.failure(let error)): return .failure(.failed("\(name) failed: \(error)"))
-        case .deadline: return .failure(.deadline(name, deadline))
+        case .deadline: return .failure(.deadline(name, limit.duration))
         }
     }
 

@@ -47,8 +47,8 @@ struct CommandRunner: Sendable {
             return Verdict(opening)
         case .call(let service, let method, let arguments):
             let result = await router.services.call(
-                service, method, arguments: ServiceArguments(arguments), deadline: nil,
-                ref: work.command.id)
+                service, method, arguments: ServiceArguments(arguments), ref: work.command.id,
+                isTimedByCaller: true)
             switch result {
             case .success(let value): return .ok(value)
             case .failure(let failure): return Verdict(failure)
