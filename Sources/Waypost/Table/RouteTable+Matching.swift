@@ -6,7 +6,7 @@ extension RouteTable {
 
     /// The best route for `url`.
     ///
-    /// No memory is allocated, unless the table has patterns of more than 22 components, the URL is encoded and
+    /// No memory is allocated, unless the table has patterns of more than 23 components, the URL is encoded and
     /// longer than a kilobyte, or a custom converter is asked.
     public func firstMatch(_ url: RouteURL) -> RouteMatch? {
         url.text.utf8Span.span.withUnsafeBufferPointer { bytes in

@@ -96,7 +96,7 @@ final class Report {
     private func table() -> String {
         let names = [
             "hit", "miss", "whole URL", "hit, Hummingbird", "miss, Hummingbird", "whole URL, Hummingbird",
-            "C floor",
+            "C, split and hash only",
         ]
         var text =
             "| ns per look-up, median of \(rounds) | "
@@ -113,7 +113,7 @@ final class Report {
         line("whole URL: times faster than Hummingbird") { ratio($0, "whole URL, Hummingbird", "whole URL") }
         line("whole URL over hit") { ratio($0, "whole URL", "hit") }
         line("miss over hit") { ratio($0, "miss", "hit") }
-        line("hit over C floor") { ratio($0, "hit", "C floor") }
+        line("hit over C, split and hash only") { ratio($0, "hit", "C, split and hash only") }
         let first = rows.first?.nanoseconds["hit"] ?? 1
         line("hit over the smallest set") { number(($0.nanoseconds["hit"] ?? 0) / first) + " ×" }
         line("allocations per hit") { number($0.allocations) }

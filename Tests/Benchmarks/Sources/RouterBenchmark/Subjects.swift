@@ -47,7 +47,7 @@ func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Sub
         Subject(name: "whole URL, Hummingbird", count: urls.count) {
             lookUpParsed(requests.prefix($0), in: trie)
         },
-        Subject(name: "C floor", count: hits.count) { readInC(hits.prefix($0)) },
+        Subject(name: "C, split and hash only", count: hits.count) { readInC(hits.prefix($0)) },
     ]
 }
 
