@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
     name: "waypost-benchmarks",
     dependencies: [
-        // Named, for the folder may be a worktree of any name.
+        // Named, for the folder may have any name.
         .package(name: "waypost", path: "../.."),
         // The router most Swift servers use; its trie is what we are measured against.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),

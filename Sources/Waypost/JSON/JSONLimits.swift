@@ -22,7 +22,7 @@ public struct JSONLimits: Sendable, Hashable {
         self.maximumStringBytes = maximumStringBytes
     }
 
-    /// The wire protocol's limits (PROTOCOL §10).
+    /// The wire protocol's limits.
     public static let protocolDefaults = JSONLimits()
 
     /// Limits for files of our own user: only the depth is bounded, which protects the stack.

@@ -73,7 +73,7 @@ public struct Opening: Sendable, Hashable {
         }
     }
 
-    /// The `result` of a reply: `{"route","url","hops","value"}` (PROTOCOL §3).
+    /// The `result` of a reply: `{"route","url","hops","value"}`.
     public var json: JSONValue {
         [
             "route": route.map { .string($0) } ?? .null, "url": .string(url),

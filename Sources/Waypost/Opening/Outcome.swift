@@ -16,7 +16,7 @@ public enum Outcome: Sendable, Hashable {
     case fellBack(to: String)
 }
 
-/// Why an open was refused, with the wire protocol's code (PROTOCOL §12).
+/// Why an open was refused, with the wire protocol's code.
 public struct Rejection: Error, Sendable, Hashable {
     /// The code: 403, 404, 413 or 422.
     public var code: Int

@@ -76,7 +76,7 @@ public struct RouteBuilder: Sendable {
         return await router.open(url, parameters: parameters, objects: objects, context: context)
     }
 
-    /// The command that has an agent open this URL: `{"id","type":"open","url","params"}` (PROTOCOL §2).
+    /// The command that has an agent open this URL: `{"id","type":"open","url","params"}`.
     ///
     /// - Throws: ``RouteGenerationError`` when a value has no form in JSON.
     public func command(id: String) throws(RouteGenerationError) -> JSONValue {

@@ -1,4 +1,4 @@
-/// One entry of a relocation map: TheRouter's dictionary, read strictly (PROTOCOL §4).
+/// One entry of a relocation map: TheRouter's dictionary, read strictly.
 public struct RelocationEntry: Sendable, Hashable {
     /// What the entry does.
     public enum Kind: Sendable, Hashable {

@@ -1,4 +1,4 @@
-/// Why a service call gave no result, with the wire protocol's code (PROTOCOL §12).
+/// Why a service call gave no result, with the wire protocol's code.
 public struct ServiceFailure: Error, Hashable, Sendable {
     /// The code: 403, 404, 408, 422, 499 or 500.
     public var code: Int
