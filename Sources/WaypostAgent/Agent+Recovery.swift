@@ -5,6 +5,7 @@ extension Agent {
     /// Takes up what an earlier run left on disk, each command at the step it had reached.
     func recover() throws(StoreError) {
         let (unfinished, outbox) = try store.commit { (try $0.unfinished(), try $0.outbox()) }
+        journal.tookUp(outbox)
         self.outbox.enqueue(outbox.map(OutboxItem.init))
         var work: [Work] = []
         for record in unfinished {

@@ -54,7 +54,8 @@ public final class Agent: Service {
         let failures = FailureLog()
         let journal = Journal(
             store: store, outbox: outbox, events: events, failures: failures, health: health,
-            redaction: redaction, failureTopic: topics.failures(of: agent))
+            redaction: redaction, failureTopic: topics.failures(of: agent),
+            clock: clock, limits: limits)
         let maps = MapRoom(agent: agent, groups: configuration.groups, router: router, limits: limits)
         let report = HealthReport(
             agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,

@@ -18,7 +18,7 @@ final class House: Sendable {
 
     init(
         directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
-        configure: (inout AgentConfiguration) -> Void = { _ in }
+        isOnline: Bool = true, configure: (inout AgentConfiguration) -> Void = { _ in }
     ) throws {
         let path = directory ?? NSTemporaryDirectory() + "waypost-house-\(UUID().uuidString)"
         var configuration = AgentConfiguration(
@@ -44,7 +44,7 @@ final class House: Sendable {
             },
         ]
         listeners = agent.listen()
-        agent.outbox.connected(receiveMaximum: 1_000)
+        if isOnline { agent.outbox.connected(receiveMaximum: 1_000) }
     }
 
     /// Ends the rooms, so that the state directory is free.
@@ -67,6 +67,15 @@ final class House: Sendable {
                 topic: topic, payload: Array(payload.utf8), qos: .atLeastOnce, retain: retain,
                 properties: properties)
         ])
+    }
+
+    /// Waits for something that the rooms show only in their state; the limit is for a hanging test.
+    func until(_ what: String, _ holds: (HealthMonitor.State) -> Bool) async throws {
+        let limit = ContinuousClock.now + .seconds(60)
+        while !holds(agent.health.snapshot) {
+            guard ContinuousClock.now < limit else { throw Gone(what: what) }
+            await Task.yield()
+        }
     }
 
     /// A command of the sender `me`, and its terminal reply.

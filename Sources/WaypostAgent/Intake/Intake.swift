@@ -165,6 +165,9 @@ final class Intake: Sendable {
             guard state.keys < limits.dedupeKeys else {
                 return Refusal(.busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
             }
+            guard !rooms.health.snapshot.isOutboxFull else {
+                return Refusal(.outbox, "the outbox is full; the broker has to take reports first")
+            }
             guard rooms.health.commandsWaiting < limits.waitingCommands else {
                 return Refusal(.busy, "\(limits.waitingCommands) commands wait already")
             }

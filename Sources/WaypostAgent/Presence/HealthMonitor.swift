@@ -13,6 +13,9 @@ final class HealthMonitor: Sendable {
         var brokerURL = ""
         var storeProblem: String?
         var isClockSound = true
+        var isOutboxFull = false
+        /// Reports that found no room and are still to be told of.
+        var droppedReports: Int64 = 0
         var refusedPublishes: Int64 = 0
         var subscriptionsRefused: [String] = []
         var echo: Echo = .pending

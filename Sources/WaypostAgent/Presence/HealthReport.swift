@@ -62,6 +62,9 @@ struct HealthReport: Sendable {
         [
             check("store", state.storeProblem == nil, state.storeProblem ?? "writable"),
             check(
+                "outbox", !state.isOutboxFull,
+                state.isOutboxFull ? "full: no new commands until the broker has some reports" : "has room"),
+            check(
                 "clock", state.isClockSound,
                 state.isClockSound ? "sound" : "stepped, or before the date of the build; exp is refused"),
             check(

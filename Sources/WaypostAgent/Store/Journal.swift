@@ -1,3 +1,4 @@
+import Synchronization
 import WaypostMessages
 
 /// Makes what happened durable, many at a time, and lets go out what must not go out before.
@@ -23,11 +24,16 @@ final class Journal: Sendable {
     private let health: HealthMonitor
     private let redaction: Redaction
     private let failureTopic: String
+    private let clock: AgentClock
+    private let quota: Mutex<OutboxQuota>
 
     init(
         store: Store, outbox: Outbox, events: EventLog, failures: FailureLog, health: HealthMonitor,
-        redaction: Redaction, failureTopic: String
+        redaction: Redaction, failureTopic: String,
+        clock: AgentClock, limits: AgentLimits
     ) {
+        self.clock = clock
+        quota = Mutex(OutboxQuota(records: limits.outboxRecords, bytes: limits.outboxBytes))
         self.store = store
         self.outbox = outbox
         self.events = events
@@ -35,6 +41,11 @@ final class Journal: Sendable {
         self.health = health
         self.redaction = redaction
         self.failureTopic = failureTopic
+    }
+
+    /// Counts the reports that an earlier run left on disk.
+    func tookUp(_ records: [OutboxRecord]) {
+        quota.withLock { for record in records { $0.stored(record) } }
     }
 
     func append(_ entry: Entry) { mailbox.send(entry) }
@@ -81,10 +92,17 @@ final class Journal: Sendable {
     func run() async {
         while let batch = await mailbox.next() {
             while true {
+                // A commit that fails must leave no trace: it works on a copy.
+                let quota = quota.withLock { $0 }
                 do {
-                    let stored = try await store.commitInBackground({ try self.write(batch, in: $0) })
+                    let written = try await store.commitInBackground { try self.write(batch, quota, in: $0) }
+                    self.quota.withLock { $0 = written.quota }
+                    health.update {
+                        $0.isOutboxFull = written.quota.isFull
+                        $0.droppedReports = written.quota.dropped
+                    }
                     health.storeRecovered()
-                    release(batch, stored)
+                    release(batch, written.records)
                     break
                 } catch {
                     health.storeFailed(error)
@@ -95,20 +113,50 @@ final class Journal: Sendable {
         }
     }
 
-    private func write(_ batch: [Entry], in transaction: Store.Transaction) throws -> [OutboxRecord] {
-        var stored: [OutboxRecord] = []
+    private struct Written: Sendable {
+        var records: [OutboxRecord] = []
+        var quota: OutboxQuota
+
+        mutating func store(
+            _ report: FailureReport, on topic: String, in transaction: Store.Transaction
+        ) throws {
+            let record = try transaction.append(topic: topic, payload: report.encoded())
+            quota.stored(record)
+            records.append(record)
+        }
+    }
+
+    private func write(
+        _ batch: [Entry], _ quota: OutboxQuota, in transaction: Store.Transaction
+    ) throws -> Written {
+        var written = Written(quota: quota)
         for entry in batch {
             switch entry {
             case .started(let sequence, let attempt, _): try transaction.start(sequence, attempt: attempt)
             case .ended(let sequence, let attempt, let reply, _):
                 try transaction.finish(sequence, reply: reply, attempt: attempt)
             case .failed(let report):
-                stored.append(try transaction.append(topic: failureTopic, payload: report.encoded()))
+                guard written.quota.admits() else { continue }
+                try written.store(report, on: failureTopic, in: transaction)
             case .replyAcknowledged(let sequence): try transaction.acknowledge(sequence)
-            case .outboxAcknowledged(let sequence): try transaction.removeFromOutbox(sequence)
+            case .outboxAcknowledged(let sequence):
+                try transaction.removeFromOutbox(sequence)
+                written.quota.removed(sequence)
             }
         }
-        return stored
+        if let dropped = written.quota.takeDropped() {
+            try written.store(dropReport(of: dropped), on: failureTopic, in: transaction)
+        }
+        return written
+    }
+
+    private func dropReport(of count: Int64) -> FailureReport {
+        let now = clock.wall()
+        var report = FailureReport(
+            id: Identifier.ulid(at: now), code: .dropped, room: .agent,
+            detail: "\(count) failure reports found no room in the outbox while the broker was away", at: now)
+        report.count = count
+        return report
     }
 
     private func release(_ batch: [Entry], _ stored: [OutboxRecord]) {
