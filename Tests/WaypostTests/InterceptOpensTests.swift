@@ -34,6 +34,21 @@ import Testing
         #expect(await router.open("scheme://router/orders").isSuccess)
     }
 
+    @Test(arguments: [
+        InterceptorScope.patterns(["scheme://router/orders"]), .subtree("scheme://router/orders"),
+        .allBut(["scheme://router/login"]), .all,
+    ])
+    func `a path that relocation adds for a guarded destination is guarded too`(scope: InterceptorScope)
+        async throws
+    {
+        let router = try router()
+        try router.intercept("login", scope: scope) { _ in .stop(reason: "log in first") }
+        let entry = RelocationEntry(.add(path: "scheme://router/back-door", className: "OrdersScreen"))
+        _ = try router.relocate([RelocationLayer(name: "agent", entries: [entry])])
+        let stopped = await router.open("scheme://router/back-door")
+        #expect(stopped.outcome == .intercepted(by: "login", reason: "log in first"))
+    }
+
     @Test func `interceptors run by priority and equal ones as they were added`() async throws {
         let router = try router()
         let order = Guarded<[Int]>([])

@@ -56,14 +56,19 @@ struct Interceptor: Sendable {
         }
     }
 
-    func sees(_ route: String, _ url: RouteURL) -> Bool {
+    /// - Parameter ownPatterns: of a route that relocation added, the patterns of the same destination in the
+    ///   program: what guards a destination guards it under a new path as well.
+    func sees(_ route: String, _ url: RouteURL, destination ownPatterns: [String]) -> Bool {
         switch scope {
-        case .all: return true
-        case .patterns(let patterns): return patterns.contains(route)
-        case .allBut(let patterns): return !patterns.contains(route)
-        case .subtree:
-            guard let subtree, subtree.scheme.isEmpty || subtree.scheme == url.scheme else { return false }
-            return url.components.starts(with: subtree.components)
+        case .all: true
+        case .patterns(let patterns): patterns.contains(route) || !patterns.isDisjoint(with: ownPatterns)
+        case .allBut(let patterns): !patterns.contains(route)
+        case .subtree: covers(url) || ownPatterns.contains { (try? RouteURL($0)).map(covers) ?? false }
         }
+    }
+
+    private func covers(_ url: RouteURL) -> Bool {
+        guard let subtree, subtree.scheme.isEmpty || subtree.scheme == url.scheme else { return false }
+        return url.components.starts(with: subtree.components)
     }
 }

@@ -4,8 +4,13 @@ final class RouteRecord: Sendable {
     let pattern: RoutePattern
     /// What a relocation entry that added this route gives along.
     let params: [String: JSONValue]
+    /// The patterns under which the program itself registered the destination of an added route.
+    let ownPatterns: [String]
 
-    init(route: Route, pattern: RoutePattern, params: [String: JSONValue] = [:]) {
+    init(
+        route: Route, pattern: RoutePattern, params: [String: JSONValue] = [:], ownPatterns: [String] = []
+    ) {
+        self.ownPatterns = ownPatterns
         self.route = route
         self.pattern = pattern
         self.params = params

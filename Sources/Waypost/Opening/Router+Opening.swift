@@ -134,7 +134,8 @@ extension Router {
         let route = found.record.route
         if let target = route.redirect?(request) { return .hop(to: target, by: request.route) }
         opening.route = request.route
-        for interceptor in snapshot.state.interceptors where interceptor.sees(request.route, request.url) {
+        for interceptor in snapshot.state.interceptors
+        where interceptor.sees(request.route, request.url, destination: found.record.ownPatterns) {
             let question = request
             let timed = await withDeadline(WorkLimit(interceptor.deadline), clock: configuration.clock) {
                 await interceptor.body(question)

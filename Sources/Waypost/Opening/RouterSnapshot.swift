@@ -60,6 +60,18 @@ struct RouterState: Sendable {
         return found
     }
 
+    /// The patterns under which the destinations of these names were registered.
+    private func ownPatterns(named names: Set<String>) -> [String: [String]] {
+        guard !names.isEmpty else { return [:] }
+        var found: [String: [String]] = [:]
+        for record in base.records {
+            if let name = record.route.name, names.contains(name) {
+                found[name, default: []].append(record.pattern.text)
+            }
+        }
+        return found
+    }
+
     var destinationNames: Set<String> {
         Set(destinations.keys).union(base.records.compactMap(\.route.name))
     }
@@ -146,7 +158,9 @@ struct RouterState: Sendable {
                 continue
             }
         }
-        let known = destinations(named: Set(plan.additions.map(\.className)))
+        let names = Set(plan.additions.map(\.className))
+        let known = destinations(named: names)
+        let ownPatterns = ownPatterns(named: names)
         for addition in plan.additions {
             guard var route = known[addition.className] else {
                 inactive.append(addition.place.inactive("no destination is known as \(addition.className)"))
@@ -161,7 +175,9 @@ struct RouterState: Sendable {
                 // Whoever sends the map wants this path to open that destination, so it takes a held place.
                 _ = routes.remove(pattern)
                 try routes.add(
-                    RouteRecord(route: route, pattern: pattern, params: addition.params), replacing: true)
+                    RouteRecord(
+                        route: route, pattern: pattern, params: addition.params,
+                        ownPatterns: ownPatterns[addition.className] ?? []), replacing: true)
             } catch {
                 inactive.append(addition.place.inactive("\(error)"))
             }
