@@ -34,12 +34,12 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // Queues that are taken from at the front.
         .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
-        // SHA-256 digests and Ed25519 signatures.
-        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     ],
     targets: [
         .systemLibrary(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        // SHA-256 and Ed25519 by the library that libmosquitto brings along anyway.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CRouteRecords"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
@@ -57,12 +57,11 @@ let package = Package(
             name: "Waypost",
             dependencies: ["CRouteRecords", .target(name: "WaypostMacros", condition: whenMacros)]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"]),
-        .target(name: "WaypostMessages", dependencies: ["Waypost"]),
+        .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Waypost"]),
         .target(
             name: "WaypostAgent",
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
@@ -76,7 +75,6 @@ let package = Package(
                 "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -29,6 +29,7 @@ has() {
     case $1 in
     libmosquitto-dev) pkg-config --exists libmosquitto ;;
     libsqlite3-dev) pkg-config --exists sqlite3 ;;
+    libssl-dev) pkg-config --exists libcrypto ;;
     python3-jsonschema) /usr/bin/python3 -c 'import jsonschema' ;;
     python3-yaml) /usr/bin/python3 -c 'import yaml' ;;
     mosquitto-clients) command -v mosquitto_pub && command -v mosquitto_sub ;;
@@ -71,7 +72,7 @@ require_packages() {
 
 # Everything that building and running needs, except Swift.
 require_system_packages() {
-    require_packages pkg-config libmosquitto-dev libsqlite3-dev mosquitto mosquitto-clients openssl
+    require_packages pkg-config libmosquitto-dev libsqlite3-dev libssl-dev mosquitto mosquitto-clients openssl
 }
 
 require_swift() {

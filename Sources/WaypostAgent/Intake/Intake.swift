@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 import MQTTLink
 import Synchronization
@@ -133,7 +132,7 @@ final class Intake: Sendable {
             }
             return Candidate(
                 topic: message.topic, sender: sender, id: id,
-                digest: Array(SHA256.hash(data: message.payload)),
+                digest: SHA256.digest(of: message.payload),
                 payload: message.payload, address: address, command: command,
                 expires: (try? command.get().expires) ?? now)
         } catch let refusal as Refusal {

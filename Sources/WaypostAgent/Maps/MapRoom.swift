@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 import Synchronization
 import Waypost
@@ -70,7 +69,7 @@ final class MapRoom: Sendable {
             case .command, .echo: (.agent(agent), false)
             }
         let layer = isPatch ? Self.patchLayer : audience.description
-        let digest = Array(SHA256.hash(data: payload))
+        let digest = SHA256.digest(of: payload)
         return try state.withLock { state throws(StoreError) -> Outcome in
             var revision: Int64?
             do {
@@ -188,7 +187,7 @@ final class MapRoom: Sendable {
         return AppliedMap(
             layers: order.compactMap { records[$0] }.map {
                 AppliedMap.Layer(
-                    name: label($0.layer), revision: $0.revision, digest: "sha256:" + $0.digest.hex,
+                    name: label($0.layer), revision: $0.revision, digest: SHA256.label($0.digest),
                     at: $0.applied)
             },
             entries: report.entries,
@@ -235,13 +234,5 @@ extension JSONLimits {
         var limits = self
         limits.maximumBytes = bytes
         return limits
-    }
-}
-
-extension [UInt8] {
-    /// Two small hex digits a byte.
-    var hex: String {
-        let digits = Array<UInt8>("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import MQTTLink
 import Waypost
 import WaypostMessages
@@ -17,9 +16,7 @@ struct Relocation: Sendable {
     var payload: [UInt8]
 
     /// The digest under which the agent reports it.
-    var digest: String {
-        "sha256:" + SHA256.hash(data: payload).map { Self.hex($0) }.joined()
-    }
+    var digest: String { SHA256.label(SHA256.digest(of: payload)) }
 
     /// A document that is sent as it stands, right or wrong.
     init(document payload: [UInt8], _ kind: Kind) {
@@ -92,10 +89,5 @@ struct Relocation: Sendable {
             throw Complaint(
                 .failed, "\(name) is no relocation: \(error.code.number) \(error.code.name): \(error.detail)")
         }
-    }
-
-    private static func hex(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16)
-        return byte < 16 ? "0" + digits : digits
     }
 }
