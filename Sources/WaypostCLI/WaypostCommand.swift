@@ -26,5 +26,8 @@ struct WaypostCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Watch agents",
                 subcommands: [AgentsCommand.self, LogcatCommand.self, PingCommand.self]),
+            CommandGroup(
+                name: "Try routes and maps, without a broker",
+                subcommands: [ResolveCommand.self, CheckCommand.self, RoutesCommand.self]),
         ])
 }

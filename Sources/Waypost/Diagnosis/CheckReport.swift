@@ -32,6 +32,13 @@ public struct CheckReport: Sendable, Hashable {
         public var subject: String
         /// One sentence.
         public var detail: String
+
+        /// A finding by its parts.
+        public init(kind: Kind, subject: String, detail: String) {
+            self.kind = kind
+            self.subject = subject
+            self.detail = detail
+        }
     }
 
     /// What was found, by kind and subject.

@@ -44,10 +44,14 @@ public struct Dialect: Sendable, Hashable {
     /// KYRouter's: a parent takes deeper URLs, the query beats the path.
     public static let kyRouter = Dialect(name: "kyRouter", merge: .queryOverPath, parentsTakeDeeper: true)
 
+    private static let known = [waypost, theRouter, reerRouter, kyRouter]
+
+    /// The names of all dialects.
+    public static var names: [String] { known.map(\.name) }
+
     /// The dialect of that name; nil for an unknown one.
     public init?(name: String) {
-        let known = [Dialect.waypost, .theRouter, .reerRouter, .kyRouter]
-        guard let dialect = known.first(where: { $0.name == name }) else { return nil }
+        guard let dialect = Self.known.first(where: { $0.name == name }) else { return nil }
         self = dialect
     }
 }

@@ -10,6 +10,22 @@ public struct RelocationLayer: Sendable, Hashable {
         self.name = name
         self.entries = entries
     }
+
+    /// Adds the entries of a patch, in order: a later entry takes the place of an earlier one about the same path.
+    public mutating func patch(_ newer: [RelocationEntry]) {
+        let subjects = Set(newer.map(\.subject))
+        entries = entries.filter { !subjects.contains($0.subject) } + newer
+    }
+}
+
+extension RelocationEntry {
+    /// What the entry is about: two entries about the same thing do not add up, the later one counts.
+    fileprivate var subject: String {
+        switch kind {
+        case .replace(let origin, _), .reset(let origin, _): "redirect \(origin)"
+        case .add(let path, _), .delete(let path): "path \(path)"
+        }
+    }
 }
 
 /// What became of a relocation map.

@@ -139,7 +139,9 @@ final class MapRoom: Sendable {
         let known = state.records[layer]
         var entries = document.entries
         if layer == Self.patchLayer {
-            entries = Self.merging(try list(known), with: entries)
+            var patches = RelocationLayer(name: layer, entries: try list(known))
+            patches.patch(entries)
+            entries = patches.entries
             guard entries.count <= MapDocument.maximumEntries else {
                 throw Refusal(
                     .tooLarge,
@@ -211,22 +213,6 @@ final class MapRoom: Sendable {
 
     /// The layer's name on the wire: the agent's own map is `agent`.
     private func label(_ layer: String) -> String { layer == agent ? "agent" : layer }
-
-    /// Patches in order: a later one takes the place of an earlier one about the same path.
-    private static func merging(_ old: [RelocationEntry], with new: [RelocationEntry]) -> [RelocationEntry] {
-        let subjects = Set(new.map(\.subject))
-        return old.filter { !subjects.contains($0.subject) } + new
-    }
-}
-
-extension RelocationEntry {
-    /// What the entry is about: two entries about the same thing do not add up, the later one counts.
-    fileprivate var subject: String {
-        switch kind {
-        case .replace(let origin, _), .reset(let origin, _): "redirect \(origin)"
-        case .add(let path, _), .delete(let path): "path \(path)"
-        }
-    }
 }
 
 extension JSONLimits {

@@ -54,9 +54,9 @@ struct AgentCommand: AsyncParsableCommand {
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {
-        let standIns = try settings.routes.map { try StandInRoutes.read(file: $0) } ?? []
-        let web = settings.isDemo ? DemoFeatures.webPath : standIns.first { $0.kind == .web }?.pattern
-        let router = Router(configuration: RouterConfiguration(webPath: web))
+        let standIns = try settings.routes.map { try RouteFile.read($0) } ?? []
+        let configuration = RouterConfiguration(webPath: settings.isDemo ? DemoFeatures.webPath : nil)
+        let router = Router(configuration: configuration.withWebRoute(of: standIns))
         if settings.isDemo {
             try DemoFeatures.register(in: router, stateDirectory: settings.configuration.stateDirectory)
         }

@@ -32,9 +32,6 @@ struct OpenCommand: AgentRequest {
     var options: CommandOptions
 
     func operation() throws -> Command.Operation {
-        var parameters = try object.map { try JSONArgument.object($0, option: "--params") } ?? [:]
-        let more = try JSONArgument.pairs(pairs, option: "--param")
-        parameters.merge(more) { _, single in single }
-        return .open(url: url, parameters: parameters)
+        .open(url: url, parameters: try JSONArgument.parameters(object, pairs))
     }
 }

@@ -20,6 +20,13 @@ enum JSONArgument {
         return members
     }
 
+    /// The parameters of an open: an object from `--params`, and over it the pairs of `--param`.
+    static func parameters(_ object: String?, _ pairs: [String]) throws(Complaint) -> [String: JSONValue] {
+        let parameters =
+            if let object { try self.object(object, option: "--params") } else { [:] as [String: JSONValue] }
+        return parameters.merging(try self.pairs(pairs, option: "--param")) { _, single in single }
+    }
+
     /// `k=v` pairs, all values texts.
     static func pairs(_ pairs: [String], option: String) throws(Complaint) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]

@@ -21,6 +21,9 @@ enum Terminal {
         write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
     }
 
+    /// Prints lines that end with their newlines; false when nobody reads any more.
+    static func print(lines: [UInt8]) -> Bool { write(lines, to: STDOUT_FILENO) }
+
     /// Prints a line about the command itself to standard error.
     static func note(_ line: String) {
         write(Array("\(line)\n".utf8), to: STDERR_FILENO)

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Waypost
+import WaypostMessages
+
+struct CheckCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check routes, and maps laid over them, before a fleet sees them; for CI.",
+        discussion: """
+            Finds routes that hold one place, patterns that are none, routes that no URL reaches, redirects that \
+            lead in a circle or nowhere, classes and deletions of nothing, and entries that an agent would refuse. \
+            Ends with 0 when nothing is wrong and with 1 otherwise.
+
+            Examples:
+              waypost check --routes routes.json
+              waypost check --routes routes.json --map map.json
+              waypost check --demo --map all.json --map kiosk.json --json | jq -r '.[].detail'
+            """)
+
+    @OptionGroup(title: "What")
+    var source: RouteSource
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Router")
+    var router: RouterOptions
+
+    func validate() throws { try source.validateGiven() }
+
+    func perform() async throws {
+        let routes = try source.list()
+        let (layers, refused) = try layers()
+        var report = Router.check(
+            routes: routes, layers: layers,
+            configuration: try router.setup().configuration.withWebRoute(of: routes))
+        report.findings += refused
+        if output.isJSON {
+            Terminal.print(bytes: report.json.serialized())
+        } else {
+            let entries = layers.map(\.entries.count).reduce(0, +)
+            for finding in report.findings { Terminal.print(line(finding)) }
+            let verdict =
+                report.isClean ? output.style.green("nothing wrong") : "\(report.findings.count) wrong"
+            Terminal.print("\(routes.count) routes, \(entries) map entries: \(verdict)")
+        }
+        guard report.isClean else { throw Exit.failed }
+    }
+
+    /// The maps, and those that an agent would refuse before it looks at the routes.
+    private func layers() throws -> ([RelocationLayer], [CheckReport.Finding]) {
+        var layers: [RelocationLayer] = []
+        var refused: [CheckReport.Finding] = []
+        for file in source.maps {
+            do {
+                layers.append(RelocationLayer(name: file, entries: try MapFile.entries(file)))
+            } catch let refusal as Refusal {
+                let detail = "\(file): \(refusal.code.number) \(refusal.code.name): \(refusal.detail)"
+                refused.append(.init(kind: .refused, subject: file, detail: detail))
+            }
+        }
+        return (layers, refused)
+    }
+
+    private func line(_ finding: CheckReport.Finding) -> String {
+        "\(output.style.red(finding.kind.rawValue)): \(finding.detail.printable)"
+    }
+}

@@ -1,0 +1,60 @@
+import Waypost
+import WaypostMessages
+
+/// What a case is answered: where its URL leads, or why nowhere.
+struct ResolveAnswer {
+    private(set) var route: String?
+    private(set) var parameters: [String: JSONValue] = [:]
+    private(set) var url: String
+    private(set) var hops: [String] = []
+    private(set) var presentation: JSONValue = [:]
+    private(set) var error: JSONValue = .null
+
+    init(_ resolution: Resolution) {
+        url = resolution.url
+        hops = resolution.hops
+        if let rejection = resolution.error {
+            error = Self.error(rejection.code, rejection.name, rejection.detail)
+        } else {
+            route = resolution.route
+            parameters = resolution.parameters.merged
+            presentation = resolution.presentation.json
+        }
+    }
+
+    /// A case that could not be tried.
+    init(_ refusal: Refusal, url: String) {
+        self.url = url
+        error = Self.error(refusal.code.number, refusal.code.name, refusal.detail)
+    }
+
+    /// The answer as an object that is still open, for the caller to add to and to end.
+    func writer(for id: JSONValue?) -> JSONWriter {
+        var writer = JSONWriter()
+        writer.beginObject()
+        if let id { writer.member("id", id) }
+        writer.member("route", route.map { .string($0) } ?? .null)
+        writer.member("params", .object(parameters))
+        writer.member("url", url)
+        writer.member("hops", hops)
+        writer.member("presentation", presentation)
+        writer.member("error", error)
+        return writer
+    }
+
+    /// What the answer has under a key that may be expected.
+    subscript(key: ResolveCase.Expected) -> JSONValue {
+        switch key {
+        case .route: route.map { .string($0) } ?? .null
+        case .params: .object(parameters)
+        case .url: .string(url)
+        case .hops: .array(hops.map { .string($0) })
+        case .presentation: presentation
+        case .error: error
+        }
+    }
+
+    private static func error(_ code: Int, _ name: String, _ detail: String) -> JSONValue {
+        ["code": .int(Int64(code)), "name": .string(name), "detail": .string(detail)]
+    }
+}

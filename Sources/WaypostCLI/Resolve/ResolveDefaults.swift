@@ -1,0 +1,62 @@
+import Waypost
+import WaypostMessages
+
+/// What the command's options give to cases that leave it out, and the router of the case before.
+struct ResolveDefaults {
+    private let source: RouteSource
+    private let setup: RouterSetup
+    private let routes: [RouteDescription]?
+    private let layers: [RelocationLayer]
+
+    init(_ source: RouteSource, _ options: RouterOptions) throws {
+        self.source = source
+        setup = try options.setup()
+        routes = source.isGiven ? try source.list() : nil
+        layers = try source.layers()
+    }
+
+    /// The router that a case asks for.
+    ///
+    /// - Throws: ``Refusal`` when its routes do not fit together.
+    func router(_ table: ResolveCase.Table) throws(Refusal) -> Router {
+        let setup = table.setup ?? setup
+        let router: Router
+        let listed =
+            table.routes.map { $0.map { RouteDescription(path: $0, priority: table.priorities[$0] ?? 0) } }
+            ?? routes
+        guard let listed else { throw Refusal(.badField, "routes is missing, and no --routes was given") }
+        router = Router(configuration: setup.configuration.withWebRoute(of: listed))
+        do {
+            try router.register(listed.map(Self.route))
+        } catch {
+            throw Refusal(.badField, "routes: \(error)")
+        }
+        // A destination that only a map names is taken as known: the case has no classes of its own.
+        for name in table.maps.flatMap(Self.classNames) where !router.knows(name) {
+            router.registerDestination(name) { _ in .opened() }
+        }
+        var patches = RelocationLayer(name: "patch", entries: [])
+        if !layers.isEmpty { _ = try? router.relocate(layers) }
+        for map in table.maps {
+            var next = patches
+            guard let entries = try? MapFile.entries(map) else { continue }
+            next.patch(entries)
+            // A patch that is refused changes nothing, as in an agent.
+            guard (try? router.relocate(layers + [next])) != nil else { continue }
+            patches = next
+        }
+        return router
+    }
+
+    private static func route(_ description: RouteDescription) -> Route {
+        Route(
+            description.path, name: description.className.isEmpty ? nil : description.className,
+            priority: description.priority, kind: description.kind
+        ) { _ in .opened() }
+    }
+
+    private static func classNames(_ map: JSONValue) -> [String] {
+        (map["entries"] ?? map).arrayValue?.compactMap { $0["className"]?.stringValue }
+            ?? [map["className"]?.stringValue].compactMap(\.self)
+    }
+}

@@ -1,0 +1,31 @@
+import Waypost
+
+/// The list of routes that TheRouter exports, as a file: `[{"path","class","priority"}]`.
+enum RouteFile {
+    /// The most routes of a file.
+    private static let maximum = 1_000_000
+
+    /// Reads the list; a path that is listed twice for one class is one route.
+    ///
+    /// - Throws: ``Complaint`` 64 naming the file, the entry and the field.
+    static func read(_ file: String) throws(Complaint) -> [RouteDescription] {
+        let bytes = try InputFile.read(file, purpose: "routes file")
+        let listed: [RouteDescription]
+        do {
+            let json = try JSONValue(parsing: bytes, limits: .trustedFile)
+            guard json.arrayValue.map({ $0.count <= maximum }) ?? false else {
+                throw Complaint(
+                    .usage,
+                    "routes file \(file) must be an array like [{\"path\":…,\"class\":…,\"priority\":0}]")
+            }
+            listed = try RouteDescription.list(json)
+        } catch let complaint as Complaint {
+            throw complaint
+        } catch {
+            throw Complaint(.usage, "routes file \(file): \(error)")
+        }
+        // An export may list a path of a class twice; that says nothing new.
+        var classes: [String: Set<String>] = [:]
+        return listed.filter { classes[$0.path, default: []].insert($0.className).inserted }
+    }
+}

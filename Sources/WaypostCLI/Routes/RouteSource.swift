@@ -1,0 +1,96 @@
+import ArgumentParser
+import DemoFeatures
+import Waypost
+import WaypostMessages
+
+/// Where routes come from, and the maps that are laid over them.
+struct RouteSource: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Routes as TheRouter exports them, [{\"path\",\"class\",\"priority\"}]; - is standard input.",
+            valueName: "file"))
+    var routes: String?
+
+    @Flag(help: "The routes and services of the demo.")
+    var demo = false
+
+    @Option(
+        name: .customLong("map"),
+        help: ArgumentHelp(
+            "A relocation document to lay over the routes: a map, a patch or bare entries; repeat it for layers, the "
+                + "later over the earlier.", valueName: "file"))
+    var maps: [String] = []
+
+    func validate() throws {
+        guard routes == nil || !demo else { throw ValidationError("--routes and --demo: only one of them") }
+        guard Set(maps).count == maps.count else { throw ValidationError("--map: a file is named twice") }
+        guard ([routes].compactMap(\.self) + maps).count(where: { $0 == "-" }) < 2 else {
+            throw ValidationError("only one file can be standard input")
+        }
+    }
+
+    /// Whether there are routes at all.
+    var isGiven: Bool { routes != nil || demo }
+
+    /// Complains when neither was given.
+    func validateGiven() throws {
+        guard isGiven else { throw ValidationError("say whose routes: --routes FILE or --demo") }
+    }
+
+    /// The routes as they are listed.
+    func list() throws -> [RouteDescription] {
+        if let routes { return try RouteFile.read(routes) }
+        return try demoRouter(RouterConfiguration(registersLinked: false)).routes
+    }
+
+    /// A router with the routes, the maps laid over them.
+    func router(_ configuration: RouterConfiguration) throws -> Router {
+        let router: Router
+        if let file = routes {
+            let list = try RouteFile.read(file)
+            router = Router(configuration: configuration.withWebRoute(of: list))
+            try StandInRoutes.register(list, of: file, in: router)
+        } else {
+            router = try demoRouter(configuration)
+        }
+        do {
+            let report = try router.relocate(try layers())
+            for entry in report.inactive {
+                Terminal.note("waypost: map \(entry.layer): entry \(entry.index): \(entry.reason.printable)")
+            }
+        } catch let error as RelocationError {
+            throw Complaint(.failed, "map: \(error)")
+        }
+        return router
+    }
+
+    /// The maps, one layer a file.
+    func layers() throws -> [RelocationLayer] {
+        try maps.map { file in
+            do {
+                return RelocationLayer(name: file, entries: try MapFile.entries(file))
+            } catch let refusal as Refusal {
+                throw Complaint(
+                    .failed, "map \(file): \(refusal.code.number) \(refusal.code.name): \(refusal.detail)")
+            }
+        }
+    }
+
+    private func demoRouter(_ configuration: RouterConfiguration) throws -> Router {
+        var configuration = configuration
+        configuration.webPath = configuration.webPath ?? DemoFeatures.webPath
+        let router = Router(configuration: configuration)
+        // Nothing is opened, so nothing is ever kept there.
+        try DemoFeatures.register(in: router, stateDirectory: "/nonexistent")
+        return router
+    }
+}
+
+extension RouterConfiguration {
+    /// The same with the list's web route, when it has one and none is set.
+    func withWebRoute(of routes: [RouteDescription]) -> RouterConfiguration {
+        var configuration = self
+        configuration.webPath = webPath ?? routes.first { $0.kind == .web }?.path
+        return configuration
+    }
+}

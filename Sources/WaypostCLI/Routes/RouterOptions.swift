@@ -1,0 +1,76 @@
+import ArgumentParser
+import Waypost
+
+/// The settings of the router that the routes are meant for.
+struct RouterOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "How patterns and parameters are read: \(Dialect.names.joined(separator: ", ")).",
+            valueName: "name"))
+    var dialect = Dialect.waypost.name
+
+    @Option(help: ArgumentHelp("ReerRouter's Mode 2: patterns are paths under this host.", valueName: "host"))
+    var host: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The route that http and https URLs go to when no other takes them.", valueName: "url"))
+    var webPath: String?
+
+    @Option(
+        name: .customLong("allow-scheme"),
+        help: ArgumentHelp(
+            "A scheme that may be opened; repeat it for more. Those of the routes when absent.",
+            valueName: "scheme"))
+    var schemes: [String] = []
+
+    func validate() throws {
+        do {
+            _ = try setup()
+        } catch {
+            throw ValidationError(error.detail)
+        }
+    }
+
+    /// The settings, checked.
+    func setup() throws(RouterSetup.Fault) -> RouterSetup {
+        try RouterSetup(
+            dialect: dialect, host: host, webPath: webPath, allowedSchemes: schemes.isEmpty ? nil : schemes)
+    }
+}
+
+/// A dialect and the few settings that a set of routes may need, checked.
+struct RouterSetup: Hashable {
+    /// What does not fit, as a sentence.
+    struct Fault: Error {
+        var detail: String
+    }
+
+    private(set) var dialect: Dialect
+    private(set) var webPath: String?
+    private(set) var allowedSchemes: Set<String>?
+
+    init(
+        dialect name: String, host: String? = nil, webPath: String? = nil, allowedSchemes: [String]? = nil
+    ) throws(Fault) {
+        guard var dialect = Dialect(name: name) else {
+            throw Fault(
+                detail: "the dialect \(name.debugDescription) is unknown; there are "
+                    + Dialect.names.joined(separator: ", "))
+        }
+        if let host {
+            guard dialect.patternsAreKeys else {
+                throw Fault(detail: "a host goes with the dialect reerRouter, not with \(name)")
+            }
+            dialect.host = host
+        }
+        self.dialect = dialect
+        self.webPath = webPath
+        self.allowedSchemes = allowedSchemes.map(Set.init)
+    }
+
+    var configuration: RouterConfiguration {
+        RouterConfiguration(
+            dialect: dialect, allowedSchemes: allowedSchemes, webPath: webPath, registersLinked: false)
+    }
+}
