@@ -119,7 +119,8 @@ let package = Package(
             name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["Waypost", "DemoFeatures", "WaypostCLI", "TestSupport"]),
+            name: "EndToEndTests", dependencies: ["Waypost", "DemoFeatures", "WaypostCLI", "TestSupport"],
+            exclude: ["Vectors"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -6,7 +6,9 @@ import Waypost
 struct UsageTests {
     @Test(
         arguments: [
-            "agent", "demo", "open", "call", "cancel", "relocate", "agents", "logcat", "ping",
+            "agent", "demo", "open", "call", "cancel", "relocate", "agents", "logcat", "ping", "resolve",
+            "check",
+            "routes",
         ])
     func `every command explains itself, with an example`(_ command: String) async throws {
         let ending = try await RunningCommand.run([command, "--help"])

@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// `waypost routes` and `waypost check` on files.
+@Suite(.timeLimit(.minutes(5)))
+final class CheckRoutesCommandTests {
+    private let directory = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    @Test func `a clean map on clean routes ends with 0`() async throws {
+        let ending = try await check(
+            routes: #"[{"path":"s://a","class":"A","priority":0},{"path":"s://b","class":"B","priority":0}]"#,
+            map:
+                #"{"id":"m","type":"map","rev":3,"entries":[{"routerType":1,"orginPath":"s://a","targetPath":"s://b"}]}"#
+        )
+        // A route that the map leads away from is reported; nothing else is.
+        #expect(ending.output.last == "2 routes, 1 map entries: 1 wrong")
+        #expect(ending.output.first?.hasPrefix("unreachable: s://a ") == true)
+        #expect(try await check(routes: #"[{"path":"s://a","class":"A"}]"#, map: "[]").status == 0)
+    }
+
+    @Test(
+        arguments: [
+            ("cycle", #"[{"routerType":1,"orginPath":"s://a","targetPath":"s://a"}]"#),
+            ("deadRedirect", #"[{"routerType":1,"orginPath":"s://x","targetPath":"s://gone"}]"#),
+            ("unknownClass", #"[{"routerType":2,"path":"s://x","className":"Nobody"}]"#),
+            ("deadDeletion", #"{"routerType":3,"path":"s://gone"}"#),
+            ("refused", #"[{"routerType":9,"path":"s://gone"}]"#),
+            ("refused", #"{"type":"map","rev":0,"entries":[]}"#),
+            ("refused", #"[{"routerType":1,"orginPath":"s://a","targetPath":"evil://a"}]"#),
+        ])
+    func `what is wrong with a map is found and ends with 1`(_ kind: String, _ map: String) async throws {
+        let ending = try await check(routes: #"[{"path":"s://a","class":"A"}]"#, map: map, "--json")
+        #expect(ending.status == 1)
+        let findings = try JSONValue(parsing: try #require(ending.output.first)).arrayValue
+        #expect(findings?.map { $0["kind"] } == [.string(kind)])
+    }
+
+    @Test(
+        arguments: [
+            ("conflict", #"[{"path":"s://:a","class":"A"},{"path":"s://:b","class":"B"}]"#),
+            ("badPattern", #"[{"path":"s://:","class":"A"}]"#),
+            ("unreachable", #"[{"path":"s://a","class":"A"},{"path":"s://:x","class":"B","priority":1}]"#),
+        ])
+    func `what is wrong with routes is found and ends with 1`(_ kind: String, _ routes: String) async throws {
+        let ending = try await check(routes: routes, map: "[]")
+        #expect(ending.status == 1)
+        #expect(ending.output.first?.hasPrefix("\(kind): ") == true)
+    }
+
+    @Test(
+        arguments: [
+            ["check"], ["routes"], ["check", "--routes", "/nonexistent"],
+            ["routes", "--demo", "--routes", "x"],
+            ["routes", "--demo", "--format", "pdf"], ["check", "--demo", "--map", "/nonexistent"],
+            ["check", "--demo", "--dialect", "nope"], ["resolve", "--demo"], ["resolve", "a://b"],
+            ["resolve", "--demo", "--cases", "-", "a://b"], ["resolve", "--cases", "/nonexistent"],
+            ["resolve", "--demo", "--host", "h", "a://b"],
+        ])
+    func `wrong usage ends with 64`(_ arguments: [String]) async throws {
+        let ending = try await RunningCommand.run(arguments)
+        #expect(ending.status == 64)
+        #expect(!ending.complaints.isEmpty)
+    }
+
+    @Test func `a file that is no list of routes is named, with the entry`() async throws {
+        for (text, fault) in [
+            ("{", "expected"), ("{}", "must be an array"), (#"[{"class":"A"}]"#, "route 0: path is missing"),
+        ] {
+            let file = try write("routes.json", text)
+            let ending = try await RunningCommand.run(["routes", "--routes", file])
+            #expect(ending.status == 64)
+            #expect(ending.complaints.first?.contains(file) == true)
+            #expect(ending.complaints.first?.contains(fault) == true, "\(ending.complaints)")
+        }
+    }
+
+    @Test func `routes are written out in every form, redirects drawn`() async throws {
+        let map = try write(
+            "map.json",
+            #"[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo1"}]"#)
+        for (format, needle) in [
+            ("json", #""path": "scheme://router/user/:id""#),
+            ("plist", "<string>scheme://router/user/:id</string>"),
+            ("markdown", "| `scheme://router/user/:id` | `UserScreen` | 0 | page |"),
+            ("dot", #""scheme://router/demo" -> "scheme://router/demo1" [style=dashed"#),
+            ("swift", #""scheme://router/user/:id""#),
+        ] {
+            let ending = try await RunningCommand.run(["routes", "--demo", "--map", map, "--format", format])
+            #expect(ending.status == 0)
+            #expect(ending.output.contains { $0.contains(needle) }, "\(format): \(ending.output)")
+        }
+    }
+
+    @Test func `the list that is written out is read again`() async throws {
+        let first = try await RunningCommand.run(["routes", "--demo", "--json"])
+        let file = try write("routes.json", first.output.joined(separator: "\n"))
+        let second = try await RunningCommand.run(["routes", "--routes", file, "--json"])
+        #expect(second.output == first.output)
+    }
+
+    private func check(routes: String, map: String, _ options: String...) async throws
+        -> RunningCommand.Ending
+    {
+        let files = try (write("routes.json", routes), write("map.json", map))
+        return try await RunningCommand.run(["check", "--routes", files.0, "--map", files.1] + options)
+    }
+
+    private func write(_ name: String, _ text: String) throws -> String {
+        let file = "\(directory)/\(name)"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        return file
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// `waypost resolve`: one URL for people, and files of cases for CI.
+@Suite(.timeLimit(.minutes(5)))
+struct ResolveTests {
+    private static let vectors = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("Vectors/urls.jsonl").path
+
+    @Test func `every URL of the contract is resolved as it says`() async throws {
+        let cases = try String(contentsOfFile: Self.vectors, encoding: .utf8).split(separator: "\n")
+        #expect(cases.count >= 200)
+        let ending = try await RunningCommand.run(["resolve", "--cases", Self.vectors])
+        #expect(ending.status == 0, "\(ending.complaints)")
+        try #require(ending.output.count == cases.count)
+        for (line, answer) in zip(cases, ending.output) {
+            let (asked, answered) = (try JSONValue(parsing: String(line)), try JSONValue(parsing: answer))
+            #expect(answered["id"] == asked["id"])
+            #expect(answered["pass"] == true, "\(asked.text)")
+        }
+    }
+
+    @Test func `an answer that was not expected fails the run, and the difference is said`() async throws {
+        let ending = try await cases([
+            #"{"id":"a","routes":["s://u/:id"],"open":"s://u/7","expect":{"route":"s://u/:id"}}"#,
+            #"{"id":"b","routes":["s://u/:id"],"open":"s://u/7","expect":{"params":{"id":"8","x":1}}}"#,
+        ])
+        #expect(ending.status == 1)
+        #expect(try ending.output.map { try JSONValue(parsing: $0)["pass"] } == [true, false])
+        #expect(
+            ending.complaints == [
+                "line 2: case b failed: s://u/7", #"  params.id: expected "8", found "7""#,
+                "  params.x: expected 1, found nothing", "2 expectations: 1 passed, 1 failed",
+            ])
+    }
+
+    @Test(
+        arguments: [
+            ("x", 400), ("[]", 422), ("{}", 422), (#"{"open":1}"#, 422),
+            (#"{"open":"s://a","routes":"s://a"}"#, 422), (#"{"open":"s://a","routes":[1]}"#, 422),
+            (#"{"open":"s://a","routes":[],"dialect":"nope"}"#, 422),
+            (#"{"open":"s://a","routes":[],"config":{"host":"h"}}"#, 422),
+            (#"{"open":"s://a","routes":["s://a"],"priorities":{"s://b":1}}"#, 422),
+            (#"{"open":"s://a","routes":["s://a"],"expect":{"rout":"s://a"}}"#, 422),
+        ])
+    func `a line that is no case is answered in its place and fails the run`(_ line: String, _ code: Int)
+        async throws
+    {
+        let good = #"{"id":1,"routes":["s://a"],"open":"s://a"}"#
+        let ending = try await cases([good, "", line, good])
+        #expect(ending.status == 1)
+        let answers = try ending.output.map { try JSONValue(parsing: $0) }
+        #expect(answers.map { $0["error"]?["code"] } == [nil, .int(Int64(code)), nil])
+        #expect(answers.map { $0["id"] } == [1, .null, 1])
+        #expect(ending.complaints.first?.hasPrefix("line 3: \(code) ") == true)
+    }
+
+    @Test func `a case takes from the options what it leaves out`() async throws {
+        let ending = try await RunningCommand.run(
+            ["resolve", "--demo", "--cases", "-"],
+            input: #"{"open":"scheme://router/user/7","expect":{"route":"scheme://router/user/:id"}}"#)
+        #expect(ending.status == 0)
+        #expect(ending.output.count == 1)
+    }
+
+    @Test func `one URL is resolved for people and for programs`() async throws {
+        let text = try await RunningCommand.run(["resolve", "--demo", "scheme://router/user/7?from=menu"])
+        #expect(text.status == 0)
+        #expect(text.output.first == "route   scheme://router/user/:id (UserScreen)")
+        #expect(text.output.contains(#"param   id = "7""#))
+
+        let json = try await RunningCommand.run(["resolve", "--demo", "--json", "https://example.com/x"])
+        let answer = try JSONValue(parsing: try #require(json.output.first))
+        #expect(answer["route"] == "scheme://webview/home")
+        #expect(answer["class"] == "WebScreen")
+        #expect(answer["params"]?["url"] == "https://example.com/x")
+    }
+
+    @Test func `a URL that leads nowhere ends with 1 and names what is near`() async throws {
+        let ending = try await RunningCommand.run(["resolve", "--demo", "--json", "scheme://router/dem"])
+        #expect(ending.status == 1)
+        let answer = try JSONValue(parsing: try #require(ending.output.first))
+        #expect(answer["error"]?["name"] == "NO_ROUTE")
+        #expect(answer["nearest"]?.arrayValue?.contains("scheme://router/demo") == true)
+    }
+
+    private func cases(_ lines: [String]) async throws -> RunningCommand.Ending {
+        // The last line has no line feed, as some editors leave it.
+        try await RunningCommand.run(["resolve", "--cases", "-"], input: lines.joined(separator: "\r\n"))
+    }
+}
