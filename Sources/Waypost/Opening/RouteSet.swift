@@ -83,6 +83,9 @@ struct RouteSet: Sendable {
         if let replaced { drop(replaced) }
     }
 
+    /// Moves the table's memory together after many changes.
+    mutating func settle() { table.settle() }
+
     /// Takes away every route with exactly this pattern.
     mutating func remove(_ pattern: RoutePattern) -> Bool {
         let indices = table.remove(pattern)

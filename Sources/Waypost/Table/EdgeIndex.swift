@@ -65,9 +65,14 @@ struct EdgeIndex {
         Self.path(path ^ 0xd6e8_feb8_6659_fd93)
     }
 
+    /// The twelve bits of a hash that give the place in a chunk.
     @inline(__always)
-    static func home(_ hash: UInt64, capacity: UInt32) -> Int {
-        Int(truncatingIfNeeded: ((hash & 0xffff_ffff) &* UInt64(capacity)) &>> 32)
+    static func homeBits(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 20) & 0xfff }
+
+    /// The place in which an edge is put if there is room.
+    @inline(__always)
+    static func home(_ bits: UInt32, capacity: UInt32) -> Int {
+        Int(truncatingIfNeeded: (bits &* capacity) &>> 12)
     }
 
     private func chunk(_ hash: UInt64) -> Int {
@@ -84,17 +89,17 @@ struct EdgeIndex {
             number = chunk(hash)
         }
         makeUnique(number, hash: hash)
-        Self.place(edge, hash: hash, in: places(of: number), capacity: capacity(of: number))
+        Self.place(edge, in: places(of: number), capacity: capacity(of: number))
         owners[number].count += 1
     }
 
-    /// Changes the edge for which `isMeant` is true.
-    mutating func remove(hash: UInt64, rehash: (TableEdge) -> UInt64, isMeant: (TableEdge) -> Bool) {
+    /// Takes out the edge for which `isMeant` is true.
+    mutating func remove(hash: UInt64, isMeant: (TableEdge) -> Bool) {
         let number = chunk(hash)
         makeUnique(number, hash: hash)
         let places = places(of: number)
         let capacity = capacity(of: number)
-        var hole = Self.home(hash, capacity: UInt32(capacity))
+        var hole = Self.home(Self.homeBits(hash), capacity: UInt32(capacity))
         while !isMeant(places[hole]) {
             if places[hole].isEmpty { return }
             hole = hole + 1 == capacity ? 0 : hole + 1
@@ -104,7 +109,7 @@ struct EdgeIndex {
         while true {
             next = next + 1 == capacity ? 0 : next + 1
             if places[next].isEmpty { break }
-            let home = Self.home(rehash(places[next]), capacity: UInt32(capacity))
+            let home = Self.home(places[next].homeBits, capacity: UInt32(capacity))
             let distance = next >= home ? next - home : next + capacity - home
             let gap = next >= hole ? next - hole : next + capacity - hole
             if distance >= gap {
@@ -143,9 +148,9 @@ struct EdgeIndex {
     }
 
     private static func place(
-        _ edge: TableEdge, hash: UInt64, in places: UnsafeMutablePointer<TableEdge>, capacity: Int
+        _ edge: TableEdge, in places: UnsafeMutablePointer<TableEdge>, capacity: Int
     ) {
-        var index = home(hash, capacity: UInt32(capacity))
+        var index = home(edge.homeBits, capacity: UInt32(capacity))
         while !places[index].isEmpty { index = index + 1 == capacity ? 0 : index + 1 }
         places[index] = edge
     }
@@ -164,7 +169,7 @@ struct EdgeIndex {
             let larger = capacity < 64 ? capacity * 2 : capacity + capacity / 4
             owners[number].page = MemoryPage(byteCount: larger * MemoryLayout<TableEdge>.stride)
             let target = places(of: number)
-            forEach(in: old.page) { Self.place($0, hash: rehash($0), in: target, capacity: larger) }
+            forEach(in: old.page) { Self.place($0, in: target, capacity: larger) }
             publish(number, prefix: hash)
             return
         }
@@ -178,16 +183,13 @@ struct EdgeIndex {
                 depth: old.depth + 1)
         }
         // A lopsided split may need more room than a half has.
-        var counts = [0, 0]
-        forEach(in: old.page) { counts[rehash($0) & bit == 0 ? 0 : 1] += 1 }
-        for side in 0...1 where counts[side] * 3 > half * 2 {
+        let sides = edges(in: old.page).map { (edge: $0, side: rehash($0) & bit == 0 ? 0 : 1) }
+        for side in 0...1 where sides.count(where: { $0.side == side }) * 3 > half * 2 {
             parts[side].page = MemoryPage(byteCount: old.page.byteCount)
         }
-        forEach(in: old.page) { edge in
-            let hash = rehash(edge)
-            let side = hash & bit == 0 ? 0 : 1
+        for (edge, side) in sides {
             Self.place(
-                edge, hash: hash, in: parts[side].page.memory.assumingMemoryBound(to: TableEdge.self),
+                edge, in: parts[side].page.memory.assumingMemoryBound(to: TableEdge.self),
                 capacity: parts[side].page.byteCount / MemoryLayout<TableEdge>.stride)
             parts[side].count += 1
         }
@@ -203,6 +205,28 @@ struct EdgeIndex {
             body(places[index])
         }
     }
+
+    private func edges(in page: MemoryPage) -> [TableEdge] {
+        var edges: [TableEdge] = []
+        edges.reserveCapacity(Self.largestChunk)
+        forEach(in: page) { edges.append($0) }
+        return edges
+    }
+
+    /// Moves all chunks into an extent.
+    mutating func settle(into extent: MemoryExtent) {
+        var index = 0
+        while index < 1 << depth {
+            // A chunk's places in the directory follow each other.
+            let number = Int(directory[index].number)
+            owners[number].page = MemoryPage(copying: owners[number].page, into: extent)
+            publish(number, prefix: UInt64(index) << UInt64(64 - depth))
+            index += 1 << (depth - owners[number].depth)
+        }
+    }
+
+    /// The bytes of chunks that lie by themselves.
+    var scatteredBytes: Int { owners.reduce(0) { $0 + $1.page.scatteredBytes } }
 
     // MARK: Directory
 

@@ -4,6 +4,8 @@
 final class MemoryPage: @unchecked Sendable {
     let memory: UnsafeMutableRawPointer
     let byteCount: Int
+    /// What the memory is part of; nil when the page has its own.
+    private let extent: MemoryExtent?
 
     /// Zeroed memory of `byteCount` bytes.
     convenience init(byteCount: Int) {
@@ -12,6 +14,7 @@ final class MemoryPage: @unchecked Sendable {
 
     private init(byteCount: Int, zeroedFrom start: Int) {
         self.byteCount = byteCount
+        extent = nil
         memory = .allocate(byteCount: byteCount, alignment: 64)
         (memory + start).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - start)
     }
@@ -23,7 +26,19 @@ final class MemoryPage: @unchecked Sendable {
         memory.copyMemory(from: other.memory, byteCount: common)
     }
 
+    /// A copy of `other` in an extent, or on its own when there is no room.
+    init(copying other: MemoryPage, into extent: MemoryExtent) {
+        byteCount = other.byteCount
+        let room = extent.take(byteCount)
+        self.extent = room == nil ? nil : extent
+        memory = room ?? .allocate(byteCount: byteCount, alignment: 64)
+        memory.copyMemory(from: other.memory, byteCount: byteCount)
+    }
+
+    /// The bytes that lie by themselves.
+    var scatteredBytes: Int { extent == nil ? byteCount : 0 }
+
     deinit {
-        memory.deallocate()
+        if extent == nil { memory.deallocate() }
     }
 }

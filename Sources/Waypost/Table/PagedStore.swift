@@ -63,6 +63,14 @@ struct PagedStore<Record: BitwiseCopyable> {
         directory[page] = memory.memory.assumingMemoryBound(to: Record.self)
     }
 
+    /// Moves all pages into an extent.
+    mutating func settle(into extent: MemoryExtent) {
+        for page in pages.indices { replacePage(page, with: MemoryPage(copying: pages[page], into: extent)) }
+    }
+
+    /// The bytes of pages that lie by themselves.
+    var scatteredBytes: Int { pages.reduce(0) { $0 + $1.scatteredBytes } }
+
     /// The bytes this store holds, shared ones included.
     var byteCount: Int {
         pages.reduce(directoryPage.byteCount) { $0 + $1.byteCount }

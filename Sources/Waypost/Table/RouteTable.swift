@@ -90,6 +90,15 @@ public struct RouteTable: Sendable {
         return storage.remove(pattern, priority: priority.map { Int64($0) })
     }
 
+    /// Moves what a large table is made of together, which makes look-ups faster; worth it after many changes.
+    ///
+    /// The table does so by itself when half of it has changed.
+    public mutating func settle() {
+        makeUnique()
+        storage.settle(ifScattered: 16)
+        storage.publish()
+    }
+
     /// The index of the route that has exactly this pattern, the one with the highest priority unless one is given.
     public func index(of pattern: RoutePattern, priority: Int? = nil) -> UInt32? {
         storage.entry(of: pattern, priority: priority.map { Int64($0) })?.index

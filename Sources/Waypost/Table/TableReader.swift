@@ -64,16 +64,16 @@ struct TableReader {
     ) -> UInt32 {
         let chunk = edges + Int(truncatingIfNeeded: hash &>> edgeShift)
         let key = TableEdge.key(parent, length: length)
-        var place = EdgeIndex.home(hash, capacity: chunk.pointee.capacity)
+        var place = EdgeIndex.home(EdgeIndex.homeBits(hash), capacity: chunk.pointee.capacity)
         while true {
             let edge = chunk.pointee.places + place
-            let found = edge.pointee.key
-            if found == key, edge.pointee.head == head, edge.pointee.tail == tail,
+            // A length beyond 16 bits equals none: no pattern is that long.
+            if edge.pointee.key == key, edge.pointee.head == head, edge.pointee.tail == tail,
                 length <= 16 || Self.isEqual(texts, edge, text)
             {
                 return edge.pointee.child
             }
-            if found == 0 { return 0 }
+            if edge.pointee.isEmpty { return 0 }
             place &+= 1
             if place == Int(chunk.pointee.capacity) { place = 0 }
         }

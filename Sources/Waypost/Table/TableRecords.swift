@@ -37,22 +37,37 @@ struct TableNode: BitwiseCopyable {
 ///
 /// Two of them fill a cache line; the first sixteen bytes of the text lie inside.
 struct TableEdge: BitwiseCopyable {
-    /// The node it leaves and the length of its text, as one word to compare; 0 in an empty place.
-    var key: UInt64 = 0
+    /// From the lowest bit: the node it leaves, 16 bits of the length of its text, and in the upper twelve the part of
+    /// its hash that gives its place; 0 in an empty place.
+    private var word: UInt64 = 0
     var head: UInt64 = 0
     var tail: UInt64 = 0
     var child: UInt32 = 0
     /// The whole text, when it is longer than sixteen bytes.
     var text: UInt32 = 0
 
+    /// An empty place.
+    init() {}
+
+    init(key: UInt64, hash: UInt64, head: UInt64, tail: UInt64, child: UInt32) {
+        word = key | UInt64(EdgeIndex.homeBits(hash)) &<< 52
+        self.head = head
+        self.tail = tail
+        self.child = child
+    }
+
+    /// The node that an edge leaves and the length of its text, as one word to compare.
     @inline(__always)
     static func key(_ parent: UInt32, length: UInt32) -> UInt64 {
         UInt64(parent) | UInt64(length) &<< 32
     }
 
-    var parent: UInt32 { UInt32(truncatingIfNeeded: key) }
-    var length: UInt32 { UInt32(truncatingIfNeeded: key &>> 32) }
-    var isEmpty: Bool { key == 0 }
+    @inline(__always) var key: UInt64 { word & 0xffff_ffff_ffff }
+    var parent: UInt32 { UInt32(truncatingIfNeeded: word) }
+    var length: UInt32 { UInt32(truncatingIfNeeded: word &>> 32) & 0xffff }
+    /// The part of the hash that gives the place in a chunk; with it, growing need not look at the nodes.
+    var homeBits: UInt32 { UInt32(truncatingIfNeeded: word &>> 52) }
+    @inline(__always) var isEmpty: Bool { word == 0 }
 }
 
 /// An edge that is neither a literal nor a plain placeholder.

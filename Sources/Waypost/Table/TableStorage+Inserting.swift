@@ -131,9 +131,8 @@ extension TableStorage {
         let hash = EdgeIndex.hash(nodes[parent].path, component.hash)
         let child = makeNode(path: EdgeIndex.path(hash))
         var edge = TableEdge(
-            key: TableEdge.key(parent, length: component.textLength), head: component.head,
-            tail: component.tail,
-            child: child)
+            key: TableEdge.key(parent, length: component.textLength), hash: hash, head: component.head,
+            tail: component.tail, child: child)
         if text.count > 16 { edge.text = texts.append(text) }
         edges.insert(edge, hash: hash, rehash: hash(of:))
         nodes.update(parent) { $0.literals += 1 }

@@ -155,7 +155,7 @@ extension TableStorage {
     private func removeLiteral(
         _ component: PathComponent, _ text: [UInt8], under parent: UInt32, child: UInt32
     ) {
-        edges.remove(hash: EdgeIndex.hash(nodes[parent].path, component.hash), rehash: hash(of:)) {
+        edges.remove(hash: EdgeIndex.hash(nodes[parent].path, component.hash)) {
             $0.parent == parent && $0.child == child
         }
         if text.count > 16 { deadText += text.count }

@@ -33,6 +33,8 @@ final class TableStorage: @unchecked Sendable {
     var freeLayouts: [UInt32] = []
     /// Bytes of text that nothing refers to any more.
     var deadText = 0
+    /// How often the table was changed, its ancestors' changes included.
+    private var changes = 0
 
     /// What searches read.
     ///
@@ -89,12 +91,16 @@ final class TableStorage: @unchecked Sendable {
         freeEntry = other.freeEntry
         freeLayouts = other.freeLayouts
         deadText = other.deadText
+        changes = other.changes
         reader = .allocate(capacity: 1)
         reader.initialize(to: other.reader.pointee)
     }
 
     /// Must follow every change, for pages move.
     func publish() {
+        changes &+= 1
+        // Finding out takes a look at every page.
+        if changes & 255 == 0 { settle(ifScattered: 2) }
         var fresh = Self.makeReader(
             nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
             seed: seed, converters: converters)

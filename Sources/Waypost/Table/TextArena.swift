@@ -60,6 +60,17 @@ struct TextArena {
         directory[page] = pages[page].memory.assumingMemoryBound(to: UInt8.self)
     }
 
+    /// Moves all pages into an extent.
+    mutating func settle(into extent: MemoryExtent) {
+        for page in pages.indices {
+            pages[page] = MemoryPage(copying: pages[page], into: extent)
+            publish(page)
+        }
+    }
+
+    /// The bytes of pages that lie by themselves.
+    var scatteredBytes: Int { pages.reduce(0) { $0 + $1.scatteredBytes } }
+
     /// The bytes this arena holds, shared ones included.
     var byteCount: Int {
         pages.reduce(directoryPage.byteCount) { $0 + $1.byteCount }

@@ -95,7 +95,8 @@ final class Report {
 
     private func table() -> String {
         let names = [
-            "hit", "miss", "whole URL", "hit, Hummingbird", "miss, Hummingbird", "whole URL, Hummingbird",
+            "hit", "miss", "whole URL", "whole URL as a RouteURL", "hit, Hummingbird", "miss, Hummingbird",
+            "whole URL, Hummingbird",
             "C, split and hash only",
         ]
         var text =
