@@ -11,6 +11,7 @@ extension Agent {
             try? await Task.sleep(for: .seconds(2))
             let now = clock.monotonic()
             for failure in failures.windowsOver(at: clock.wall()) { journal.append(.failed(failure)) }
+            judgeMaps()
             guard now - lastHealth >= healthAfter else { continue }
             lastHealth = now
             healthAfter = nextHealth()
@@ -23,6 +24,24 @@ extension Agent {
     private func nextHealth() -> Int64 {
         let interval = configuration.healthInterval.milliseconds
         return interval + Int64.random(in: -(interval / 10)...(interval / 10))
+    }
+
+    /// Reports maps whose time is over.
+    func judgeMaps() {
+        let now = clock.wall()
+        // A clock that is wrong ends no map.
+        guard intake.isClockSound(at: now) else { return }
+        let (due, isChanged) = maps.lookAtTheClock(wall: now, monotonic: clock.monotonic())
+        for map in due {
+            let name = maps.label(map.layer) + (map.revision.map { " rev \($0)" } ?? "")
+            let fate = maps.expiry == .keep ? "it stays in force" : "it is left out"
+            events.log(.warning, "Map", "expired \(name); \(fate)", isError: true)
+            reportFailure(
+                .mapExpired,
+                "the map of \(name) was good until \(map.expires); \(fate) until a new one comes", in: .map)
+        }
+        if isChanged { intake.publishApplied() }
+        if !due.isEmpty || isChanged { publishHealth() }
     }
 
     private func judgeEcho() {

@@ -6,6 +6,12 @@ import WaypostMessages
 extension Agent {
     func connected(_ connection: Connection) {
         presence.connected(connection)
+        if presence.lostSession(connection) {
+            reportFailure(
+                .sessionLost,
+                "\(connection.broker) has no session of this agent any more; "
+                    + "what was sent while it was away and was not delivered is gone")
+        }
         let refused = connection.subscriptions.filter { !$0.isGranted }.map(\.subscription.filter)
         health.update {
             $0.connects += 1
@@ -53,10 +59,10 @@ extension Agent {
         outbox.replace(.retained(topics.health(of: configuration.agent), report.json.serialized()))
     }
 
-    func reportFailure(_ code: Code, _ detail: String) {
+    func reportFailure(_ code: Code, _ detail: String, in room: FailureReport.Room = .link) {
         let now = clock.wall()
         journal.report(
-            FailureReport(id: Identifier.ulid(at: now), code: code, room: .link, detail: detail, at: now))
+            FailureReport(id: Identifier.ulid(at: now), code: code, room: room, detail: detail, at: now))
     }
 
     /// A message to oneself: some brokers grant a subscription that they never serve, and take what they then drop.

@@ -41,6 +41,7 @@ public final class Agent: Service {
     ) throws {
         let topics = try configuration.validatedTopics()
         let level = try configuration.validatedLogLevel()
+        try configuration.validateTrust()
         let agent = configuration.agent
         let limits = configuration.limits
         let boot = Identifier.boot()
@@ -56,7 +57,9 @@ public final class Agent: Service {
             store: store, outbox: outbox, events: events, failures: failures, health: health,
             redaction: redaction, failureTopic: topics.failures(of: agent),
             clock: clock, limits: limits)
-        let maps = MapRoom(agent: agent, groups: configuration.groups, router: router, limits: limits)
+        let maps = MapRoom(
+            agent: agent, groups: configuration.groups, router: router, limits: limits,
+            trusted: configuration.trust.keys, expiry: configuration.mapExpiry)
         let report = HealthReport(
             agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,
             maps: maps, outbox: outbox, events: events)

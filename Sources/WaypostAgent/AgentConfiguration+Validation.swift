@@ -21,6 +21,13 @@ extension AgentConfiguration {
         return level
     }
 
+    func validateTrust() throws(AgentConfigurationError) {
+        guard trust.count == 0 || (1...trust.count).contains(trust.threshold) else {
+            throw fault(
+                "trust threshold", "\(trust.threshold)", "must be 1 to \(trust.count), the number of keys")
+        }
+    }
+
     private func fault(_ setting: String, _ value: String, _ rule: String) -> AgentConfigurationError {
         AgentConfigurationError(description: "\(setting) \(value.debugDescription) \(rule)")
     }

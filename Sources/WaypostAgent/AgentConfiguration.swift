@@ -22,6 +22,10 @@ public struct AgentConfiguration: Sendable {
     public var logLevel: String
     /// Keys whose values are masked in events and reports, beside password, token, secret, authorization, cookie.
     public var redactedKeys: [String]
+    /// Whose signatures maps must bear; nobody's unless set.
+    public var trust: MapTrust
+    /// What becomes of a map in force whose `exp` passes; ``MapExpiry/keep`` unless set.
+    public var mapExpiry: MapExpiry
     /// How often health is published; 30 s unless set, ± 10 %.
     public var healthInterval: Duration
     /// How long a stop may take; 10 s unless set.
@@ -38,6 +42,8 @@ public struct AgentConfiguration: Sendable {
         limits = AgentLimits()
         logLevel = "i"
         redactedKeys = []
+        trust = MapTrust()
+        mapExpiry = .keep
         healthInterval = .seconds(30)
         stopWithin = .seconds(10)
     }

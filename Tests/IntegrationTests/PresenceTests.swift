@@ -37,6 +37,26 @@ import WaypostMessages
         await backend.disconnect()
     }
 
+    @Test func `a session that the broker lost is reported once`() async throws {
+        let broker = try await TestBroker.start()
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        // Without persistence it forgets everything.
+        try await broker.restart()
+        try await agent.online()
+        let backend = try await Backend(broker: broker.url)
+        // The report may have gone out before we were there; the agent's ring still has it.
+        let id = "replay"
+        try await backend.publish(
+            #"{"id":"\#(id)","type":"replay","since":0}"#, to: "waypost/v1/k1/cmd/me")
+        let event = try await backend.event(of: "k1") {
+            $0["msg"]?.stringValue?.contains("SESSION_LOST") == true
+        }
+        #expect(event["l"] == "W" || event["l"] == "E")
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
     @Test func `a command sent while the agent is down runs at its return`() async throws {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)

@@ -68,7 +68,10 @@ private struct Place: CustomStringConvertible {
     /// The paths of the files below a folder.
     static func files(in folder: String, ending suffix: String) throws -> [String] {
         let below = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
-        let paths = (below?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(suffix) }
+        // Packages below have build folders of their own.
+        let paths = (below?.compactMap { $0 as? String } ?? []).filter {
+            $0.hasSuffix(suffix) && !$0.contains(".build")
+        }
         #expect(!paths.isEmpty, "\(folder) has no \(suffix)")
         return paths.sorted().map { "\(folder)/\($0)" }
     }

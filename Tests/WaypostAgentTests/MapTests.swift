@@ -135,7 +135,8 @@ import WaypostMessages
         #expect(maps.applied.layers.map(\.revision) == [7])
         let older = Array(document(6).utf8)
         guard
-            case .refused(let refusal, _) = try maps.apply(older, to: .map(.agent("k1")), at: 1, store: store)
+            case .refused(let refusal, _, _) = try maps.apply(
+                older, to: .map(.agent("k1")), at: 1, store: store)
         else {
             Issue.record("an older revision was taken after a restart")
             return

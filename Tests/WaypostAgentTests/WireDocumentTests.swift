@@ -48,7 +48,9 @@ import Waypost
         let applied = AppliedMap(
             layers: [.init(name: "@all", revision: nil, digest: "sha256:" + digest, at: time)], entries: 1,
             inactive: [.init(layer: "patch", index: 0, reason: "no such route")],
-            refused: .init(layer: "agent", revision: 3, code: .cycle, detail: "a → a", at: time))
+            refused: .init(
+                layer: "agent", revision: 3, digest: "sha256:" + digest, code: .cycle, detail: "a → a",
+                at: time))
         wire.append(("waypost/v1/k1/map/applied", applied.encoded()))
         let run = try PayloadCheck.run(wire)
         #expect(run.status == 0, "\(run.output)")

@@ -143,9 +143,15 @@ final class Intake: Sendable {
         return nil
     }
 
-    private func checkClock(_ command: Command, at now: Int64) throws(Refusal) {
+    /// Whether times in a message may be compared with the agent's clock; looked at with every message and chore.
+    func isClockSound(at now: Int64) -> Bool {
         let isSound = state.withLock { $0.clock.isSound(wall: now, monotonic: clock.monotonic()) }
         rooms.health.update { $0.isClockSound = isSound }
+        return isSound
+    }
+
+    private func checkClock(_ command: Command, at now: Int64) throws(Refusal) {
+        let isSound = isClockSound(at: now)
         guard isSound || !command.hasAbsoluteExpiry else {
             throw Refusal(.clock, "the agent's clock is not to be trusted now; send the command without exp")
         }
@@ -279,7 +285,9 @@ final class Intake: Sendable {
             return true
         }
         do {
-            switch try rooms.maps.apply(message.payload, to: topic, at: now, store: rooms.store) {
+            let outcome = try rooms.maps.apply(
+                message.payload, to: topic, at: now, isClockSound: isClockSound(at: now), store: rooms.store)
+            switch outcome {
             case .applied(let layer, let revision, let entries, let inactive):
                 let text = revision.map { " rev \($0)" } ?? ""
                 rooms.events.log(
@@ -287,8 +295,13 @@ final class Intake: Sendable {
             case .unchanged:
                 rooms.events.log(.debug, "Map", "\(message.topic): in force already")
                 return true
-            case .refused(let refusal, let layer):
+            case .refused(let refusal, let layer, let isNews):
                 rooms.health.update { $0.refused += 1 }
+                guard isNews else {
+                    rooms.events.log(
+                        .debug, "Map", "\(message.topic): refused before, \(refusal.code.name)")
+                    return true
+                }
                 rooms.journal.report(
                     FailureReport(
                         id: Identifier.ulid(at: now), code: refusal.code, room: .map,

@@ -1,5 +1,3 @@
-import FoundationEssentials
-import Synchronization
 import Waypost
 import WaypostMessages
 
@@ -13,28 +11,41 @@ final class MapRoom: Sendable {
         case applied(layer: String, revision: Int64?, entries: Int, inactive: Int)
         /// The same document is in force already.
         case unchanged
-        case refused(Refusal, layer: String)
+        /// `isNews` is false for a document that was refused before for the same reason: a retained one comes with
+        /// every connection.
+        case refused(Refusal, layer: String, isNews: Bool)
     }
 
-    private struct State {
+    struct State {
         var records: [String: MapRecord] = [:]
         var applied = AppliedMap()
+        /// The newest refused document of each layer, by its name on the wire.
+        var refused: [String: AppliedMap.Refused] = [:]
+        /// Layers that are left out because their time is over.
+        var reverted: Set<String> = []
+        /// When a layer's end was last reported, on the monotonic clock.
+        var reported: [String: Int64] = [:]
     }
 
-    private let agent: String
+    let agent: String
     private let order: [String]
     private let router: Router
-    private let limits: AgentLimits
-    private let state = Mutex(State())
+    private let rules: MapDocument.Rules
+    let expiry: MapExpiry
+    let state = Guarded(State())
 
-    init(agent: String, groups: [String], router: Router, limits: AgentLimits) {
+    init(
+        agent: String, groups: [String], router: Router, limits: AgentLimits, trusted: TrustedKeys = .none,
+        expiry: MapExpiry = .keep
+    ) {
         self.agent = agent
         order =
             [Audience.all.description] + groups.map { Audience.group($0).description } + [
                 agent, Self.patchLayer,
             ]
         self.router = router
-        self.limits = limits
+        rules = MapDocument.Rules(maximumBytes: limits.mapBytes, limits: limits.json, trusted: trusted)
+        self.expiry = expiry
     }
 
     /// The map in force.
@@ -44,11 +55,12 @@ final class MapRoom: Sendable {
     ///
     /// - Returns: why the stored map does not fit this build; it is then left out and the next map decides.
     func restore(from store: Store) throws(StoreError) -> Refusal? {
-        let records = try store.commit { try $0.maps() }
+        let (records, refused) = try store.commit { (try $0.maps(), try $0.refusedMaps()) }
         return state.withLock { state -> Refusal? in
             state.records = Dictionary(uniqueKeysWithValues: records.map { ($0.layer, $0) })
+            state.refused = refused
             do throws(Refusal) {
-                state.applied = try put(state.records, refused: nil)
+                state.applied = try put(state.records, state)
                 return nil
             } catch {
                 return error
@@ -59,9 +71,9 @@ final class MapRoom: Sendable {
     /// Applies a document on `map` or `map/patch`, whole or not at all.
     ///
     /// - Throws: ``StoreError`` when it can't be made durable; the map in force then stays.
-    func apply(_ payload: [UInt8], to topic: InboundTopic, at now: Int64, store: Store) throws(StoreError)
-        -> Outcome
-    {
+    func apply(
+        _ payload: [UInt8], to topic: InboundTopic, at now: Int64, isClockSound: Bool = true, store: Store
+    ) throws(StoreError) -> Outcome {
         let (audience, isPatch): (Audience, Bool) =
             switch topic {
             case .map(let audience): (audience, false)
@@ -69,74 +81,81 @@ final class MapRoom: Sendable {
             case .command, .echo: (.agent(agent), false)
             }
         let layer = isPatch ? Self.patchLayer : audience.description
+        let name = label(layer)
         let digest = SHA256.digest(of: payload)
         return try state.withLock { state throws(StoreError) -> Outcome in
             var revision: Int64?
-            do {
-                let document = try decode(payload, isPatch: isPatch)
+            let next: State
+            let entries: Int
+            do throws(Refusal) {
+                let document = try MapDocument(payload, isPatch: isPatch, rules)
                 revision = document.revision
-                let before = state.records
                 guard
                     let changed = try layers(
-                        after: document, on: layer, audience: audience, digest: digest, state, at: now)
+                        after: document, on: layer, audience: audience, digest: digest, state, at: now,
+                        isClockSound)
                 else { return .unchanged }
-                let applied = try put(changed, refused: nil)
-                do {
-                    try store.commit { transaction in
-                        for (name, record) in changed where before[name] != record {
-                            try transaction.save(record)
-                        }
-                        for name in before.keys where changed[name] == nil {
-                            try transaction.removeMap(layer: name)
-                        }
-                    }
-                } catch {
-                    // What is not on disk is not in force: the old layers compiled before and do so again.
-                    _ = try? put(before, refused: nil)
-                    throw error
-                }
-                state.records = changed
-                state.applied = applied
-                return .applied(
-                    layer: layer, revision: document.revision, entries: document.entries.count,
-                    inactive: applied.inactive.count)
-            } catch let refusal as Refusal {
-                state.applied.refused = AppliedMap.Refused(
-                    layer: layer, revision: revision, code: refusal.code, detail: refusal.detail, at: now)
-                return .refused(refusal, layer: layer)
-            } catch let error as StoreError {
-                throw error
+                entries = document.entries.count
+                next = try put(changed, on: layer, state)
             } catch {
-                return .refused(Refusal(.badField, String(describing: error)), layer: layer)
+                let refused = AppliedMap.Refused(
+                    layer: name, revision: revision, digest: SHA256.label(digest), code: error.code,
+                    detail: error.detail, at: now)
+                return .refused(error, layer: name, isNews: state.note(refused, in: store))
             }
+            do throws(StoreError) {
+                try save(next, over: state, in: store)
+            } catch {
+                // What is not on disk is not in force: the old layers compiled before and do so again.
+                _ = try? put(state.records, state)
+                throw error
+            }
+            state = next
+            return .applied(
+                layer: name, revision: revision, entries: entries, inactive: next.applied.inactive.count)
         }
     }
 
-    private func decode(_ payload: [UInt8], isPatch: Bool) throws(Refusal) -> MapDocument {
-        guard payload.count <= limits.mapBytes else {
-            throw Refusal(.tooLarge, "a map has at most \(limits.mapBytes) bytes; found \(payload.count)")
-        }
-        let json: JSONValue
-        do {
-            json = try JSONValue(parsing: payload, limits: limits.json.allowing(bytes: limits.mapBytes))
-        } catch {
-            throw error.refusal
-        }
-        return isPatch ? try MapDocument(patch: json) : try MapDocument(map: json)
+    /// The state with a layer changed, its map in force in the router.
+    private func put(
+        _ records: [String: MapRecord], on layer: String, _ state: State
+    ) throws(Refusal) -> State {
+        var next = state
+        next.records = records
+        next.refused[label(layer)] = nil
+        next.reverted.remove(layer)
+        next.reported[layer] = nil
+        next.applied = try put(records, next)
+        return next
     }
 
     /// The layers as they would be; nil when the document is in force already.
     private func layers(
         after document: MapDocument, on layer: String, audience: Audience, digest: [UInt8], _ state: State,
-        at now: Int64
+        at now: Int64, _ isClockSound: Bool
     ) throws(Refusal) -> [String: MapRecord]? {
         if let named = document.audience, named != audience.description {
             throw Refusal(.badField, "aud is \(named.debugDescription), the topic is \(audience)'s")
         }
-        if let expires = document.expires, expires <= now {
-            throw Refusal(.expired, "the document's exp has passed")
-        }
         let known = state.records[layer]
+        if layer != Self.patchLayer {
+            let floor = known?.revisionFloor ?? 0
+            if let revision = document.revision, revision < floor {
+                throw Refusal(.rollback, "rev \(revision) is below \(floor), which was applied before")
+            }
+            // Before its time is looked at: one in force stays in force, however often it comes again.
+            if known?.digest == digest, document.revision == nil || document.revision == floor { return nil }
+            if let revision = document.revision, revision == floor {
+                throw Refusal(.equivocation, "rev \(revision) was applied before with other bytes")
+            }
+        }
+        if let expires = document.expires {
+            guard isClockSound else {
+                throw Refusal(
+                    .clock, "the agent's clock is not to be trusted now, and the document has an exp")
+            }
+            guard expires > now else { throw Refusal(.expired, "the document's exp has passed") }
+        }
         var entries = document.entries
         if layer == Self.patchLayer {
             var patches = RelocationLayer(name: layer, entries: try list(known))
@@ -147,16 +166,6 @@ final class MapRoom: Sendable {
                     .tooLarge,
                     "patches hold at most \(MapDocument.maximumEntries) entries; send a map instead")
             }
-        } else if let revision = document.revision, let floor = known?.revisionFloor {
-            if revision < floor {
-                throw Refusal(.rollback, "rev \(revision) is below \(floor), which was applied before")
-            }
-            if revision == floor {
-                if known?.digest == digest { return nil }
-                throw Refusal(.equivocation, "rev \(revision) was applied before with other bytes")
-            }
-        } else if known?.digest == digest {
-            return nil
         }
         var changed = state.records
         changed[layer] = MapRecord(
@@ -171,14 +180,26 @@ final class MapRoom: Sendable {
         return changed
     }
 
+    private func save(_ next: State, over before: State, in store: Store) throws(StoreError) {
+        try store.commit { transaction in
+            for (name, record) in next.records where before.records[name] != record {
+                try transaction.save(record)
+            }
+            for name in before.records.keys where next.records[name] == nil {
+                try transaction.removeMap(layer: name)
+            }
+            for name in before.refused.keys where next.refused[name] == nil {
+                try transaction.removeRefusedMap(layer: name)
+            }
+        }
+    }
+
     /// Compiles the layers in their order and swaps them into the router.
-    private func put(_ records: [String: MapRecord], refused: AppliedMap.Refused?) throws(Refusal)
-        -> AppliedMap
-    {
+    func put(_ records: [String: MapRecord], _ state: State) throws(Refusal) -> AppliedMap {
+        let inForce = order.filter { !state.reverted.contains($0) }.compactMap { records[$0] }
         var layers: [RelocationLayer] = []
-        for name in order {
-            guard let record = records[name] else { continue }
-            layers.append(RelocationLayer(name: label(name), entries: try list(record)))
+        for record in inForce {
+            layers.append(RelocationLayer(name: label(record.layer), entries: try list(record)))
         }
         let report: RelocationReport
         do {
@@ -187,7 +208,7 @@ final class MapRoom: Sendable {
             throw Refusal(error)
         }
         return AppliedMap(
-            layers: order.compactMap { records[$0] }.map {
+            layers: inForce.map {
                 AppliedMap.Layer(
                     name: label($0.layer), revision: $0.revision, digest: SHA256.label($0.digest),
                     at: $0.applied)
@@ -196,7 +217,7 @@ final class MapRoom: Sendable {
             inactive: report.inactive.map {
                 AppliedMap.Inactive(layer: $0.layer, index: $0.index, reason: $0.reason)
             },
-            refused: refused)
+            refused: state.newestRefused)
     }
 
     private func list(_ record: MapRecord?) throws(Refusal) -> [RelocationEntry] {
@@ -212,13 +233,22 @@ final class MapRoom: Sendable {
     }
 
     /// The layer's name on the wire: the agent's own map is `agent`.
-    private func label(_ layer: String) -> String { layer == agent ? "agent" : layer }
+    func label(_ layer: String) -> String { layer == agent ? "agent" : layer }
 }
 
-extension JSONLimits {
-    func allowing(bytes: Int) -> JSONLimits {
-        var limits = self
-        limits.maximumBytes = bytes
-        return limits
+extension MapRoom.State {
+    /// Keeps a refused document in mind; false when that very one was refused before for the same reason.
+    fileprivate mutating func note(_ document: AppliedMap.Refused, in store: Store) -> Bool {
+        let known = refused[document.layer]
+        guard known?.digest != document.digest || known?.code != document.code else { return false }
+        refused[document.layer] = document
+        applied.refused = newestRefused
+        // For the next start only; that it is refused now is said anyway.
+        _ = try? store.commit { try $0.save(document) }
+        return true
+    }
+
+    fileprivate var newestRefused: AppliedMap.Refused? {
+        refused.values.max { ($0.at, $0.layer) < ($1.at, $1.layer) }
     }
 }

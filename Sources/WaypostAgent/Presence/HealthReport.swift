@@ -59,7 +59,11 @@ struct HealthReport: Sendable {
     }
 
     private func checks(_ state: HealthMonitor.State) -> [JSONValue] {
-        [
+        // A clock that is wrong ends no map.
+        let expired =
+            state.isClockSound
+            ? maps.expired(at: clock.wall()).map { maps.label($0.layer) }.joined(separator: ", ") : ""
+        return [
             check("store", state.storeProblem == nil, state.storeProblem ?? "writable"),
             check(
                 "outbox", !state.isOutboxFull,
@@ -67,6 +71,7 @@ struct HealthReport: Sendable {
             check(
                 "clock", state.isClockSound,
                 state.isClockSound ? "sound" : "stepped, or before the date of the build; exp is refused"),
+            check("map", expired.isEmpty, expired.isEmpty ? "within its time" : "its exp passed: \(expired)"),
             check(
                 "subscriptions", state.subscriptionsRefused.isEmpty,
                 state.subscriptionsRefused.isEmpty

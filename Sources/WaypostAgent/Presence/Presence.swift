@@ -39,6 +39,18 @@ final class Presence: Sendable {
 
     func connected(_ connection: Connection) { state.withLock { $0.mqtt = connection.version } }
 
+    /// Whether the broker ought to have a session of ours and has none; asked once a connection.
+    func lostSession(_ connection: Connection) -> Bool {
+        let broker = connection.broker.description
+        // With several brokers, each has sessions of its own.
+        let known = try? store.commit { transaction in
+            let known = try transaction.text("session")
+            if known != broker { try transaction.setText("session", broker) }
+            return known
+        }
+        return known == broker && !connection.sessionPresent
+    }
+
     /// The birth, the will or the goodbye of the present connection.
     func message(_ reason: AgentState.Reason) -> MQTTMessage {
         let (epoch, mqtt) = state.withLock { ($0.epoch, $0.mqtt) }

@@ -49,6 +49,26 @@ struct AgentOptions: ParsableArguments {
             "Commands that one sender may send at once.", discussion: "Default: 100.", valueName: "number"))
     var intakeBurst: Int?
 
+    @Option(
+        name: .customLong("trust-key"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A public key (PEM or base64, Ed25519) that maps must be signed with; repeat it for more.",
+            discussion: "ID is what signatures call it; the file's name when absent.", valueName: "[id=]file")
+    )
+    var trustKeys: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How many of the trusted keys must have signed a map.", discussion: "Default: 1.",
+            valueName: "number"))
+    var trustThreshold: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "What becomes of a map in force whose exp passes: keep or revert.", discussion: "Default: keep.",
+            valueName: "what"))
+    var expiredMaps: String?
+
     /// What was given on the command line.
     var given: Settings.Options {
         [
@@ -61,6 +81,9 @@ struct AgentOptions: ParsableArguments {
             "durability": durability.map(ConfigContent.string),
             "intake-rate": intakeRate.map(ConfigContent.int),
             "intake-burst": intakeBurst.map(ConfigContent.int),
+            "trust-key": trustKeys.isEmpty ? nil : .stringArray(trustKeys),
+            "trust-threshold": trustThreshold.map(ConfigContent.int),
+            "expired-maps": expiredMaps.map(ConfigContent.string),
         ]
     }
 }

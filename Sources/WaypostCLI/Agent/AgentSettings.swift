@@ -44,9 +44,30 @@ struct AgentSettings {
         if let burst = try await Self.count("intake-burst", settings) {
             configuration.limits.intakeBurst = burst
         }
+        configuration.trust = try await Self.trust(settings)
+        let expired = try await settings.text("expired-maps") ?? MapExpiry.keep.rawValue
+        guard let expiry = MapExpiry(rawValue: expired) else {
+            throw Complaint(.usage, "expired-maps must be keep or revert; found \(expired.debugDescription)")
+        }
+        configuration.mapExpiry = expiry
         logLevel = level
         routes = try await settings.text("routes")
         isDemo = try await settings.flag("demo")
+    }
+
+    private static func trust(_ settings: Settings) async throws(Complaint) -> MapTrust {
+        var trust = MapTrust()
+        for text in try await settings.texts("trust-key") {
+            let key = KeyFile(text)
+            let content = try key.read(purpose: "trust key")
+            do throws(MapTrust.KeyError) {
+                try trust.pin(key.id, key: content)
+            } catch {
+                throw Complaint(.usage, "trust key \(key.path): \(error)")
+            }
+        }
+        if let number = try await settings.number("trust-threshold") { trust.threshold = number }
+        return trust
     }
 
     private static func count(_ name: String, _ settings: Settings) async throws(Complaint) -> Int? {

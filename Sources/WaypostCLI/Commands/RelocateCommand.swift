@@ -19,10 +19,17 @@ struct RelocateCommand: OperatorCommand {
               waypost relocate --agent k1 --delete scheme://router/demo2
               waypost relocate --agent k1 --file map.json
               waypost relocate --group lobby --file map.json --wait 3
+              waypost relocate --agent k1 --file map.json --sign-key release.pem
             """)
 
     @OptionGroup(title: "What")
     var entry: RelocationOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Sign the document with this private key (PEM, Ed25519); ID is what the signature calls it.",
+            valueName: "[id=]file"))
+    var signKey: String?
 
     @OptionGroup
     var output: OutputOptions
@@ -42,7 +49,7 @@ struct RelocateCommand: OperatorCommand {
     func perform() async throws {
         let exchange = RelocationExchange(
             settings: try await broker.resolved(), sender: sender.sender, audience: audience.audience,
-            relocation: try entry.relocation(), wait: wait)
+            relocation: try relocation(), wait: wait)
         var allApplied = true
         let count = try await exchange.perform { verdict in
             allApplied = allApplied && verdict.refused == nil
@@ -56,6 +63,19 @@ struct RelocateCommand: OperatorCommand {
             Terminal.print(output.isJSON ? "{\"status\":\"sent\"}" : "sent to \(audience.audience)")
         }
         guard allApplied else { throw Exit.failed }
+    }
+
+    private func relocation() throws(Complaint) -> Relocation {
+        let relocation = try entry.relocation()
+        guard let file = signKey.map(KeyFile.init) else { return relocation }
+        let text = try file.read(purpose: "signing key")
+        let key: SigningKey
+        do {
+            key = try SigningKey(text: text)
+        } catch {
+            throw Complaint(.usage, "signing key \(file.path): \(error)")
+        }
+        return try relocation.signed(with: key, id: file.id, for: audience.audience)
     }
 
     private func lines(_ verdict: RelocationVerdict) -> [String] {

@@ -63,6 +63,26 @@ struct Relocation: Sendable {
         self.init(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch)
     }
 
+    /// The same in an envelope that is signed, for whom it is named in it.
+    ///
+    /// - Throws: ``Complaint`` 1 when it is not JSON, or names somebody else.
+    func signed(with key: SigningKey, id: String, for audience: Audience) throws(Complaint) -> Relocation {
+        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile), json["signatures"] == nil
+        else {
+            throw Complaint(.failed, "the document is signed already, or no JSON")
+        }
+        // A bare array has no place for a name.
+        let members = json.objectValue ?? ["type": .string(kind == .map ? "map" : "patch"), "entries": json]
+        if let named = members["aud"]?.stringValue, named != audience.description {
+            throw Complaint(.failed, "the document is for \(named), not for \(audience)")
+        }
+        let named = members.merging(["aud": .string(audience.description)]) { mine, _ in mine }
+        var envelope = SignedEnvelope(
+            payloadType: SignedEnvelope.mapType, payload: JSONValue.object(named).serialized())
+        guard envelope.sign(with: key, id: id) else { throw Complaint(.failed, "OpenSSL did not sign") }
+        return Relocation(document: envelope.encoded(), kind)
+    }
+
     func message(to audience: Audience, _ topics: Topics) throws(Complaint) -> MQTTMessage {
         switch (kind, audience) {
         case (.map, _): .json(topics.map(of: audience), payload, retain: true)

@@ -40,7 +40,7 @@ extension AppliedMap.Inactive {
 }
 
 extension AppliedMap.Refused {
-    init(_ json: JSONValue) throws(Refusal) {
+    package init(_ json: JSONValue) throws(Refusal) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))
@@ -50,6 +50,7 @@ extension AppliedMap.Refused {
         self.init(
             layer: try fields.required("layer", fields.text("layer")),
             revision: try fields.integer("rev"),
+            digest: try fields.text("digest") ?? "",
             code: code,
             detail: try fields.text("detail") ?? "",
             at: try fields.integer("at") ?? 0)

@@ -1,4 +1,4 @@
-import Waypost
+package import Waypost
 
 /// The map in force, as the agent reports it on `map/applied`.
 package struct AppliedMap: Sendable, Hashable {
@@ -37,13 +37,18 @@ package struct AppliedMap: Sendable, Hashable {
     package struct Refused: Sendable, Hashable {
         package var layer: String
         package var revision: Int64?
+        /// SHA-256 of the document's bytes, as `sha256:` and 64 hex digits.
+        package var digest: String
         package var code: Code
         package var detail: String
         package var at: Int64
 
-        package init(layer: String, revision: Int64?, code: Code, detail: String, at: Int64) {
+        package init(
+            layer: String, revision: Int64?, digest: String, code: Code, detail: String, at: Int64
+        ) {
             self.layer = layer
             self.revision = revision
+            self.digest = digest
             self.code = code
             self.detail = detail
             self.at = at
@@ -88,19 +93,21 @@ package struct AppliedMap: Sendable, Hashable {
         }
         json.endArray()
         if let refused {
-            json.key("refused")
-            json.beginObject()
-            json.member("layer", refused.layer)
-            json.member("rev", refused.revision.map(JSONValue.int) ?? .null)
-            json.member("code", refused.code.number)
-            json.member("name", refused.code.name)
-            json.member("detail", refused.detail)
-            json.member("at", refused.at)
-            json.endObject()
+            json.member("refused", refused.json)
         } else {
             json.member("refused", JSONValue.null)
         }
         json.endObject()
         return json.bytes
+    }
+}
+
+extension AppliedMap.Refused {
+    package var json: JSONValue {
+        [
+            "layer": .string(layer), "rev": revision.map(JSONValue.int) ?? .null, "digest": .string(digest),
+            "code": .int(Int64(code.number)), "name": .string(code.name), "detail": .string(detail),
+            "at": .int(at),
+        ]
     }
 }

@@ -1,9 +1,8 @@
-import Waypost
-import WaypostMessages
+package import Waypost
 
 extension JSONError {
     /// The verdict on a payload that can't be read: 413 when it exceeds a limit, else 400.
-    var refusal: Refusal {
+    package var refusal: Refusal {
         switch reason {
         case .tooDeep, .tooManyKeys, .stringTooLong, .tooLong: Refusal(.tooLarge, description)
         case .empty, .byteOrderMark, .notUTF8, .duplicateKey, .loneSurrogate, .numberOutOfRange, .syntax:

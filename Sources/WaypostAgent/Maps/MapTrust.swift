@@ -1,0 +1,44 @@
+import WaypostMessages
+
+/// Whose signatures relocation maps and patches must bear: DSSE envelopes, Ed25519.
+///
+/// Without keys nothing needs to be signed. Once there is one, what is not signed is refused with 401 `UNSIGNED`.
+public struct MapTrust: Sendable {
+    /// Why a key can't be trusted: what was found.
+    public struct KeyError: Error, Sendable, CustomStringConvertible {
+        /// What was found.
+        public let description: String
+    }
+
+    private var pinned: [(id: String, key: VerifyingKey)] = []
+    /// How many of the keys must have signed a document; 1 unless set.
+    public var threshold = 1
+
+    /// Nobody's.
+    public init() {}
+
+    /// How many keys are pinned.
+    public var count: Int { pinned.count }
+
+    /// Pins a public key.
+    ///
+    /// - Parameters:
+    ///   - id: The name that signatures may give it as `keyid`.
+    ///   - key: PEM, as `openssl pkey -pubout` writes it, or the 32 bytes in base64.
+    /// - Throws: ``KeyError`` when it is no public key for Ed25519, or pinned already.
+    public mutating func pin(_ id: String, key: String) throws(KeyError) {
+        let verifying: VerifyingKey
+        do {
+            verifying = try VerifyingKey(text: key)
+        } catch {
+            throw KeyError(description: error.detail)
+        }
+        // One key under two names would count twice.
+        guard !pinned.contains(where: { $0.id == id || $0.key == verifying }) else {
+            throw KeyError(description: "this key, or one of that name, is pinned already")
+        }
+        pinned.append((id, verifying))
+    }
+
+    var keys: TrustedKeys { TrustedKeys(pinned, threshold: max(1, threshold)) }
+}

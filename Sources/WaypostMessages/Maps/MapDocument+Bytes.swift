@@ -1,0 +1,60 @@
+package import Waypost
+
+extension MapDocument {
+    /// What a receiver takes.
+    package struct Rules: Sendable {
+        /// The longest document, its envelope included, in bytes.
+        package var maximumBytes: Int
+        package var limits: JSONLimits
+        package var trusted: TrustedKeys
+
+        package init(maximumBytes: Int, limits: JSONLimits, trusted: TrustedKeys) {
+            self.maximumBytes = maximumBytes
+            self.limits = limits
+            self.limits.maximumBytes = maximumBytes
+            self.trusted = trusted
+        }
+    }
+
+    /// Reads a document from its bytes, signed or not.
+    ///
+    /// - Throws: ``Refusal``: 401 when it is not signed as it ought to be, 413 when it is too long, and what
+    ///   ``init(map:)`` and ``init(patch:)`` throw.
+    package init(_ bytes: [UInt8], isPatch: Bool, _ rules: Rules) throws(Refusal) {
+        guard bytes.count <= rules.maximumBytes else {
+            throw Refusal(.tooLarge, "a map has at most \(rules.maximumBytes) bytes; found \(bytes.count)")
+        }
+        let (json, isSigned) = try Self.unwrap(bytes, rules)
+        self = isPatch ? try MapDocument(patch: json) : try MapDocument(map: json)
+        if isSigned, rules.trusted.arePinned, audience == nil {
+            throw Refusal(.badField, "aud is missing; a signed document names whom it is for")
+        }
+    }
+
+    /// The document, taken out of its envelope when it has one.
+    private static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Refusal) -> (
+        JSONValue, isSigned: Bool
+    ) {
+        // A document in its envelope is one long text.
+        var limits = rules.limits
+        limits.maximumStringBytes = rules.maximumBytes
+        let outer = try parse(bytes, limits)
+        guard SignedEnvelope.isOne(outer) else {
+            guard !rules.trusted.arePinned else {
+                throw Refusal(.unsigned, "a key is pinned and this document is not signed")
+            }
+            return (try parse(bytes, rules.limits), false)
+        }
+        let envelope = try SignedEnvelope(outer)
+        try rules.trusted.check(envelope)
+        return (try parse(envelope.payload, rules.limits), true)
+    }
+
+    private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(Refusal) -> JSONValue {
+        do {
+            return try JSONValue(parsing: bytes, limits: limits)
+        } catch {
+            throw error.refusal
+        }
+    }
+}
