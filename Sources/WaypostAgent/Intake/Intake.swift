@@ -112,7 +112,7 @@ final class Intake: Sendable {
                 throw error.refusal
             }
             let id = try Command.id(in: json)
-            let address = replyAddress(of: message, to: sender)
+            let address = replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue)
             if message.retain {
                 answer(
                     Refusal(
@@ -358,9 +358,12 @@ final class Intake: Sendable {
     }
 
     /// The sender's own reply topic, or the response topic it named when that is under the agent's `reply/`.
-    private func replyAddress(of message: MQTTMessage, to sender: String) -> ReplyAddress {
+    private func replyAddress(
+        of message: MQTTMessage, to sender: String, trace: String?
+    ) -> ReplyAddress {
         let usual = topics.reply(of: agent, to: sender)
-        var address = ReplyAddress(topic: usual, correlation: message.properties.correlationData)
+        var address = ReplyAddress(
+            topic: usual, correlation: message.properties.correlationData, trace: trace)
         if let wanted = message.properties.responseTopic, wanted != usual {
             if let (owner, content) = topics.outbound(wanted), owner == agent, case .reply = content {
                 address.topic = wanted
