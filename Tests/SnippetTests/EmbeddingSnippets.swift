@@ -59,6 +59,12 @@ import WaypostAgent
     // end snippet
 
     // snippet
+    func makeOrderLogger(_ agent: Agent) -> Logger {
+        Logger(label: "Orders") { agent.logHandler(label: $0) }
+    }
+    // end snippet
+
+    // snippet
     func openAnOrder() async throws -> Opening {
         let router = try makeRouter()
         return await router.open("kiosk://orders/42?from=backend")

@@ -43,7 +43,7 @@ final class EventLog: Sendable {
     private let outbox: Outbox
     private let clock: AgentClock
     private let limits: AgentLimits
-    private let redaction: Redaction
+    let redaction: Redaction
     private let state: Mutex<State>
 
     init(

@@ -1,0 +1,93 @@
+public import Logging
+import WaypostMessages
+
+extension Agent {
+    /// A handler by which the log lines of the host application go the way of the agent's events.
+    ///
+    /// ```swift
+    /// let logger = Logger(label: "Orders") { agent.logHandler(label: $0) }
+    /// ```
+    ///
+    /// A line obeys all that holds for events: the level wanted, also from afar; the rate, beyond which lines are shed
+    /// and counted; masking; the bounds of length. Give the agent itself another logger: what it says of a message
+    /// that the broker refused would otherwise be the next such message.
+    ///
+    /// - Parameter label: The logger's label; it becomes the tag.
+    public func logHandler(label: String) -> AgentLogHandler {
+        AgentLogHandler(label: label, events: events)
+    }
+}
+
+/// Makes events of an agent out of log lines; see ``Agent/logHandler(label:)``.
+///
+/// `trace` is V, `debug` D, `info` and `notice` I, `warning` W, `error` E, `critical` F. Metadata stands behind the
+/// message as `key=value`, sorted by key; values of redacted keys are masked.
+public struct AgentLogHandler: LogHandler {
+    /// The longest tag, in bytes: a label may have any length.
+    private static let maximumTagBytes = 64
+
+    /// What every line of this logger carries.
+    public var metadata: Logger.Metadata = [:]
+    /// What lines carry beside that, asked for with each line.
+    public var metadataProvider: Logger.MetadataProvider?
+    /// The lowest level that is handed on; `trace` unless set, for the agent's own level decides what is published.
+    public var logLevel: Logger.Level = .trace
+
+    private let tag: String
+    private let events: EventLog
+
+    init(label: String, events: EventLog) {
+        tag = label.cut(to: Self.maximumTagBytes)
+        self.events = events
+    }
+
+    /// One value of ``metadata``.
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    /// Takes a line; it is put together only when its level is published.
+    public func log(event: Logging.LogEvent) {
+        let level = LogLevel(event.level)
+        events.log(level, tag, text(event), isError: level >= .error)
+    }
+
+    private func text(_ event: Logging.LogEvent) -> String {
+        var all = metadata
+        if let metadataProvider { all.merge(metadataProvider.get()) { _, new in new } }
+        if let own = event.metadata { all.merge(own) { _, new in new } }
+        return ([event.message.description] + pairs(all)).joined(separator: " ")
+    }
+
+    private func pairs(_ metadata: Logger.Metadata) -> [String] {
+        metadata.sorted { $0.key < $1.key }.map { key, value in
+            // The event masks what ends at a space; a value here may have some.
+            "\(key)=\(events.redaction.hides(key) ? "***" : text(value))"
+        }
+    }
+
+    private func text(_ value: Logger.MetadataValue) -> String {
+        switch value {
+        case .string(let text): text
+        case .stringConvertible(let value): value.description
+        case .array(let values): "[" + values.map(text).joined(separator: " ") + "]"
+        case .dictionary(let members): "{ " + pairs(members).joined(separator: " ") + " }"
+        }
+    }
+}
+
+extension LogLevel {
+    /// The level of logcat for one of swift-log.
+    init(_ level: Logger.Level) {
+        self =
+            switch level {
+            case .trace: .verbose
+            case .debug: .debug
+            case .info, .notice: .info
+            case .warning: .warning
+            case .error: .error
+            case .critical: .fatal
+            }
+    }
+}
