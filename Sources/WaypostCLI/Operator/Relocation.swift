@@ -76,7 +76,11 @@ struct Relocation: Sendable {
         if let named = members["aud"]?.stringValue, named != audience.description {
             throw Complaint(.failed, "the document is for \(named), not for \(audience)")
         }
-        let named = members.merging(["aud": .string(audience.description)]) { mine, _ in mine }
+        let type = kind == .map ? "map" : "patch"
+        let named = members.merging(["aud": .string(audience.description), "type": .string(type)]) {
+            mine, _ in
+            mine
+        }
         var envelope = SignedEnvelope(
             payloadType: SignedEnvelope.mapType, payload: JSONValue.object(named).serialized())
         guard envelope.sign(with: key, id: id) else { throw Complaint(.failed, "OpenSSL did not sign") }

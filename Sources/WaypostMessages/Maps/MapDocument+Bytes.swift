@@ -26,8 +26,18 @@ extension MapDocument {
         }
         let (json, isSigned) = try Self.unwrap(bytes, rules)
         self = isPatch ? try MapDocument(patch: json) : try MapDocument(map: json)
-        if isSigned, rules.trusted.arePinned, audience == nil {
+        guard isSigned, rules.trusted.arePinned else { return }
+        guard audience != nil else {
             throw Refusal(.badField, "aud is missing; a signed document names whom it is for")
+        }
+        // Or what was signed as a patch could be delivered as a map, and a map as a patch.
+        let type = isPatch ? "patch" : "map"
+        guard json["type"]?.stringValue == type else {
+            throw Refusal(.badField, "type is missing; a signed document on this topic is of type \(type)")
+        }
+        // Only a revision tells an old map from a new one.
+        guard isPatch || revision != nil else {
+            throw Refusal(.badField, "rev is missing; a signed map has a revision")
         }
     }
 
