@@ -6,10 +6,17 @@ extension Agent {
         var lastHealth = clock.monotonic()
         var healthAfter = nextHealth()
         var cursor: Int64 = 0
+        var lastSign: Int64 = 0
+        // Half a minute's work at most once in two seconds: an idle device sleeps.
+        let pause = min(2_000, (manager?.watchdog ?? 6_000) / 3)
         while !Task.isCancelled {
-            // Half a minute's work at most once in two seconds: an idle device sleeps.
-            try? await Task.sleep(for: .seconds(2))
+            try? await Task.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
+            judgeLoop()
+            if let interval = manager?.watchdog, now - lastSign >= interval / 3, !loop.isStalled {
+                manager?.tell("WATCHDOG=1")
+                lastSign = now
+            }
             for failure in failures.windowsOver(at: clock.wall()) { journal.append(.failed(failure)) }
             judgeMaps()
             guard now - lastHealth >= healthAfter else { continue }
@@ -24,6 +31,21 @@ extension Agent {
     private func nextHealth() -> Int64 {
         let interval = configuration.healthInterval.milliseconds
         return interval + Int64.random(in: -(interval / 10)...(interval / 10))
+    }
+
+    /// Reports a link's loop that stands still, and that it turns again.
+    func judgeLoop() {
+        switch loop.look(at: clock.monotonic()) {
+        case nil: return
+        case .stalled(let time):
+            reportFailure(
+                .loopStalled,
+                "the link's loop has stood still for \(time) ms; is the disk stalled, or the machine starved?"
+            )
+        case .recovered(let time):
+            events.log(.warning, "Link", "the loop turns again after \(time) ms")
+        }
+        publishHealth()
     }
 
     /// Reports maps whose time is over.
@@ -63,6 +85,7 @@ extension Agent {
             })
         else { return cursor }
         intake.forgot(result.removed)
+        if result.next == nil { _ = try? await store.commitInBackground { try $0.giveBackSpace() } }
         return result.next ?? 0
     }
 }

@@ -22,6 +22,7 @@ extension Agent {
         }
         outbox.replace(OutboxItem(origin: .volatile, kind: .presence, message: presence.message(.birth)))
         publishDocuments()
+        manager?.tell("STATUS=online at \(connection.broker)")
         outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
         testEcho()
         logger.notice(
@@ -40,6 +41,7 @@ extension Agent {
     func disconnected(_ reason: DisconnectReason) {
         outbox.disconnected()
         guard reason.cause != .stopped else { return }
+        manager?.tell("STATUS=offline: \(reason)")
         logger.warning("\(reason)")
         events.log(.warning, "Link", reason.description)
         if let code = reason.code { reportFailure(code, reason.description) }
@@ -86,5 +88,8 @@ final class LinkListener: MQTTLinkDelegate {
     func link(settled receipts: [PublishReceipt]) { agent.outbox.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
     // At the end of a turn of the loop the acknowledgements of its batch are written.
-    func linkTick() { FaultPoint.turnEnded() }
+    func linkTick() {
+        FaultPoint.turnEnded()
+        agent.loop.ticked(at: agent.clock.monotonic())
+    }
 }

@@ -14,6 +14,12 @@ extension Agent {
     public func run() async throws {
         let listeners = listen()
         defer { for listener in listeners { listener.cancel() } }
+        if let file = store.setAside {
+            let text =
+                "the state file was damaged and is set aside as \(file); begun anew: ids and maps are forgotten"
+            logger.warning("\(text)")
+            events.log(.warning, "Store", text)
+        }
         try restoreMaps()
         events.setOverride(try store.commit { try $0.levelOverride() })
 
@@ -34,6 +40,7 @@ extension Agent {
             }
             let chores = Task { await self.keepUp() }
             link.start()
+            self.manager?.tell("READY=1", "STATUS=connecting")
             let running = Task { await self.dispatcher.run() }
             await self.untilShutdown()
             chores.cancel()
@@ -88,6 +95,7 @@ extension Agent {
     }
 
     private func stop(_ link: MQTTLink, _ running: Task<Void, Never>) async {
+        manager?.tell("STOPPING=1")
         let goodbye = presence.message(.shutdown)
         events.log(.info, "Agent", "stopping")
         dispatcher.stop()

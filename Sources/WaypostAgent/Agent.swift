@@ -28,6 +28,8 @@ public final class Agent: Service {
     let presence: Presence
     let health: HealthMonitor
     let report: HealthReport
+    let loop: LoopWatch
+    let manager: ServiceManager?
 
     /// Opens the state directory and furnishes the rooms; nothing runs and nothing connects before ``run()``.
     ///
@@ -46,8 +48,12 @@ public final class Agent: Service {
         let limits = configuration.limits
         let boot = Identifier.boot()
         let redaction = Redaction(further: configuration.redactedKeys)
-        let store = try Store(directory: configuration.stateDirectory, durability: configuration.durability)
-        let health = HealthMonitor()
+        let store = try Store(
+            directory: configuration.stateDirectory, durability: configuration.durability,
+            fresh: configuration.freshState)
+        let health = HealthMonitor(
+            alarm: DiskAlarm(
+                agent: agent, link: configuration.link, topic: topics.failures(of: agent), clock: clock))
         let outbox = Outbox(window: limits.inFlight)
         let events = EventLog(
             agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits,
@@ -60,9 +66,11 @@ public final class Agent: Service {
         let maps = MapRoom(
             agent: agent, groups: configuration.groups, router: router, limits: limits,
             trusted: configuration.trust.keys, expiry: configuration.mapExpiry)
+        let loop = LoopWatch(
+            limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         let report = HealthReport(
             agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,
-            maps: maps, outbox: outbox, events: events)
+            maps: maps, outbox: outbox, events: events, loop: loop)
         let runner = CommandRunner(
             router: router, events: events, clock: clock, report: report, store: store)
         let dispatcher = Dispatcher(
@@ -74,6 +82,7 @@ public final class Agent: Service {
                 outbox: outbox, events: events, health: health),
             keys: try store.commit { try $0.inboxCount() })
         presence = Presence(agent: agent, boot: boot, topics: topics, store: store)
+        manager = configuration.tellsServiceManager ? ServiceManager() : nil
         self.configuration = configuration
         self.topics = topics
         self.router = router
@@ -89,5 +98,6 @@ public final class Agent: Service {
         self.maps = maps
         self.health = health
         self.report = report
+        self.loop = loop
     }
 }

@@ -10,6 +10,13 @@ public struct AgentConfiguration: Sendable {
     public var root: String
     /// The directory for what must survive; created when missing.
     public var stateDirectory: String
+    /// Whether a damaged state file is set aside and a new one begun; false unless set. A sound one always stays.
+    public var freshState: Bool
+    /// Whether systemd is told how the agent is, when it wants to know; false unless set.
+    ///
+    /// For a process that is the agent and nothing else: `READY=1`, `STATUS=`, `STOPPING=1`, and `WATCHDOG=1` as
+    /// long as the link's loop turns.
+    public var tellsServiceManager: Bool
     /// When a commit counts as done; ``Durability/full`` unless set.
     public var durability: Durability
     /// The brokers, how to reach and trust them.
@@ -37,6 +44,8 @@ public struct AgentConfiguration: Sendable {
         self.groups = groups
         root = "waypost/v1"
         self.stateDirectory = stateDirectory
+        freshState = false
+        tellsServiceManager = false
         durability = .full
         self.link = link
         limits = AgentLimits()

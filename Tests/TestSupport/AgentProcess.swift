@@ -38,6 +38,9 @@ public final class AgentProcess: Sendable {
         return try await command.status()
     }
 
+    /// SIGTERM, without waiting for what comes of it.
+    public func signalTermination() { command.send(signal: SIGTERM) }
+
     /// Waits until it has ended by itself: the exit status, or the signal that killed it, negative.
     public func ended() async throws -> Int32 { try await command.status() }
 

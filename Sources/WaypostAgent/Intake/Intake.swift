@@ -205,6 +205,7 @@ final class Intake: Sendable {
             rooms.events.log(.error, "Store", error.description, isError: true)
             return false
         }
+        rooms.health.storeRecovered()
         FaultPoint.afterStore.reached()
         FaultPoint.commandsStored()
         var work: [Work] = []

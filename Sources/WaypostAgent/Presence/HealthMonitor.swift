@@ -26,8 +26,11 @@ final class HealthMonitor: Sendable {
         case pending, ok, missing
     }
 
+    private let alarm: DiskAlarm
     private let state = Mutex(State())
     private let commands = Atomic<Int>(0)
+
+    init(alarm: DiskAlarm) { self.alarm = alarm }
 
     /// Commands that wait or run at this moment; intake refuses more than the limit.
     var commandsWaiting: Int { commands.load(ordering: .relaxed) }
@@ -41,7 +44,10 @@ final class HealthMonitor: Sendable {
 
     func count(_ status: Code.Status) { state.withLock { $0.ended[status, default: 0] += 1 } }
 
-    func storeFailed(_ error: StoreError) { state.withLock { $0.storeProblem = error.description } }
+    func storeFailed(_ error: StoreError) {
+        state.withLock { $0.storeProblem = error.description }
+        alarm.raise(error)
+    }
 
     func storeRecovered() {
         state.withLock { if $0.storeProblem != nil { $0.storeProblem = nil } }

@@ -13,6 +13,7 @@ struct HealthReport: Sendable {
     let maps: MapRoom
     let outbox: Outbox
     let events: EventLog
+    let loop: LoopWatch
 
     var json: JSONValue {
         let state = monitor.snapshot
@@ -71,6 +72,7 @@ struct HealthReport: Sendable {
             check(
                 "clock", state.isClockSound,
                 state.isClockSound ? "sound" : "stepped, or before the date of the build; exp is refused"),
+            check("loop", !loop.isStalled, loop.isStalled ? "the link's loop stands still" : "turns"),
             check("map", expired.isEmpty, expired.isEmpty ? "within its time" : "its exp passed: \(expired)"),
             check(
                 "subscriptions", state.subscriptionsRefused.isEmpty,

@@ -7,13 +7,19 @@ package final class Store: Sendable {
     package static let fileName = "waypost.sqlite"
 
     package let path: String
+    /// Where a damaged database was set aside at the start; nil when none was.
+    package let setAside: String?
     private let queue: DatabaseQueue
     private let lock: StateLock
+    private let file: StateFile
 
     /// Opens, or creates, the state file in `directory`.
     ///
+    /// - Parameter fresh: Whether a damaged database is set aside and a new one begun; a sound one stays.
     /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, or it is not sound.
-    package init(directory: String, durability: Durability = .full) throws(StoreError) {
+    package init(
+        directory: String, durability: Durability = .full, fresh: Bool = false
+    ) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         self.path = path
         if mkdir(directory, 0o700) != 0 && errno != EEXIST {
@@ -22,12 +28,30 @@ package final class Store: Sendable {
                 detail: "create the state directory: \(String(cString: strerror(errno)))")
         }
         lock = try StateLock(path: "\(directory)/lock")
+        var file = StateFile(path: path)
+        var setAside: String?
+        do throws(StoreError) {
+            queue = try Self.open(path, durability)
+        } catch {
+            guard fresh, error.reason == .corrupt else { throw error }
+            setAside = try file.setAside(at: time(nil))
+            queue = try Self.open(path, durability)
+        }
+        self.setAside = setAside
+        chmod(path, 0o600)
+        file.opened()
+        self.file = file
+    }
+
+    private static func open(_ path: String, _ durability: Durability) throws(StoreError) -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "waypost.store"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
+            // Before the first table, so that a file can give back what it no longer needs.
             try db.execute(
                 sql: """
+                    PRAGMA auto_vacuum = INCREMENTAL;
                     PRAGMA journal_mode = WAL;
                     PRAGMA synchronous = \(durability.pragma);
                     PRAGMA wal_autocheckpoint = 1000;
@@ -36,9 +60,15 @@ package final class Store: Sendable {
                     """)
         }
         do {
-            queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.write { try Schema.migrate($0, path: path) }
-            chmod(path, 0o600)
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.write { db in
+                let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "ok"
+                guard verdict == "ok" else {
+                    throw StoreError(.corrupt, path: path, detail: "check the state file: \(verdict)")
+                }
+                try Schema.migrate(db, path: path)
+            }
+            return queue
         } catch let error as StoreError {
             throw error
         } catch {
@@ -48,6 +78,7 @@ package final class Store: Sendable {
 
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
     package func commit<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
+        try file.checkPlace()
         do {
             return try queue.write { try body(Transaction(database: $0)) }
         } catch {
@@ -59,6 +90,7 @@ package final class Store: Sendable {
     package func commitInBackground<Value: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws(StoreError) -> Value {
+        try file.checkPlace()
         do {
             return try await queue.write { try body(Transaction(database: $0)) }
         } catch {

@@ -10,6 +10,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case newerSchema(found: Int, supported: Int)
         /// The file is not a sound SQLite database.
         case corrupt
+        /// The file is no longer where it was opened.
+        case gone
         /// The file system is full.
         case full
         /// SQLite or the operating system refused, with its own code.
@@ -51,6 +53,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
                 + "nothing was touched; use the newer version, or another state directory"
         case .corrupt:
             "\(path): not a sound database (\(detail)); start once with --fresh-state to set it aside and begin anew"
+        case .gone:
+            "\(path): \(detail); nothing is acknowledged until it is back; put it back, or restart the agent"
         case .full:
             "\(path): no space left on the device (\(detail)); make room, the agent goes on by itself"
         case .system(let code):

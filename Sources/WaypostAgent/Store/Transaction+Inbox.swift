@@ -120,4 +120,12 @@ extension Store.Transaction {
             arguments: [sequence, last, now])
         return Forgotten(removed: database.changesCount, next: last)
     }
+
+    /// Gives pages that hold nothing back to the file system, some at a time, once they are the larger part.
+    func giveBackSpace() throws {
+        let free = try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
+        let all = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        guard free > 1_000, free > all / 2 else { return }
+        _ = try Row.fetchAll(database, sql: "PRAGMA incremental_vacuum(4000)")
+    }
 }

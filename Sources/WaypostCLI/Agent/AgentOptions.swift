@@ -18,6 +18,9 @@ struct AgentOptions: ParsableArguments {
             discussion: "Default: $STATE_DIRECTORY, else ~/.local/state/waypost/ID.", valueName: "directory"))
     var state: String?
 
+    @Flag(help: "Set a damaged state file aside and begin a new one; a sound one stays.")
+    var freshState = false
+
     @Option(
         help: ArgumentHelp(
             "Stand-in routes: TheRouter's exported list; each path records its openings.", valueName: "file"))
@@ -75,6 +78,7 @@ struct AgentOptions: ParsableArguments {
             "agent": agent.map(ConfigContent.string),
             "group": groups.isEmpty ? nil : .stringArray(groups),
             "state": state.map(ConfigContent.string),
+            "fresh-state": freshState ? .bool(true) : nil,
             "routes": routes.map(ConfigContent.string),
             "demo": demo ? .bool(true) : nil,
             "log-level": logLevel.map(ConfigContent.string),

@@ -40,6 +40,8 @@ struct AgentSettings {
         configuration.root = broker.topics.root
         configuration.logLevel = level.topicLevel
         configuration.durability = durability
+        configuration.freshState = try await settings.flag("fresh-state")
+        configuration.tellsServiceManager = true
         if let rate = try await Self.count("intake-rate", settings) { configuration.limits.intakeRate = rate }
         if let burst = try await Self.count("intake-burst", settings) {
             configuration.limits.intakeBurst = burst

@@ -1,0 +1,167 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+/// What the file system does to the state directory, and what the agent makes of it.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `A state directory in trouble` {
+    private static let command = "waypost/v1/k1/cmd/me"
+
+    private func newDirectory() -> String { NSTemporaryDirectory() + "waypost-fault-\(UUID().uuidString)" }
+
+    /// An agent's state after it has applied a map and run a command.
+    private func used(_ broker: TestBroker) async throws -> String {
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        let reply = try await backend.command(#"{"id":"first","type":"ping"}"#, to: "k1")
+        #expect(reply.code == .ok)
+        #expect(try await agent.terminate() == 0)
+        await backend.disconnect()
+        return agent.directory
+    }
+
+    private func damage(_ directory: String) throws {
+        let path = directory + "/waypost.sqlite"
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.write(contentsOf: Data(repeating: 0x5A, count: 4096))
+        try file.close()
+    }
+
+    @Test func `a damaged file is refused with what to do, and set aside when told to`() async throws {
+        let broker = try await TestBroker.start()
+        let directory = try await used(broker)
+        try damage(directory)
+        let refused = try AgentProcess("k1", broker: broker.url, directory: directory)
+        try await refused.printed("--fresh-state")
+        #expect(try await refused.ended() == 1)
+
+        let fresh = try AgentProcess(
+            "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])
+        try await fresh.printed("set aside")
+        try await fresh.online()
+        #expect(try await fresh.terminate() == 0)
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory)
+        #expect(files.contains { $0.hasPrefix("waypost.sqlite.damaged-") })
+        #expect(files.contains("waypost.sqlite"))
+    }
+
+    @Test func `a sound file stays, also when a fresh one was allowed`() async throws {
+        let broker = try await TestBroker.start()
+        let directory = try await used(broker)
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])
+        try await agent.online()
+        let again = try await backend.command(#"{"id":"first","type":"ping"}"#, to: "k1")
+        #expect(again.isDuplicate)
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `a log that was torn off is read as far as it is whole`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        var agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        _ = try await backend.command(#"{"id":"kept","type":"ping"}"#, to: "k1")
+        try await agent.kill()
+        let log = agent.directory + "/waypost.sqlite-wal"
+        let size = try #require(try FileManager.default.attributesOfItem(atPath: log)[.size] as? UInt64)
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: log))
+        try file.truncate(atOffset: size - 100)
+        try file.close()
+        agent = try AgentProcess("k1", broker: broker.url, directory: agent.directory)
+        try await agent.online()
+        let reply = try await backend.command(#"{"id":"next","type":"ping"}"#, to: "k1")
+        #expect(reply.code == .ok)
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `a place where nothing can be written is named at the start`() async throws {
+        let file = newDirectory()
+        try "a file".write(toFile: file, atomically: true, encoding: .utf8)
+        let agent = try AgentProcess("k1", broker: "mqtt://127.0.0.1:1", directory: file + "/state")
+        try await agent.printed(file)
+        #expect(try await agent.ended() != 0)
+    }
+
+    @Test func `nothing is acknowledged while the directory is away, and all is done at its return`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        let elsewhere = newDirectory()
+        try FileManager.default.moveItem(atPath: agent.directory, toPath: elsewhere)
+        try await backend.publish(
+            #"{"id":"away","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
+            to: Self.command)
+        let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
+        #expect(report["detail"]?.stringValue?.contains(agent.directory) == true)
+        #expect(!backend.seen.contains { $0.topic.hasSuffix("/reply/me") })
+        try FileManager.default.moveItem(atPath: elsewhere, toPath: agent.directory)
+        #expect(try await backend.reply(to: "away", of: "k1").result == 42)
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "takes the right to mount a file system"))
+    func `a full disk acknowledges nothing, says so at QoS 0, and all is done once there is room`()
+        async throws
+    {
+        let disk = try SmallDisk(kibibytes: 2_048)
+        defer { disk.end() }
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
+        try await agent.online()
+        try disk.fill()
+        // The log of the database has room for some commands yet.
+        let ids = (0..<60).map { "full-\($0)" }
+        for id in ids {
+            try await backend.publish(
+                #"{"id":"\#(id)","type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]}"#,
+                to: Self.command)
+        }
+        let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
+        #expect(report["code"] == 503)
+        disk.makeRoom()
+        for id in ids { #expect(try await backend.reply(to: id, of: "k1").status == .ok) }
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `SIGTERM under load ends it with 0, and the next start answers the rest`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        var agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo", "--intake-rate", "0"])
+        try await agent.online()
+        let ids = (0..<300).map { "load-\($0)" }
+        for (index, id) in ids.enumerated() {
+            try await backend.publish(
+                #"{"id":"\#(id)","lane":"l\#(index % 7)","type":"call","service":"LedgerService","method":"append","args":["\#(id)"]}"#,
+                to: Self.command)
+            if index == 150 { agent.signalTermination() }
+        }
+        #expect(try await agent.ended() == 0)
+        agent = try AgentProcess(
+            "k1", broker: broker.url, directory: agent.directory,
+            arguments: ["--demo", "--intake-rate", "0"])
+        for id in ids {
+            let reply = try await backend.reply(to: id, of: "k1")
+            #expect(reply.status == .ok, "\(id): \(reply.code.name) \(reply.detail ?? "")")
+        }
+        try await agent.online()
+        #expect(try await agent.terminate() == 0)
+        await backend.disconnect()
+        let ledger = try String(contentsOfFile: agent.directory + "/ledger.txt", encoding: .utf8)
+            .split(separator: "\n").map(String.init)
+        #expect(ledger.sorted() == ids.sorted())
+    }
+}

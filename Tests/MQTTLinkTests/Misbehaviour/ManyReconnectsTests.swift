@@ -1,0 +1,50 @@
+import Foundation
+import MQTTLink
+import TestSupport
+import Testing
+
+/// A broker that says goodbye as soon as it has accepted, a thousand times.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct ManyReconnectsTests {
+    /// What a process holds on to.
+    private struct Holdings {
+        var descriptors: Int
+        var threads: Int
+        /// In KiB.
+        var memory: Int
+
+        static func now() throws -> Holdings {
+            let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+            func number(_ key: String) -> Int {
+                let line = status.split(separator: "\n").first { $0.hasPrefix(key + ":") }
+                return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+            }
+            return Holdings(
+                descriptors: try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count,
+                threads: number("Threads"), memory: number("VmRSS"))
+        }
+    }
+
+    @Test func `cost no descriptors, no threads and no memory`() async throws {
+        let broker = try FakeBroker { connection in
+            try connection.accept()
+            // Going down: an end that is nobody's fault.
+            try connection.send(type: 14, [0x8B, 0])
+        }
+        defer { broker.end() }
+        let configuration = try MQTTLinkConfiguration.test(url: broker.url) {
+            $0.reconnect.first = .milliseconds(1)
+            $0.reconnect.longest = .milliseconds(1)
+        }
+        try await withLink(configuration) { _, recorder in
+            _ = try await recorder.disconnected(times: 200)
+            let early = try Holdings.now()
+            _ = try await recorder.disconnected(times: 1_200)
+            let late = try Holdings.now()
+            // Other tests come and go beside this one.
+            #expect(late.descriptors < early.descriptors + 200)
+            #expect(late.threads < early.threads + 200)
+            #expect(late.memory < early.memory + 100_000)
+        }
+    }
+}
