@@ -39,6 +39,10 @@ import WaypostMessages
             // Not a wait for something to happen: the moment of the kill is what is drawn by lot.
             try await Task.sleep(for: .milliseconds(Int(lifetime * 1000) / 2))
             try await agent.kill()
+            // A soak goes on for hours; whoever started it wants to see it move.
+            if rounds > 100, round % 100 == 99 {
+                print("round \(round + 1) of \(rounds), \(number) commands, seed \(seed)")
+            }
             if round % 10 == 9 {
                 try await broker.kill()
                 try await broker.start()
