@@ -22,10 +22,13 @@ struct WaypostCommand: AsyncParsableCommand {
                 name: "Drive agents",
                 subcommands: [
                     OpenCommand.self, CallCommand.self, CancelCommand.self, RelocateCommand.self,
+                    LogCommand.self,
                 ]),
             CommandGroup(
                 name: "Watch agents",
-                subcommands: [AgentsCommand.self, LogcatCommand.self, PingCommand.self]),
+                subcommands: [
+                    AgentsCommand.self, LogcatCommand.self, ReplayCommand.self, PingCommand.self,
+                ]),
             CommandGroup(
                 name: "Try routes and maps, without a broker",
                 subcommands: [ResolveCommand.self, CheckCommand.self, RoutesCommand.self]),

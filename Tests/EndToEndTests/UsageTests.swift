@@ -6,9 +6,8 @@ import Waypost
 struct UsageTests {
     @Test(
         arguments: [
-            "agent", "demo", "open", "call", "cancel", "relocate", "agents", "logcat", "ping", "resolve",
-            "check",
-            "routes",
+            "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
+            "ping", "resolve", "check", "routes",
         ])
     func `every command explains itself, with an example`(_ command: String) async throws {
         let ending = try await RunningCommand.run([command, "--help"])
@@ -20,7 +19,10 @@ struct UsageTests {
     @Test func `all commands stand in the help of the whole`() async throws {
         let ending = try await RunningCommand.run(["--help"])
         #expect(ending.status == 0)
-        for command in ["agent", "demo", "open", "call", "cancel", "relocate", "agents", "logcat", "ping"] {
+        for command in [
+            "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
+            "ping",
+        ] {
             #expect(ending.output.contains { $0.hasPrefix("  \(command) ") }, "\(command)")
         }
     }
@@ -47,6 +49,14 @@ struct UsageTests {
             ["relocate", "--agent", "k1", "--from", "scheme://a"],
             ["relocate", "--agent", "k1", "--delete", "scheme://a", "--reset", "scheme://b"],
             ["relocate", "--group", "all", "--delete", "scheme://a"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--wait", "10x"],
+            ["open", "scheme://router/demo", "--agent", "k1", "--expires", "2d"],
+            ["log", "loud", "--agent", "k1"],
+            ["log", "V", "--agent", "k1", "--for", "2h"],
+            ["log", "V", "--agent", "k1", "--for", "0s"],
+            ["replay"],
+            ["replay", "--agent", "k1", "--since", "yesterday"],
+            ["logcat", "--since", "10m", "--failures"],
             ["logcat", "--level", "loud"],
             ["logcat", "Router:loud"],
             ["agent"],

@@ -25,8 +25,8 @@ struct CommandRunner: Sendable {
         case .open, .call, .cancel: return nil
         case .ping: return .ok(report.json)
         case .replay(let since, let maximum):
-            let count = events.replay(since: since, maximum: maximum)
-            return .ok(["replayed": .int(Int64(count))])
+            let (count, last) = events.replay(since: since, maximum: maximum)
+            return .ok(["replayed": .int(Int64(count)), "last": .int(last)])
         case .log(let level, let tag, let milliseconds):
             let override = EventLog.LevelOverride(level: level, tag: tag, until: clock.wall() + milliseconds)
             // Losing it on a full disk only means that a restart forgets a temporary level.

@@ -108,13 +108,13 @@ final class EventLog: Sendable {
         }
     }
 
-    /// Publishes recent events again.
-    func replay(since sequence: Int64, maximum: Int) -> Int {
+    /// Publishes recent events again; returns how many, and the number of the last.
+    func replay(since sequence: Int64, maximum: Int) -> (count: Int, last: Int64) {
         let events = state.withLock { state in
             Array(state.ring.lazy.filter { $0.sequence > sequence }.suffix(maximum))
         }
         publish(events)
-        return events.count
+        return (events.count, events.last?.sequence ?? sequence)
     }
 
     /// Publishes what gathered, now.

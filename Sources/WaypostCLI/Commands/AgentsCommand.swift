@@ -20,6 +20,9 @@ struct AgentsCommand: OperatorCommand {
     /// When the broker has sent nothing for this long, it has sent all it keeps.
     private static let quiet = Duration.milliseconds(400)
 
+    @Flag(help: "Print just the names, one a line.")
+    var names = false
+
     @OptionGroup
     var output: OutputOptions
 
@@ -35,7 +38,9 @@ struct AgentsCommand: OperatorCommand {
     func perform() async throws {
         let settings = try await broker.resolved()
         let roster = try await roster(settings)
-        if output.isJSON {
+        if names {
+            for name in roster.members.keys.sorted() { Terminal.print(name) }
+        } else if output.isJSON {
             for member in roster.json { Terminal.print(bytes: member.serialized()) }
         } else if roster.members.isEmpty {
             Terminal.print("no agents are known at \(settings.place) under \(settings.topics.root)")

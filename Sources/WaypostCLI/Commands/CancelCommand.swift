@@ -22,12 +22,7 @@ struct CancelCommand: AgentRequest {
     @OptionGroup
     var options: CommandOptions
 
-    func validate() throws {
-        guard Name.isValid(target) else {
-            throw ValidationError(
-                "id \(target.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
-        }
-    }
+    func validate() throws { try NameCheck.check(target, of: "id") }
 
     func operation() -> Command.Operation { .cancel(target: target) }
 }

@@ -15,29 +15,25 @@ struct LogcatCommand: OperatorCommand {
 
             Examples:
               waypost logcat
-              waypost logcat --agent k1 --level W
+              waypost logcat --agent k1 --level W --since 10m
               waypost logcat 'Router:D' 'Service:W' '*:S'
+              waypost logcat --failures -v brief
               waypost logcat --json | jq -r .msg
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "Filters as in adb: TAG:LEVEL, with levels V D I W E F and S for nothing; *:LEVEL is for all others.",
-            valueName: "filter"))
-    var filters: [String] = []
+    @OptionGroup(title: "Lines")
+    var lines: LineOptions
 
-    @Option(help: ArgumentHelp("Only this agent.", discussion: "Default: all.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp("Only this agent.", discussion: "Default: all.", valueName: "id"),
+        completion: .agents)
     var agent: String?
 
     @Option(
-        help: ArgumentHelp("The lowest level: V D I W E F.", discussion: "Default: V.", valueName: "level"))
-    var level: String?
-
-    @Option(help: "Only lines with this tag.")
-    var tag: String?
-
-    @Option(name: .customShort("v"), help: ArgumentHelp("The form of a line.", valueName: "form"))
-    var format: LogFormat = .threadtime
+        help: ArgumentHelp(
+            "Begin with the events of the last while that the agents still have: 30s, 10m, 1h.",
+            valueName: "time"))
+    var since: TimeSpan?
 
     @Flag(help: "Only failure reports.")
     var failures = false
@@ -52,20 +48,18 @@ struct LogcatCommand: OperatorCommand {
     var broker: BrokerOptions
 
     func validate() throws {
-        if let agent, !Name.isValid(agent) {
+        try NameCheck.check(agent, of: "--agent")
+        guard since == nil || !failures else {
             throw ValidationError(
-                "--agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
-        }
-        if let level, LogLevel(letter: level) == nil {
-            throw ValidationError("--level must be one of V D I W E F; found \(level.debugDescription)")
+                "--since and --failures exclude each other: agents publish events again, not failure reports")
         }
     }
 
     func perform() async throws {
-        let filter = try LogFilter(filters, level: level.flatMap { LogLevel(letter: $0) }, tag: tag)
         var follower = LogFollower(
-            settings: try await broker.resolved(), sender: sender.sender, agent: agent, filter: filter,
-            format: output.isJSON ? .json : format, onlyFailures: failures, style: output.style,
+            settings: try await broker.resolved(), sender: sender.sender, agent: agent,
+            filter: try lines.filter(), format: output.isJSON ? .json : lines.format, onlyFailures: failures,
+            since: since, style: output.style,
             noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
         ReaderWatch.begin()
         do {
@@ -75,5 +69,3 @@ struct LogcatCommand: OperatorCommand {
         }
     }
 }
-
-extension LogFormat: ExpressibleByArgument {}

@@ -11,20 +11,25 @@ struct LogFollower {
     var filter: LogFilter
     var format: LogFormat
     var onlyFailures: Bool
+    /// How far back to begin; nil for now.
+    var since: TimeSpan?
     var style: Style
     /// For the notices on standard error.
     var noticeStyle: Style
 
     private var sequences = SequenceWatch()
+    private var memory = EventMemory()
     private var states: [String: Bool] = [:]
     private var agentWidth = 8
 
     /// The longest pause between two attempts to come back.
     private static let longestPause = Duration.seconds(5)
+    /// The longest time in which agents may publish again what they have.
+    private static let patience = Duration.seconds(3)
 
     init(
         settings: BrokerSettings, sender: String, agent: String?, filter: LogFilter, format: LogFormat,
-        onlyFailures: Bool, style: Style, noticeStyle: Style
+        onlyFailures: Bool, since: TimeSpan?, style: Style, noticeStyle: Style
     ) {
         self.settings = settings
         self.sender = sender
@@ -32,6 +37,7 @@ struct LogFollower {
         self.filter = filter
         self.format = format
         self.onlyFailures = onlyFailures
+        self.since = since
         self.style = style
         self.noticeStyle = noticeStyle
     }
@@ -41,6 +47,14 @@ struct LogFollower {
     /// - Throws: ``Complaint`` 4 when there is no broker at the start, `CancellationError` on a signal.
     mutating func run() async throws {
         var session = try await connect()
+        if let since {
+            do {
+                guard try await lookBack(over: since, session) else { return await session.close() }
+            } catch {
+                await session.close()
+                throw error
+            }
+        }
         while true {
             do {
                 while case .message(let message) = try await session.next() {
@@ -64,13 +78,40 @@ struct LogFollower {
         let topics = settings.topics
         var filters = [topics.failures(of: name), topics.state(of: name)]
         if !onlyFailures, let lowest = filter.lowest {
-            filters +=
-                lowest == .verbose
-                ? ["\(topics.root)/\(name)/log/+"]
+            filters  // How many come of a replay can only be told when all levels do.
+            +=
+                lowest == .verbose || since != nil
+                ? [topics.logs(of: name)]
                 : LogLevel.allCases.filter { $0 >= lowest }.map { topics.log(of: name, level: $0) }
         }
+        if since != nil { filters.append(topics.reply(of: name, to: sender)) }
         return try await OperatorSession.connect(
             settings, as: sender, required: [filters.removeFirst()], useful: filters)
+    }
+
+    /// Shows what the agents still have, in order, and what comes meanwhile; false when nobody reads any more.
+    private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
+        let moment = WallClock.now() - since.milliseconds
+        var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
+        var others: [MQTTMessage] = []
+        try await session.publish(replay.message)
+        session.alarm(after: Self.patience)
+        // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
+        while !(replay.hasAnswers && replay.isComplete),
+            case .message(let message) = try await session.next()
+        {
+            if !replay.saw(message) { others.append(message) }
+        }
+        for message in others { guard show(message) else { return false } }
+        for (agent, reply) in replay.refusals {
+            notice("\(agent) does not replay: \(reply.code.name): \(reply.detail ?? "no detail given")")
+        }
+        for agent in replay.silent { notice("\(agent) does not answer; its earlier events are not shown") }
+        for agent in replay.cutShort(since: moment) {
+            notice("what \(agent) publishes again does not reach back \(since)")
+        }
+        for line in replay.events(since: moment) { guard show(line) else { return false } }
+        return true
     }
 
     private func comeBack() async throws -> OperatorSession {
@@ -90,10 +131,7 @@ struct LogFollower {
         guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
         switch content {
         case .log:
-            return LogLine.events(message.payload, from: agent).allSatisfy { line in
-                if let missing = sequences.saw(line.event, from: agent) { notice(missing) }
-                return print(line)
-            }
+            return LogLine.events(message.payload, from: agent).allSatisfy { show($0) }
         case .failure:
             guard let line = LogLine.failure(message.payload, from: agent) else { return true }
             return print(line)
@@ -103,6 +141,12 @@ struct LogFollower {
         case .reply, .applied, .health, .routes:
             return true
         }
+    }
+
+    private mutating func show(_ line: LogLine) -> Bool {
+        guard memory.isNew(line.event, from: line.agent) else { return true }
+        if let missing = sequences.saw(line.event, from: line.agent) { notice(missing) }
+        return print(line)
     }
 
     private mutating func print(_ line: LogLine) -> Bool {

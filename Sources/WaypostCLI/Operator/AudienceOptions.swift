@@ -3,7 +3,7 @@ import WaypostMessages
 
 /// Whom a command is for: one agent, or a group of them.
 struct AudienceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The agent that shall do it.", valueName: "id"))
+    @Option(help: ArgumentHelp("The agent that shall do it.", valueName: "id"), completion: .agents)
     var agent: String?
 
     @Option(
@@ -19,11 +19,8 @@ struct AudienceOptions: ParsableArguments {
         case (_?, _?): throw ValidationError("--agent and --group exclude each other")
         default: break
         }
-        for (option, name) in [("--agent", agent), ("--group", group)] {
-            guard let name, !Name.isValid(name) else { continue }
-            throw ValidationError(
-                "\(option) \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
-        }
+        try NameCheck.check(agent, of: "--agent")
+        try NameCheck.check(group, of: "--group")
     }
 
     var audience: Audience { agent.map(Audience.agent) ?? group.map(Audience.group) ?? .all }

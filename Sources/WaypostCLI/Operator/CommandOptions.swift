@@ -23,8 +23,8 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds after which the command must not start any more.", valueName: "seconds"))
-    var expires = 60
+            "The command must not start later than this: 30s, 10m, 1d.", valueName: "time"))
+    var expires = TimeSpan.minutes(1)
 
     @OptionGroup(title: "Sender")
     var sender: SenderOptions
@@ -33,13 +33,10 @@ struct CommandOptions: ParsableArguments {
     var broker: BrokerOptions
 
     func validate() throws {
-        for (option, name) in [("--id", id), ("--lane", lane)] {
-            guard let name, !Name.isValid(name) else { continue }
-            throw ValidationError(
-                "\(option) \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
-        }
-        guard (1...86_400).contains(expires) else {
-            throw ValidationError("--expires must be 1 to 86400 seconds")
+        try NameCheck.check(id, of: "--id")
+        try NameCheck.check(lane, of: "--lane")
+        guard (1_000...Command.maximumLifetime).contains(expires.milliseconds) else {
+            throw ValidationError("--expires must be a second to a day")
         }
     }
 
@@ -47,6 +44,6 @@ struct CommandOptions: ParsableArguments {
         let now = WallClock.now()
         return Command(
             id: id ?? CommandID.make(at: now), operation: operation, at: now,
-            expires: now + Int64(expires) * 1000, lane: lane ?? Command.defaultLane)
+            expires: now + expires.milliseconds, lane: lane ?? Command.defaultLane)
     }
 }

@@ -37,7 +37,7 @@ struct Exchange {
         ) { session in
             let started = ContinuousClock.now
             try await session.publish(message)
-            guard wait.seconds > 0 else { return 0 }
+            guard wait.isOn else { return 0 }
             session.alarm(after: wait.duration)
             var silence = Silence(audience, topics: settings.topics)
             var answered: Set<String> = []

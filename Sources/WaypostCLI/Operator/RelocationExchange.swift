@@ -19,7 +19,7 @@ struct RelocationExchange {
             settings, as: sender, required: [filter], useful: presenceFilters
         ) { session in
             try await session.publish(message)
-            guard wait.seconds > 0 else { return 0 }
+            guard wait.isOn else { return 0 }
             session.alarm(after: wait.duration)
             var silence = Silence(audience, topics: settings.topics)
             let watch = RelocationWatch(relocation, for: audience, topics: settings.topics)

@@ -11,12 +11,7 @@ struct SenderOptions: ParsableArguments {
             valueName: "name"))
     var name: String?
 
-    func validate() throws {
-        if let name, !Name.isValid(name) {
-            throw ValidationError(
-                "--as \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
-        }
-    }
+    func validate() throws { try NameCheck.check(name, of: "--as") }
 
     /// The name given, or the user's, cleaned of what no topic name has.
     var sender: String {

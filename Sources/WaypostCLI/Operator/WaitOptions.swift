@@ -2,23 +2,27 @@ import ArgumentParser
 
 /// How long a command waits for the answer.
 struct WaitOptions: ParsableArguments {
-    /// A day: nobody waits longer at a prompt, and the sum stays far from any overflow.
-    private static let longest = 86_400.0
+    /// Nobody waits longer at a prompt.
+    private static let longest = TimeSpan.seconds(86_400)
 
     @Option(
         name: .customLong("wait"),
-        help: ArgumentHelp("Seconds to wait for the answer; 0 sends and does not wait.", valueName: "seconds")
+        help: ArgumentHelp(
+            "How long to wait for the answer: 500ms, 10s, 2m; 0 sends and does not wait.", valueName: "time")
     )
-    var seconds = 10.0
+    var limit = TimeSpan.seconds(10)
 
     func validate() throws {
-        guard (0...Self.longest).contains(seconds) else {
-            throw ValidationError("--wait must be 0 to \(Int(Self.longest)) seconds")
+        guard limit.milliseconds <= Self.longest.milliseconds else {
+            throw ValidationError("--wait must be at most a day")
         }
     }
 
-    var duration: Duration { .milliseconds(Int64(seconds * 1000)) }
+    /// Whether anybody waits at all.
+    var isOn: Bool { limit.milliseconds > 0 }
 
-    /// For a sentence: `10 s`, `0.5 s`.
-    var text: String { seconds == seconds.rounded() ? "\(Int(seconds)) s" : "\(seconds) s" }
+    var duration: Duration { limit.duration }
+
+    /// For a sentence: `10 s`, `500 ms`.
+    var text: String { limit.description }
 }

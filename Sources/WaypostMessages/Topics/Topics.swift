@@ -49,6 +49,8 @@ package struct Topics: Sendable, Hashable {
     package func log(of agent: String, level: LogLevel) -> String {
         "\(root)/\(agent)/log/\(level.topicLevel)"
     }
+    /// The filter for the events of all levels.
+    package func logs(of agent: String) -> String { "\(root)/\(agent)/log/+" }
     package func failures(of agent: String) -> String { "\(root)/\(agent)/fail" }
     package func state(of agent: String) -> String { "\(root)/\(agent)/state" }
     package func health(of agent: String) -> String { "\(root)/\(agent)/health" }

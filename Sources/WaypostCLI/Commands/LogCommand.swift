@@ -1,0 +1,65 @@
+import ArgumentParser
+import Waypost
+import WaypostMessages
+
+struct LogCommand: AgentRequest {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Change for a while which events an agent publishes.",
+        discussion: """
+            The level reverts by itself when the time is over, also when the agent was restarted in between. A new \
+            one takes the place of the last.
+
+            Examples:
+              waypost log V --agent k1 --for 10m
+              waypost log D --agent k1 --for 1h --tag Router
+              waypost log W --group lobby --for 30s
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The lowest level to publish: V D I W E F.", valueName: "level"),
+        completion: .list(["V", "D", "I", "W", "E", "F"]))
+    var level: String
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("How long: 30s, 10m; at most 1h.", valueName: "time"))
+    var time = TimeSpan.minutes(10)
+
+    @Option(help: "Only for events with this tag; all others stay as they are.")
+    var tag: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var options: CommandOptions
+
+    func validate() throws {
+        guard LogLevel(letter: level) != nil else {
+            throw ValidationError("level must be one of V D I W E F; found \(level.debugDescription)")
+        }
+        guard (1...Command.maximumLogDuration).contains(time.milliseconds) else {
+            throw ValidationError("--for must be more than nothing and at most 1h")
+        }
+    }
+
+    func operation() throws -> Command.Operation {
+        guard let level = LogLevel(letter: level) else {
+            throw Complaint(.usage, "level must be one of V D I W E F; found \(level.debugDescription)")
+        }
+        return .log(level: level, tag: tag, milliseconds: time.milliseconds)
+    }
+
+    func lines(_ answer: AgentReply) -> [String] {
+        guard answer.isOK, let until = answer.reply.result["until"]?.intValue else {
+            return ReplyText(style: output.style).lines(answer)
+        }
+        let level = answer.reply.result["level"]?.stringValue?.uppercased().printable ?? level
+        let what = tag.map { "of tag \($0.printable) " } ?? ""
+        return [
+            "\(output.style.status(.ok)): \(answer.agent) publishes events \(what)from level \(level) on until "
+                + "\(WallClock.text(until)) by its clock, then as before"
+        ]
+    }
+}

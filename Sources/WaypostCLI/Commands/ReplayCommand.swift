@@ -1,0 +1,93 @@
+import ArgumentParser
+import MQTTLink
+import WaypostMessages
+
+struct ReplayCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Print the recent events that an agent still has.",
+        discussion: """
+            An agent keeps its recent events in memory, and publishes at most the newest \(Command.maximumReplay) of \
+            them again. Those of levels that it did not publish it has not kept either; see: waypost log.
+
+            Examples:
+              waypost replay --agent k1
+              waypost replay --agent k1 --since 10m --level W
+              waypost replay --agent k1 --tag Router --json | jq -r .msg
+            """)
+
+    @Option(help: ArgumentHelp("The agent that shall do it.", valueName: "id"), completion: .agents)
+    var agent: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Only events of the last while: 30s, 10m, 1h.", discussion: "Default: all.", valueName: "time"))
+    var since: TimeSpan?
+
+    @OptionGroup(title: "Lines")
+    var lines: LineOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    /// How long events may come after the reply that counted them; those below W are sent only once.
+    private static let patience = Duration.seconds(2)
+
+    func validate() throws { try NameCheck.check(agent, of: "--agent") }
+
+    func perform() async throws {
+        let settings = try await broker.resolved()
+        let filter = try lines.filter()
+        let moment = since.map { WallClock.now() - $0.milliseconds } ?? 0
+        let collector = try await collect(settings)
+        for (agent, reply) in collector.refusals {
+            throw Complaint(
+                .failed,
+                "\(agent): \(reply.code.number) \(reply.code.name): \(reply.detail ?? "no detail given")")
+        }
+        let format = output.isJSON ? .json : lines.format
+        for line in collector.events(since: moment)
+        where filter.shows(line.event.level, tag: line.event.tag) {
+            Terminal.print(bytes: line.text(format, output.style, agentWidth: nil))
+        }
+        if !collector.isComplete {
+            Terminal.note("--- some events got lost on the way; levels below W are sent only once")
+        } else if let since, !collector.cutShort(since: moment).isEmpty {
+            Terminal.note("--- what \(agent) publishes again does not reach back \(since)")
+        }
+    }
+
+    private func collect(_ settings: BrokerSettings) async throws -> ReplayCollector {
+        let topics = settings.topics
+        var collector = ReplayCollector(agent: agent, sender: sender.sender, topics: topics)
+        return try await OperatorSession.with(
+            settings, as: sender.sender,
+            required: [topics.reply(of: agent, to: sender.sender), topics.logs(of: agent)],
+            useful: [topics.state(of: agent), topics.health(of: agent)]
+        ) { session in
+            try await session.publish(collector.message)
+            session.alarm(after: wait.duration)
+            var silence = Silence(.agent(agent), topics: topics)
+            while !collector.isComplete {
+                guard case .message(let message) = try await session.next() else {
+                    if collector.hasAnswers { break }
+                    throw Complaint(.noReply, silence.explanation(after: wait.text))
+                }
+                silence.saw(message)
+                let hadAnswers = collector.hasAnswers
+                _ = collector.saw(message)
+                if collector.hasAnswers && !hadAnswers { session.alarm(after: Self.patience) }
+            }
+            return collector
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Gathers the events that agents publish again, until all are there that the agents said they would publish.
+///
+/// A replay comes level by level on as many topics, mixed with what happens meanwhile, and the reply that counts it
+/// on yet another; so nothing of it is in order before all of it is there.
+struct ReplayCollector: Sendable {
+    /// What an agent said it publishes again.
+    private struct Promise {
+        var reply: Reply
+        var count: Int
+        /// The number of the last event; nil from an agent that does not say.
+        var last: Int64?
+    }
+
+    let command: Command
+    private let sender: String
+    private let topics: Topics
+    /// Agents whose answer is waited for; nil for whoever is online.
+    private let expected: Set<String>?
+    private var online: Set<String> = []
+    private var promises: [String: Promise] = [:]
+    private var lines: [String: [Int64: LogLine]] = [:]
+
+    /// - Parameter agent: the agent that is asked; nil when all are.
+    init(agent: String?, sender: String, topics: Topics, maximum: Int = Command.maximumReplay) {
+        let now = WallClock.now()
+        command = Command(
+            id: CommandID.make(at: now), operation: .replay(since: 0, maximum: maximum), at: now,
+            expires: now + Command.defaultLifetime)
+        expected = agent.map { [$0] }
+        self.sender = sender
+        self.topics = topics
+    }
+
+    /// The command, ready to be published.
+    var message: MQTTMessage {
+        let audience = expected?.first.map(Audience.agent) ?? .all
+        return .json(topics.command(to: audience, from: sender), command.encoded())
+    }
+
+    /// Whether anybody answered.
+    var hasAnswers: Bool { !promises.isEmpty }
+
+    /// Agents that did not answer so far.
+    var silent: [String] { (expected ?? online).subtracting(promises.keys).sorted() }
+
+    /// Whether all have answered and all is there that they announced.
+    var isComplete: Bool {
+        guard silent.isEmpty else { return false }
+        return promises.allSatisfy { agent, promise in
+            let found = lines[agent] ?? [:]
+            guard let last = promise.last else { return found.count >= promise.count }
+            return found.keys.count { $0 <= last } >= promise.count
+        }
+    }
+
+    /// What agents refused: their names and their words.
+    var refusals: [(agent: String, reply: Reply)] {
+        promises.filter { $0.value.reply.status != .ok }.map { ($0.key, $0.value.reply) }
+            .sorted { $0.agent < $1.agent }
+    }
+
+    /// Takes note of a message; false when it has nothing to do with events and replays.
+    mutating func saw(_ message: MQTTMessage) -> Bool {
+        guard let (agent, content) = topics.outbound(message.topic) else { return false }
+        switch content {
+        case .log:
+            for line in LogLine.events(message.payload, from: agent) { saw(line) }
+            return true
+        case .reply(to: sender):
+            guard let reply = message.json.flatMap({ try? Reply($0) }), reply.id == command.id,
+                reply.status != .accepted
+            else { return false }
+            promises[agent] = Promise(
+                reply: reply, count: Int(clamping: reply.result["replayed"]?.intValue ?? 0),
+                last: reply.result["last"]?.intValue)
+            return true
+        case .state:
+            if let state = message.json.flatMap({ try? AgentState($0) }), state.isOnline {
+                online.insert(agent)
+            }
+            return false
+        case .reply, .applied, .failure, .health, .routes:
+            return false
+        }
+    }
+
+    private mutating func saw(_ line: LogLine) {
+        // Numbers begin anew with each start; what an earlier start numbered is no longer kept by the agent.
+        if let known = lines[line.agent]?.first?.value.event, known.boot != line.event.boot {
+            lines[line.agent] = [:]
+        }
+        lines[line.agent, default: [:]][line.event.sequence] = line
+    }
+
+    /// What was gathered, in the order in which it happened, from a moment on, in milliseconds since 1970.
+    func events(since moment: Int64) -> [LogLine] {
+        lines.values.flatMap(\.values).filter { $0.event.time >= moment }.sorted { left, right in
+            (left.event.time, left.agent, left.event.sequence)
+                < (right.event.time, right.agent, right.event.sequence)
+        }
+    }
+
+    /// What an agent kept does not reach back to the moment: the agents of which that is so.
+    func cutShort(since moment: Int64) -> [String] {
+        promises.filter { agent, promise in
+            guard promise.count >= Command.maximumReplay, let oldest = lines[agent]?.keys.min() else {
+                return false
+            }
+            return (lines[agent]?[oldest]?.event.time ?? moment) > moment
+        }.keys.sorted()
+    }
+}

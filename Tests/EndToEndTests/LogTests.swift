@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// What is published, what is published again, and how it is shown.
+@Suite(.timeLimit(.minutes(5)))
+struct LogTests {
+    @Test func `log changes what is published until the time is over, across a restart too`() async throws {
+        let site = try await Site.open()
+        let logcat = try site.start("logcat", "--agent", "k1", "-v", "brief")
+        try await logcat.complained("k1 is online")
+        let ending = try await site.run("log", "V", "--agent", "k1", "--for", "2m", "--tag", "Router")
+        #expect(ending.status == 0)
+        #expect(
+            ending.output.first?.hasPrefix("ok: k1 publishes events of tag Router from level V on until ")
+                == true)
+        _ = try await site.run("open", "scheme://router/demo?id=7", "--agent", "k1")
+        try await logcat.printed("V/Router")
+        #expect(try await site.agent.terminate() == 0)
+        let again = try AgentProcess("k1", broker: site.broker.url, directory: site.agent.directory)
+        try await again.online()
+        _ = try await site.run("open", "scheme://router/demo?id=8", "--agent", "k1")
+        try await logcat.printed("demo?id=8")
+        logcat.send(signal: SIGTERM)
+        let lines = try await logcat.ending().output
+        #expect(lines.contains { $0.hasPrefix("V/Router") && $0.contains("id=8") })
+        // Another tag is not touched: calls are told at level V.
+        #expect(!lines.contains { $0.hasPrefix("V/Service") })
+        #expect(try await again.terminate() == 0)
+    }
+
+    @Test func `replay prints what the agent still has, in order, once`() async throws {
+        let site = try await Site.open()
+        for id in 1...3 {
+            _ = try await site.run("open", "scheme://router/demo?id=\(id)", "--agent", "k1")
+        }
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        let ending = try await site.run("replay", "--agent", "k1", "--since", "10m", "--json")
+        #expect(ending.status == 0)
+        #expect(ending.complaints.isEmpty)
+        let events = try ending.output.map { try JSONValue(parsing: $0) }
+        let numbers = events.compactMap { $0["seq"]?.intValue }
+        #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count)
+        let opened = events.compactMap { $0["msg"]?.stringValue }.filter { $0.hasPrefix("opened") }
+        #expect(opened == (1...3).map { "opened scheme://router/demo?id=\($0)" })
+        let errors = try await site.run("replay", "--agent", "k1", "--level", "E", "-v", "brief")
+        #expect(errors.output.count == 1)
+        #expect(errors.output.first?.hasPrefix("E/Router") == true)
+        let none = try await site.run("replay", "--agent", "k1", "--since", "0s")
+        #expect(none.status == 0 && none.output.isEmpty)
+    }
+
+    @Test func `logcat begins with the past where it is asked to, and doubles nothing`() async throws {
+        let site = try await Site.open()
+        _ = try await site.run("open", "scheme://router/demo?id=1", "--agent", "k1")
+        let logcat = try site.start("logcat", "--since", "10m", "--json", "Router:I", "*:S")
+        try await logcat.printed("demo?id=1")
+        // Somebody else asks for the same events; they come by on the same topics.
+        let other = try await site.run("replay", "--agent", "k1")
+        #expect(other.output.contains { $0.contains("demo?id=1") })
+        _ = try await site.run("open", "scheme://router/demo?id=2", "--agent", "k1")
+        try await logcat.printed("demo?id=2")
+        logcat.send(signal: SIGTERM)
+        let ending = try await logcat.ending()
+        #expect(ending.status == 0)
+        let messages = try ending.output.compactMap { try JSONValue(parsing: $0)["msg"]?.stringValue }
+        #expect(messages == (1...2).map { "opened scheme://router/demo?id=\($0)" })
+    }
+
+    @Test func `logcat --failures shows failure reports and nothing else`() async throws {
+        let site = try await Site.open()
+        let logcat = try site.start("logcat", "--failures", "-v", "brief")
+        try await logcat.complained("k1 is online")
+        _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        try await logcat.printed("404 NO_ROUTE")
+        logcat.send(signal: SIGTERM)
+        let lines = try await logcat.ending().output
+        #expect(lines.count == 1)
+        #expect(lines.first?.hasPrefix("k1       E/Fail    (    0): 404 NO_ROUTE in router") == true)
+    }
+
+    @Test(arguments: ["threadtime", "brief", "json"])
+    func `a line has the form that -v names`(_ form: String) async throws {
+        let site = try await Site.open()
+        _ = try await site.run("open", "scheme://router/demo?id=5", "--agent", "k1")
+        let ending = try await site.run("replay", "--agent", "k1", "-v", form, "--tag", "Router")
+        let line = try #require(ending.output.last)
+        switch form {
+        case "threadtime":
+            let pattern = #/\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} +\d+ +\d+ I Router  : opened scheme:.*/#
+            #expect(try pattern.wholeMatch(in: line) != nil)
+        case "brief":
+            #expect(try #/I/Router  \( *\d+\): opened scheme:.*/#.wholeMatch(in: line) != nil)
+        default:
+            #expect(try JSONValue(parsing: line)["tag"] == "Router")
+        }
+    }
+}
