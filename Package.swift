@@ -38,7 +38,7 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
-        // SHA-256 and Ed25519 by the library that libmosquitto brings along anyway.
+        // SHA-256, Ed25519 and the dates of certificates, by the library that libmosquitto brings along anyway.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CRouteRecords"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
@@ -56,7 +56,7 @@ let package = Package(
         .target(
             name: "Waypost",
             dependencies: ["CRouteRecords", .target(name: "WaypostMacros", condition: whenMacros)]),
-        .target(name: "MQTTLink", dependencies: ["CMosquitto"]),
+        .target(name: "MQTTLink", dependencies: ["CMosquitto", "COpenSSL"]),
         .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Waypost"]),
         .target(
             name: "WaypostAgent",

@@ -1,3 +1,6 @@
 #pragma once
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>

@@ -18,6 +18,7 @@ extension Agent {
             $0.mqtt = Int(connection.version.rawValue)
             $0.brokerURL = connection.broker.description
             $0.subscriptionsRefused = refused
+            $0.brokerCertificate = connection.certificate
             $0.echo = .pending
         }
         outbox.replace(OutboxItem(origin: .volatile, kind: .presence, message: presence.message(.birth)))

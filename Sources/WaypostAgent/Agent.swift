@@ -70,7 +70,8 @@ public final class Agent: Service {
             limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         let report = HealthReport(
             agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,
-            maps: maps, outbox: outbox, events: events, loop: loop)
+            maps: maps, outbox: outbox, events: events, loop: loop,
+            certificates: CertificateWatch(file: configuration.link.tls?.certificateFile))
         let runner = CommandRunner(
             router: router, events: events, clock: clock, report: report, store: store)
         let dispatcher = Dispatcher(

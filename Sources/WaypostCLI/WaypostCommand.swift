@@ -28,6 +28,7 @@ struct WaypostCommand: AsyncParsableCommand {
                 name: "Watch agents",
                 subcommands: [
                     AgentsCommand.self, LogcatCommand.self, ReplayCommand.self, PingCommand.self,
+                    DoctorCommand.self,
                 ]),
             CommandGroup(
                 name: "Try routes and maps, without a broker",

@@ -7,6 +7,7 @@ struct UsageTests {
     @Test(
         arguments: [
             "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
+            "ping", "doctor",
             "ping", "resolve", "check", "routes",
         ])
     func `every command explains itself, with an example`(_ command: String) async throws {
@@ -21,7 +22,7 @@ struct UsageTests {
         #expect(ending.status == 0)
         for command in [
             "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
-            "ping",
+            "ping", "doctor",
         ] {
             #expect(ending.output.contains { $0.hasPrefix("  \(command) ") }, "\(command)")
         }
@@ -57,6 +58,8 @@ struct UsageTests {
             ["replay"],
             ["replay", "--agent", "k1", "--since", "yesterday"],
             ["logcat", "--since", "10m", "--failures"],
+            ["doctor", "--state", "/tmp"],
+            ["doctor", "--local"],
             ["logcat", "--level", "loud"],
             ["logcat", "Router:loud"],
             ["agent"],

@@ -169,6 +169,9 @@ final class ClientHandle: @unchecked Sendable {
         return .success(id)
     }
 
+    /// The broker's certificate, when the connection is secured.
+    var certificate: Certificate? { Certificate(ofServerOf: client) }
+
     /// Queues a DISCONNECT; once it is written the library closes the socket.
     func disconnect() -> Bool { mosquitto_disconnect_v5(client, 0, nil) == MOSQ_ERR_SUCCESS.rawValue }
 

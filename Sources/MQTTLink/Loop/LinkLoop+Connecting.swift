@@ -64,7 +64,8 @@ extension LinkLoop {
         connection = Connection(
             broker: configuration.brokers[attempt.broker], version: attempt.version, fellBack: state.fellBack,
             sessionPresent: connack.sessionPresent, receiveMaximum: max(connack.receiveMaximum ?? .max, 1),
-            maximumPacketSize: connack.maximumPacketSize, keepAlive: interval)
+            maximumPacketSize: connack.maximumPacketSize, keepAlive: interval,
+            certificate: isTLS ? handle.certificate : nil)
         // A keepalive of 0 is the broker's way to switch it off.
         keepAlive = interval > .zero ? KeepAliveClock(interval: interval, at: now) : nil
         perform(state.accepted(at: now))

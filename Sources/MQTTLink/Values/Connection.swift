@@ -27,13 +27,15 @@ public struct Connection: Sendable, Hashable {
     public var maximumPacketSize: UInt32?
     /// The keepalive in force; a v5 broker may have set its own.
     public var keepAlive: Duration
+    /// The broker's certificate, when the connection is secured.
+    public var certificate: Certificate?
 
     /// A connection; for tests that play a link.
     public init(
         broker: BrokerURL, version: MQTTVersion, fellBack: Bool = false, sessionPresent: Bool = false,
         subscriptions: [SubscriptionResult] = [], receiveMaximum: UInt16 = .max,
         maximumPacketSize: UInt32? = nil,
-        keepAlive: Duration = .seconds(30)
+        keepAlive: Duration = .seconds(30), certificate: Certificate? = nil
     ) {
         self.broker = broker
         self.version = version
@@ -43,5 +45,6 @@ public struct Connection: Sendable, Hashable {
         self.receiveMaximum = receiveMaximum
         self.maximumPacketSize = maximumPacketSize
         self.keepAlive = keepAlive
+        self.certificate = certificate
     }
 }

@@ -1,3 +1,4 @@
+import MQTTLink
 import Synchronization
 import WaypostMessages
 
@@ -19,6 +20,7 @@ final class HealthMonitor: Sendable {
         var refusedPublishes: Int64 = 0
         var subscriptionsRefused: [String] = []
         var echo: Echo = .pending
+        var brokerCertificate: Certificate?
     }
 
     /// What the self-test over the agent's own echo topic showed.

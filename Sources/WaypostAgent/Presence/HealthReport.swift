@@ -14,6 +14,7 @@ struct HealthReport: Sendable {
     let outbox: Outbox
     let events: EventLog
     let loop: LoopWatch
+    let certificates: CertificateWatch
 
     var json: JSONValue {
         let state = monitor.snapshot
@@ -82,7 +83,14 @@ struct HealthReport: Sendable {
                 "echo", state.echo != .missing,
                 state.echo == .missing
                     ? "own message did not come back: check the broker's rules" : state.echo.rawValue),
-        ]
+        ] + certificateCheck(state)
+    }
+
+    private func certificateCheck(_ state: HealthMonitor.State) -> [JSONValue] {
+        guard let finding = certificates.finding(broker: state.brokerCertificate, at: clock.wall()) else {
+            return []
+        }
+        return [check("certificate", finding.isOK, finding.detail)]
     }
 
     private func check(_ name: String, _ isOK: Bool, _ detail: String) -> JSONValue {

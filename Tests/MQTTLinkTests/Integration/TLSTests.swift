@@ -57,6 +57,20 @@ struct TLSTests {
         }
     }
 
+    @Test func `a connection tells the broker's certificate and its end`() async throws {
+        try await withTLS { broker, certificates in
+            let tls = TLSOptions(caFile: certificates["ca.pem"])
+            try await withLink(try configuration(broker, tls)) { _, recorder in
+                let certificate = try #require(try await recorder.connected().certificate)
+                #expect(certificate == Certificate.inFile(certificates["server.pem"]).first)
+                #expect(certificate.subject == "/CN=server")
+                #expect(certificate.issuer == "/CN=ca")
+                #expect(certificate.notAfter - certificate.notBefore == 30 * 86_400)
+            }
+        }
+        #expect(Certificate.inFile("/nonexistent").isEmpty)
+    }
+
     @Test func `a server of another authority is refused`() async throws {
         try await withTLS { broker, certificates in
             let text = try await finding(

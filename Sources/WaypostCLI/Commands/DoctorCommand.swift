@@ -1,0 +1,118 @@
+import ArgumentParser
+import Configuration
+import FoundationEssentials
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+struct DoctorCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Look for what keeps agents and senders from working, and say what to do about it.",
+        discussion: """
+            As a sender it looks at each broker, its version, the certificates, what the sender may read and write, \
+            and asks an agent for its health and its clock. With --local it looks as the agent of this machine: \
+            its rights, by a message to its own echo topic, and its state directory. It changes nothing.
+
+            Exit status: 0 when nothing failed, 1 when something did, 4 when no broker lets us in.
+
+            Examples:
+              waypost doctor
+              waypost doctor --broker mqtts://broker.example --agent k1 --as ops
+              waypost doctor --local --config /etc/waypost/agent.yaml
+              waypost doctor --json | jq -r 'select(.verdict == "failed") | .advice'
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The agent to ask; with --local, the agent to be.", discussion: "Default: any that is online.",
+            valueName: "id"), completion: .agents)
+    var agent: String?
+
+    @Flag(help: "Look as the agent of this machine: its rights and its state directory.")
+    var local = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --local: the agent's state directory.", discussion: "Default: as waypost agent finds it.",
+            valueName: "directory"), completion: .directory)
+    var state: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func validate() throws {
+        try NameCheck.check(agent, of: "--agent")
+        guard state == nil || local else { throw ValidationError("--state goes with --local") }
+    }
+
+    func perform() async throws {
+        let given: Settings.Options = [
+            "agent": agent.map(ConfigContent.string), "state": state.map(ConfigContent.string),
+        ]
+        let settings = try await Settings(
+            given.merging(broker.given) { own, _ in own }, file: broker.configurationFile)
+        let brokers = try await BrokerSettings(settings)
+        let place = local ? try await LocalAgent(settings) : nil
+        var hasFailed = false
+        func show(_ findings: [Finding]) {
+            for finding in findings {
+                if finding.verdict == .failed { hasFailed = true }
+                if output.isJSON {
+                    Terminal.print(bytes: finding.json.serialized())
+                } else {
+                    for line in finding.lines(output.style) { Terminal.print(line) }
+                }
+            }
+        }
+        var reached = 0
+        for url in brokers.brokers {
+            var one = brokers
+            one.brokers = [url]
+            let check = BrokerCheck(
+                settings: one, sender: place?.name ?? sender.sender, agent: agent, wait: wait)
+            do {
+                if let place {
+                    show(try await check.asAgent(place.name, groups: place.groups))
+                } else {
+                    show(try await check.asSender())
+                }
+                reached += 1
+            } catch let complaint as Complaint where complaint.exit == .noBroker {
+                // The reason ends with what to do about it.
+                show([Finding("broker", .failed, complaint.description)])
+            }
+        }
+        if let place { show(StateCheck(directory: place.directory).findings) }
+        guard reached > 0 else { throw Exit.noBroker }
+        if hasFailed { throw Exit.failed }
+    }
+}
+
+/// The agent of this machine, as its settings describe it.
+private struct LocalAgent {
+    var name: String
+    var groups: [String]
+    var directory: String
+
+    init(_ settings: Settings) async throws(Complaint) {
+        guard let name = try await settings.text("agent"), Name.isValid(name) else {
+            throw Complaint(
+                .usage, "--local needs the agent's name: --agent ID, WAYPOST_AGENT, or --config FILE")
+        }
+        self.name = name
+        groups = try await settings.texts("group")
+        directory =
+            try await settings.text("state")
+            ?? StateDirectory.standard(agent: name, environment: ProcessInfo.processInfo.environment)
+    }
+}

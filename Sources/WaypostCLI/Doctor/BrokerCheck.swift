@@ -1,0 +1,203 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Looks at one broker: is it there, what is it, and what may we do there.
+struct BrokerCheck {
+    /// How long what the broker keeps may take to come, and an answer of its own.
+    private static let patience = Duration.seconds(2)
+
+    let settings: BrokerSettings
+    let sender: String
+    /// The agent that is asked; nil for any that is online.
+    let agent: String?
+    let wait: WaitOptions
+
+    private var topics: Topics { settings.topics }
+
+    /// All that is found as a sender.
+    func asSender() async throws -> [Finding] {
+        let wanted = [
+            topics.reply(of: "+", to: sender), topics.state(of: "+"), topics.health(of: "+"),
+            topics.logs(of: "+"), topics.failures(of: "+"),
+        ]
+        return try await examine(wanted) { session in
+            var roster = Roster(topics: topics)
+            var version: String?
+            _ = try await session.wait(Self.patience) { message in
+                roster.saw(message)
+                if message.topic == BrokerVersion.topic {
+                    version = String(decoding: message.payload, as: UTF8.self)
+                }
+                return false
+            }
+            let target = agent ?? roster.members.filter { $0.value.state?.isOnline == true }.keys.min()
+            return [Self.version(version), subscriptions(session, wanted), agents(roster)]
+                + (try await ask(target, session))
+        }
+    }
+
+    /// All that is found as the agent itself: its rights, by what comes back of its own echo topic.
+    func asAgent(_ name: String, groups: [String]) async throws -> [Finding] {
+        let wanted = topics.filters(of: name, groups: groups)
+        return try await examine(wanted) { session in
+            var version: String?
+            let mark = CommandID.make()
+            let probe = MQTTMessage.json(
+                topics.echo(of: name), JSONValue.object(["doctor": .string(mark)]).serialized())
+            var findings = [subscriptions(session, wanted)]
+            do {
+                try await session.publish(probe)
+                let came = try await session.wait(Self.patience) { message in
+                    if message.topic == BrokerVersion.topic {
+                        version = String(decoding: message.payload, as: UTF8.self)
+                    }
+                    return message.topic == probe.topic && message.payload == probe.payload
+                }
+                findings.append(
+                    came
+                        ? Finding("echo", .ok, "a message to \(probe.topic) came back")
+                        : Finding(
+                            "echo", .failed, "a message to \(probe.topic) did not come back",
+                            advice:
+                                "the broker's rules keep \(name) from writing or reading it: some brokers grant "
+                                + "a subscription that they never serve, and take what they then drop"))
+            } catch let complaint as Complaint where complaint.exit == .failed {
+                findings.append(rights(complaint, to: "echo", for: name))
+            }
+            return [Self.version(version)] + findings
+        }
+    }
+
+    /// Connects, then looks.
+    private func examine(
+        _ wanted: [String], _ body: (OperatorSession) async throws -> [Finding]
+    ) async throws -> [Finding] {
+        let started = ContinuousClock.now
+        return try await OperatorSession.with(
+            settings, as: sender, required: [], useful: wanted + [BrokerVersion.topic], within: .seconds(10)
+        ) { session in
+            let connection = session.connection
+            let time = (ContinuousClock.now - started).milliseconds
+            let there = Finding(
+                "broker", .ok,
+                "\(connection.broker) lets us in within \(time) ms, MQTT \(connection.version)"
+                    + (connection.fellBack ? " after it refused 5" : ""))
+            let certificates = CertificateCheck(tls: settings.tls, now: WallClock.now() / 1000)
+            return [there] + certificates.findings(of: connection.certificate, host: connection.broker.host)
+                + (try await body(session))
+        }
+    }
+
+    private static func version(_ text: String?) -> Finding {
+        text.map { BrokerVersion($0).finding }
+            ?? Finding(
+                "version", .skipped,
+                "the broker does not say what it is, or we may not read \(BrokerVersion.topic)")
+    }
+
+    private func subscriptions(_ session: OperatorSession, _ wanted: [String]) -> Finding {
+        let refused = session.connection.subscriptions.filter {
+            !$0.isGranted && wanted.contains($0.subscription.filter)
+        }
+        guard refused.isEmpty else {
+            let list = refused.map { "\($0.subscription.filter) (\($0.answer))" }.joined(separator: ", ")
+            return Finding(
+                "subscribe", .failed, "refused: \(list)",
+                advice: "give \(sender) the right to read these topics")
+        }
+        return Finding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
+    }
+
+    private func agents(_ roster: Roster) -> Finding {
+        let online = roster.members.filter { $0.value.state?.isOnline == true }
+        let red = online.filter { $0.value.health?.isGreen == false }.keys.sorted()
+        let text = "\(roster.members.count) known, \(online.count) online"
+        guard red.isEmpty else {
+            return Finding(
+                "agents", .warning, "\(text), not green: \(red.joined(separator: ", "))",
+                advice: "see what they say: waypost agents")
+        }
+        if roster.members.isEmpty {
+            return Finding(
+                "agents", .warning, "none is known under \(topics.root)",
+                advice: "is this the right broker and --root, and may \(sender) read +/state?")
+        }
+        return Finding("agents", .ok, text)
+    }
+
+    /// Writes to an agent and reads its answer, which shows both rights at once, and its clock.
+    private func ask(_ target: String?, _ session: OperatorSession) async throws -> [Finding] {
+        let now = WallClock.now()
+        let command = Command(
+            id: CommandID.make(at: now), operation: .ping, at: now,
+            expires: now + Command.defaultLifetime)
+        // Without an agent there is nobody to answer, but a broker that speaks MQTT 5 says whether we may write.
+        let topic = topics.command(to: .agent(target ?? "doctor-\(CommandID.short())"), from: sender)
+        let asked = ContinuousClock.now
+        do {
+            try await session.publish(.json(topic, command.encoded()))
+        } catch let complaint as Complaint where complaint.exit == .failed {
+            return [rights(complaint, to: "publish", for: sender)]
+        }
+        guard let target else {
+            return session.connection.version == .v5
+                ? [
+                    Finding(
+                        "publish", .ok,
+                        "the broker takes what \(sender) writes to \(topics.root)/+/cmd/\(sender)")
+                ]
+                : [Finding("publish", .skipped, "no agent is online that could answer")]
+        }
+        var reply: Reply?
+        let came = try await session.wait(wait.duration) { message in
+            guard message.topic == topics.reply(of: target, to: sender),
+                let answer = message.json.flatMap({ try? Reply($0) }), answer.id == command.id,
+                answer.status != .accepted
+            else { return false }
+            reply = answer
+            return true
+        }
+        guard came, let reply else {
+            return [
+                Finding(
+                    "publish", .failed, "\(target) does not answer a ping within \(wait.text)",
+                    advice: "is it online (waypost agents)? if so, may \(sender) write \(topic), and read "
+                        + "\(topics.reply(of: target, to: sender))? some brokers take what they then drop")
+            ]
+        }
+        let trip = (ContinuousClock.now - asked).milliseconds
+        return [
+            Finding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
+            clock(reply.at - (now + trip / 2), of: target, within: trip),
+        ]
+    }
+
+    private func clock(_ offset: Int64, of agent: String, within trip: Int64) -> Finding {
+        let side = offset >= 0 ? "ahead of" : "behind"
+        let text = "the clock of \(agent) is \(offset.magnitude) ms \(side) ours, give or take \(trip / 2) ms"
+        // 30 s is what an agent allows before it answers CLOCK_SKEW.
+        guard offset.magnitude >= 5_000 else { return Finding("clock", .ok, text) }
+        return Finding(
+            "clock", offset.magnitude >= 30_000 ? .failed : .warning, text,
+            advice: "set both clocks by NTP: timedatectl set-ntp true")
+    }
+
+    private func rights(_ complaint: Complaint, to check: String, for name: String) -> Finding {
+        Finding(check, .failed, complaint.description, advice: "give \(name) the right to write this topic")
+    }
+}
+
+extension OperatorSession {
+    /// Takes messages until one satisfies; false when none did in time.
+    fileprivate func wait(
+        _ limit: Duration, until satisfies: (MQTTMessage) -> Bool
+    ) async throws -> Bool {
+        let alarm = alarm(after: limit)
+        defer { alarm.cancel() }
+        while case .message(let message) = try await next() {
+            if satisfies(message) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,63 @@
+/// What is known of a broker from what it says about itself on `$SYS/broker/version`.
+struct BrokerVersion: Sendable {
+    /// The topic on which mosquitto, and a few others, name themselves.
+    static let topic = "$SYS/broker/version"
+
+    /// A fault of mosquitto that was mended in some version.
+    private struct Fault {
+        /// The first version without it.
+        var mended: [Int]
+        /// The first version that has it.
+        var since: [Int] = [0]
+        var text: String
+    }
+
+    // From mosquitto's change log; those that a client of ours can meet or that let a stranger stop the broker.
+    private static let faults: [Fault] = [
+        Fault(
+            mended: [2, 0, 8], since: [2, 0, 0],
+            text: "a PUBLISH with an empty topic ends it (CVE-2021-34432)"),
+        Fault(
+            mended: [2, 0, 10], since: [2, 0, 0],
+            text: "a signed-in client can end it by a CONNACK (CVE-2021-28166)"),
+        Fault(mended: [2, 0, 12], since: [1, 6, 0], text: "many user properties stall it (CVE-2021-41039)"),
+        Fault(mended: [2, 0, 16], text: "a stranger's first packet takes all its memory (CVE-2023-0809)"),
+        Fault(mended: [2, 0, 16], text: "repeated QoS 2 ids leak its memory (CVE-2023-28366)"),
+        Fault(mended: [2, 0, 19], text: "a sequence of packets can end it (CVE-2024-8376)"),
+    ]
+
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    /// What to say about it, and what to do.
+    var finding: Finding {
+        guard let numbers = mosquitto else { return Finding("version", .ok, text) }
+        let known = Self.faults.filter {
+            !Self.isBelow($0.since, numbers) && Self.isBelow($0.mended, numbers)
+        }
+        guard let newest = known.map(\.mended).max(by: { Self.isBelow($1, $0) }) else {
+            return Finding("version", .ok, text)
+        }
+        let version = newest.map(String.init).joined(separator: ".")
+        return Finding(
+            "version", .warning, "\(text), known for: \(known.map(\.text).joined(separator: "; "))",
+            advice:
+                "use \(version) or newer, or a package whose change log names these as mended: distributions "
+                + "mend them without a new number; Debian 12's is at 2.0.11-1.2+deb12u2 or newer")
+    }
+
+    /// The numbers of `mosquitto version 2.0.11`.
+    private var mosquitto: [Int]? {
+        guard text.hasPrefix("mosquitto version "), let word = text.split(separator: " ").last else {
+            return nil
+        }
+        let numbers = word.split(separator: ".").map { Int($0.prefix(while: \.isNumber)) ?? 0 }
+        return numbers.count >= 2 ? numbers : nil
+    }
+
+    /// Whether `version` comes before `bound`.
+    private static func isBelow(_ bound: [Int], _ version: [Int]) -> Bool {
+        version.lexicographicallyPrecedes(bound)
+    }
+}

@@ -1,0 +1,47 @@
+import Waypost
+
+/// What one check of `waypost doctor` found.
+struct Finding: Sendable {
+    enum Verdict: String, Sendable {
+        case ok
+        /// It works, but somebody should look at it.
+        case warning
+        case failed
+        /// It could not be looked at.
+        case skipped
+    }
+
+    var check: String
+    var verdict: Verdict
+    var found: String
+    /// What to do about it.
+    var advice: String?
+
+    init(_ check: String, _ verdict: Verdict, _ found: String, advice: String? = nil) {
+        self.check = check
+        self.verdict = verdict
+        self.found = found
+        self.advice = advice
+    }
+
+    /// One line for people, and one more with what to do.
+    func lines(_ style: Style) -> [String] {
+        let name = check + String(repeating: " ", count: max(0, 12 - check.count))
+        let mark =
+            switch verdict {
+            case .ok: style.green("ok     ")
+            case .warning: style.yellow("warning")
+            case .failed: style.red("failed ")
+            case .skipped: style.dim("skipped")
+            }
+        return ["\(mark)  \(name) \(found.printable)"]
+            + (advice.map { ["         \(String(repeating: " ", count: 12)) → \($0.printable)"] } ?? [])
+    }
+
+    var json: JSONValue {
+        [
+            "check": .string(check), "verdict": .string(verdict.rawValue), "found": .string(found),
+            "advice": advice.map(JSONValue.string) ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,90 @@
+import Glibc
+import WaypostAgent
+
+/// Looks at an agent's state directory on this machine, without changing it.
+struct StateCheck {
+    /// An agent's state may grow to some hundred MiB.
+    private static let plenty: UInt64 = 512 << 20
+    private static let little: UInt64 = 32 << 20
+
+    let directory: String
+
+    var findings: [Finding] {
+        var status = stat()
+        guard stat(directory, &status) == 0 else {
+            return [
+                Finding(
+                    "state", .warning, "\(directory): \(String(cString: strerror(errno)))",
+                    advice: "an agent creates it at its first start; give its directory with --state")
+            ]
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            return [
+                Finding("state", .failed, "\(directory) is no directory", advice: "give another with --state")
+            ]
+        }
+        return [place(status), room, file]
+    }
+
+    private func place(_ status: stat) -> Finding {
+        let mode = String(status.st_mode & 0o777, radix: 8)
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            return Finding(
+                "state", .failed, "\(directory) can be written by others (mode \(mode))",
+                advice: "chmod go-w \(directory)")
+        }
+        guard access(directory, W_OK | X_OK) == 0 else {
+            return Finding(
+                "state", .failed, "\(directory): \(String(cString: strerror(errno)))",
+                advice: "run this as the agent's user, or give the directory to that user with chown")
+        }
+        let user = StateInspection.isInUse(directory: directory) ? "in use by an agent" : "not in use"
+        return Finding("state", .ok, "\(directory) is writable, \(user)")
+    }
+
+    private var room: Finding {
+        var system = statvfs()
+        guard statvfs(directory, &system) == 0 else {
+            return Finding("room", .skipped, "\(directory): \(String(cString: strerror(errno)))")
+        }
+        let (free, overflow) = UInt64(system.f_bavail).multipliedReportingOverflow(
+            by: UInt64(system.f_frsize))
+        let room = overflow ? UInt64.max : free
+        let text = "\(room >> 20) MiB free"
+        guard room < Self.plenty else { return Finding("room", .ok, text) }
+        return Finding(
+            "room", room < Self.little ? .failed : .warning, text,
+            advice: "make room: an agent that can't store a command does not take it")
+    }
+
+    private var file: Finding {
+        guard access("\(directory)/waypost.sqlite", F_OK) == 0 else {
+            return Finding("store", .skipped, "no agent has run here yet")
+        }
+        let state: StateInspection
+        do {
+            state = try StateInspection(directory: directory)
+        } catch {
+            return Finding(
+                "store", .failed, "\(error)",
+                advice:
+                    "if it is damaged, stop the agent, move the directory away, and start it: it then has "
+                    + "forgotten what ran")
+        }
+        guard state.damage.isEmpty else {
+            return Finding(
+                "store", .failed, "damaged: \(state.damage.joined(separator: "; "))",
+                advice: "stop the agent, move the directory away, start it: it then has forgotten what ran")
+        }
+        guard state.schema <= state.supported else {
+            return Finding(
+                "store", .failed,
+                "written by a newer version (schema \(state.schema), this one reads up to \(state.supported))",
+                advice: "run that version, or move the directory away")
+        }
+        return Finding(
+            "store", .ok,
+            "schema \(state.schema), \(state.unfinished) unfinished commands, \(state.reports) reports waiting"
+        )
+    }
+}

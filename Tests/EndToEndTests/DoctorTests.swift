@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+@Suite(.timeLimit(.minutes(5)))
+struct DoctorTests {
+    /// What the doctor found, by check; where a check has several findings, the worst.
+    private func findings(_ ending: RunningCommand.Ending) throws -> [String: JSONValue] {
+        let order: [JSONValue] = ["ok", "skipped", "warning", "failed"]
+        return try ending.output.map { try JSONValue(parsing: $0) }.reduce(into: [:]) { found, line in
+            let check = line["check"]?.stringValue ?? ""
+            let known = order.firstIndex { $0 == found[check]?["verdict"] } ?? -1
+            let new = order.firstIndex { $0 == line["verdict"] } ?? -1
+            if new > known { found[check] = line }
+        }
+    }
+
+    @Test func `with all in order it finds nothing that failed and ends with 0`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run("doctor", "--json")
+        #expect(ending.status == 0, "\(ending.output)")
+        let found = try findings(ending)
+        for check in ["broker", "subscribe", "agents", "publish", "clock"] {
+            #expect(found[check]?["verdict"] == "ok", "\(check): \(ending.output)")
+        }
+        // Debian's mosquitto names itself, and its number is one of those with known faults.
+        #expect(found["version"]?["found"]?.stringValue?.hasPrefix("mosquitto version") == true)
+        let text = try await site.run("doctor", "--agent", "k1")
+        #expect(text.output.contains { $0.hasPrefix("ok       broker") && $0.contains("MQTT 5") })
+        #expect(text.output.contains { $0.contains("k1 answers a ping") })
+    }
+
+    @Test func `without a broker it says so and ends with 4`() async throws {
+        let broker = "mqtt://127.0.0.1:\(try FreePort.find())"
+        let ending = try await RunningCommand.run(["doctor", "--broker", broker])
+        #expect(ending.status == 4)
+        #expect(ending.output.first?.hasPrefix("failed   broker") == true)
+        #expect(ending.output.first?.contains("is a broker listening there?") == true)
+    }
+
+    @Test(arguments: ["5", "3.1.1"])
+    func `what the broker's rules keep from a sender is found, whether it says so or not`(
+        _ version: String
+    ) async throws {
+        // k1 may do all it needs; the stranger may listen and not speak.
+        let broker = try await TestBroker.start(
+            ["allow_anonymous true", "acl_file @dir/acl"],
+            files: [
+                "acl": """
+                topic read $SYS/#
+                topic read waypost/v1/#
+                topic write waypost/v1/k1/state
+                topic write waypost/v1/k1/health
+                topic write waypost/v1/k1/echo
+                """
+            ])
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        let ending = try await RunningCommand.run(
+            ["doctor", "--json", "--as", "ops", "--broker", broker.url, "--mqtt", version, "--wait", "2s"])
+        #expect(ending.status == 1)
+        let found = try findings(ending)
+        #expect(found["broker"]?["verdict"] == "ok")
+        #expect(found["publish"]?["verdict"] == "failed", "\(ending.output)")
+        let advice = try #require(found["publish"]?["advice"]?.stringValue)
+        #expect(advice.contains("ops") && advice.contains("write"))
+        if version == "5" {
+            #expect(found["publish"]?["found"]?.stringValue?.contains("Not authorized (0x87)") == true)
+        }
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test(arguments: ["5", "3.1.1"])
+    func `an agent that may not read its own echo is found by what does not come back`(
+        _ version: String
+    ) async throws {
+        let broker = try await TestBroker.start(
+            ["allow_anonymous true", "acl_file @dir/acl"],
+            files: ["acl": "topic write waypost/v1/k1/#\ntopic read waypost/v1/+/state\n"])
+        defer { broker.end() }
+        let ending = try await RunningCommand.run(
+            [
+                "doctor", "--local", "--agent", "k1", "--state", broker.directory, "--json", "--broker",
+                broker.url, "--mqtt", version,
+            ])
+        #expect(ending.status == 1)
+        let found = try findings(ending)
+        #expect(found["echo"]?["verdict"] == "failed", "\(ending.output)")
+        #expect(found["echo"]?["found"]?.stringValue?.contains("did not come back") == true)
+    }
+
+    @Test func `the state directory is looked at while the agent runs and when it does not`() async throws {
+        let site = try await Site.open()
+        let directory = site.agent.directory
+        func look() async throws -> (status: Int32, found: [String: JSONValue]) {
+            let ending = try await site.run(
+                "doctor", "--local", "--agent", "k1", "--state", directory, "--json")
+            return (ending.status, try findings(ending))
+        }
+        let busy = try await look()
+        #expect(busy.status == 0, "\(busy.found)")
+        #expect(busy.found["echo"]?["verdict"] == "ok")
+        #expect(busy.found["state"]?["found"]?.stringValue?.hasSuffix("in use by an agent") == true)
+        #expect(busy.found["store"]?["found"]?.stringValue?.contains("0 unfinished commands") == true)
+        #expect(try await site.agent.terminate() == 0)
+        let idle = try await look()
+        #expect(idle.found["state"]?["found"]?.stringValue?.hasSuffix("not in use") == true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
+        let loose = try await look()
+        #expect(loose.status == 1)
+        #expect(loose.found["state"]?["advice"]?.stringValue == "chmod go-w \(directory)")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
+        let file = URL(fileURLWithPath: directory + "/waypost.sqlite")
+        try Data("this is no database, and long enough to be looked at".utf8).write(to: file)
+        let broken = try await look()
+        #expect(broken.status == 1)
+        #expect(broken.found["store"]?["verdict"] == "failed")
+    }
+}
