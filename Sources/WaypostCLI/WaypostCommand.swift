@@ -27,7 +27,8 @@ struct WaypostCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Watch agents",
                 subcommands: [
-                    AgentsCommand.self, LogcatCommand.self, ReplayCommand.self, PingCommand.self,
+                    AgentsCommand.self, WatchCommand.self, LogcatCommand.self, ReplayCommand.self,
+                    PingCommand.self,
                     DoctorCommand.self,
                 ]),
             CommandGroup(

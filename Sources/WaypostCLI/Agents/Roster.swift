@@ -42,16 +42,40 @@ struct Roster: Sendable {
         }
     }
 
+    /// A line of the table.
+    struct Row: Sendable {
+        /// How it stands with the agent.
+        enum Tone: Sendable {
+            case head, good, bad, gone
+        }
+
+        var text: String
+        var tone: Tone
+    }
+
     /// A table for people, head line first.
     func table(_ style: Style, now: Int64 = WallClock.now()) -> [String] {
+        rows(now: now).map { row in
+            switch row.tone {
+            case .head: style.bold(row.text)
+            case .good: row.text
+            case .bad: style.yellow(row.text)
+            case .gone: style.dim(row.text)
+            }
+        }
+    }
+
+    /// The lines of the table, head line first.
+    func rows(now: Int64) -> [Row] {
         let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now) }
         let all = [["AGENT", "STATE", "SINCE", "VERSION", "MQTT", "MAP", "HEALTH"]] + rows
         let widths = all[0].indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.enumerated().map { index, row in
             let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
                 .joined(separator: "  ").trimmed
-            if index == 0 { return style.bold(line) }
-            return row[1] == "online" ? (row[6] == "green" ? line : style.yellow(line)) : style.dim(line)
+            let tone: Row.Tone =
+                index == 0 ? .head : row[1] != "online" ? .gone : row[6] == "green" ? .good : .bad
+            return Row(text: line, tone: tone)
         }
     }
 

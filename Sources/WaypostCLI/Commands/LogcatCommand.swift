@@ -61,11 +61,6 @@ struct LogcatCommand: OperatorCommand {
             filter: try lines.filter(), format: output.isJSON ? .json : lines.format, onlyFailures: failures,
             since: since, style: output.style,
             noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
-        ReaderWatch.begin()
-        do {
-            try await follower.run()
-        } catch is CancellationError where Signals.exit == .terminated {
-            // Asked politely to end: that is its ordinary end, for it has no other.
-        }
+        try await follower.runAsCommand()
     }
 }

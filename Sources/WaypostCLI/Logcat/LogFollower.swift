@@ -42,6 +42,16 @@ struct LogFollower {
         self.noticeStyle = noticeStyle
     }
 
+    /// As ``run()``, for a command that ends with its reader, and well on SIGTERM.
+    mutating func runAsCommand() async throws {
+        ReaderWatch.begin()
+        do {
+            try await run()
+        } catch is CancellationError where Signals.exit == .terminated {
+            // Asked politely to end: that is its ordinary end, for it has no other.
+        }
+    }
+
     /// Returns when nobody reads the output any more.
     ///
     /// - Throws: ``Complaint`` 4 when there is no broker at the start, `CancellationError` on a signal.

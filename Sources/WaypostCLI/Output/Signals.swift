@@ -18,6 +18,7 @@ enum Signals {
                 return received == nil
             }
             guard isFirst else {
+                ScreenMode.end()
                 _exit(signal == .sigterm ? Exit.terminated.rawValue : Exit.interrupted.rawValue)
             }
             cancel()

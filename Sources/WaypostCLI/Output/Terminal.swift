@@ -24,6 +24,10 @@ enum Terminal {
     /// Prints lines that end with their newlines; false when nobody reads any more.
     static func print(lines: [UInt8]) -> Bool { write(lines, to: STDOUT_FILENO) }
 
+    /// Writes text as it is, control characters included: what stands in it is ours.
+    @discardableResult
+    static func draw(_ text: String) -> Bool { write(Array(text.utf8), to: STDOUT_FILENO) }
+
     /// Prints a line about the command itself to standard error.
     static func note(_ line: String) {
         write(Array("\(line)\n".utf8), to: STDERR_FILENO)

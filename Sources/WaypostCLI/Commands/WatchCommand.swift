@@ -1,0 +1,53 @@
+import ArgumentParser
+import Glibc
+import WaypostMessages
+
+struct WatchCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Watch agents, failures and the log on one screen.",
+        discussion: """
+            The screen is kept up to date and fits the terminal; q or Ctrl-C ends it. Without a terminal, as in a \
+            pipe, and with --json, lines are printed as by waypost logcat.
+
+            Examples:
+              waypost watch
+              waypost watch --agent k1 --level W
+              waypost watch 'Router:D' '*:W'
+            """)
+
+    @OptionGroup(title: "Lines")
+    var lines: LineOptions
+
+    @Option(
+        help: ArgumentHelp("Only this agent.", discussion: "Default: all.", valueName: "id"),
+        completion: .agents)
+    var agent: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func validate() throws { try NameCheck.check(agent, of: "--agent") }
+
+    func perform() async throws {
+        let settings = try await broker.resolved()
+        let filter = try lines.filter()
+        guard !output.isJSON, ScreenMode.isPossible else {
+            var follower = LogFollower(
+                settings: settings, sender: sender.sender, agent: agent, filter: filter,
+                format: output.isJSON ? .json : lines.format, onlyFailures: false, since: nil,
+                style: output.style, noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
+            return try await follower.runAsCommand()
+        }
+        var loop = WatchLoop(
+            feed: WatchFeed(settings: settings, sender: sender.sender, agent: agent), style: output.style,
+            model: WatchModel(topics: settings.topics, filter: filter))
+        try await loop.run()
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import Synchronization
+
+/// The terminal as one screen: no echo, keys as they are pressed, the shell's lines put aside.
+///
+/// Whoever began it ends it; what ends the process at once does so too, or the shell behind it is unusable.
+enum ScreenMode {
+    private static let before = Mutex<termios?>(nil)
+
+    /// Whether there is a terminal on both sides that can be drawn on.
+    static var isPossible: Bool {
+        isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+            && getenv("TERM").map { $0.pointee != 0 && strcmp($0, "dumb") != 0 } == true
+    }
+
+    /// Takes the terminal; false when it is none.
+    static func begin() -> Bool {
+        let isTaken = before.withLock { before in
+            var attributes = termios()
+            guard before == nil, tcgetattr(STDIN_FILENO, &attributes) == 0 else { return false }
+            before = attributes
+            // Ctrl-C stays a signal. Ctrl-Z and Ctrl-\ would leave the screen as it is, so they are mere keys.
+            attributes.c_lflag &= ~tcflag_t(ECHO | ICANON)
+            withUnsafeMutableBytes(of: &attributes.c_cc) { characters in
+                // 0 is _POSIX_VDISABLE.
+                characters[Int(VSUSP)] = 0
+                characters[Int(VQUIT)] = 0
+                characters[Int(VMIN)] = 1
+                characters[Int(VTIME)] = 0
+            }
+            return tcsetattr(STDIN_FILENO, TCSANOW, &attributes) == 0
+        }
+        // The other screen, without a cursor, and lines that are cut rather than wrapped.
+        return isTaken && Terminal.draw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
+    }
+
+    /// Gives the terminal back as it was; does nothing when it was not taken.
+    static func end() {
+        let attributes = before.withLock { before in
+            defer { before = nil }
+            return before
+        }
+        guard var attributes else { return }
+        Terminal.draw("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &attributes)
+    }
+
+    /// Rows and columns; 24 and 80 where the terminal does not say.
+    static var size: (rows: Int, columns: Int) {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {
+            return (24, 80)
+        }
+        return (Int(size.ws_row), Int(size.ws_col))
+    }
+}

@@ -1,0 +1,51 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// What is known while watching: who is there, what failed, what was said; each kept to a bound.
+struct WatchModel: Sendable {
+    static let maximumLines = 500
+    static let maximumFailures = 100
+
+    let topics: Topics
+    let filter: LogFilter
+    private(set) var roster: Roster
+    private(set) var lines: [LogLine] = []
+    private(set) var failures: [LogLine] = []
+    /// The failure reports that came since the start.
+    private(set) var failureCount = 0
+    /// Where we are connected, or why not.
+    var link = ""
+    var isConnected = true
+    private var memory = EventMemory()
+
+    init(topics: Topics, filter: LogFilter) {
+        self.topics = topics
+        self.filter = filter
+        roster = Roster(topics: topics)
+    }
+
+    mutating func saw(_ message: MQTTMessage) {
+        guard let (agent, content) = topics.outbound(message.topic) else { return }
+        switch content {
+        case .log:
+            for line in LogLine.events(message.payload, from: agent)
+            where memory.isNew(line.event, from: agent) {
+                add(line)
+            }
+        case .failure:
+            guard let line = LogLine.failure(message.payload, from: agent) else { return }
+            failureCount += 1
+            failures.append(line)
+            if failures.count > Self.maximumFailures { failures.removeFirst() }
+        case .state, .health: roster.saw(message)
+        case .reply, .applied, .routes: break
+        }
+    }
+
+    private mutating func add(_ line: LogLine) {
+        guard filter.shows(line.event.level, tag: line.event.tag) else { return }
+        lines.append(line)
+        if lines.count > Self.maximumLines { lines.removeFirst() }
+    }
+}

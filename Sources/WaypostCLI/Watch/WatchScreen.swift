@@ -1,0 +1,66 @@
+import WaypostMessages
+
+/// Draws what is known as the lines of one screen: agents above, then failures, then the log with the newest below.
+struct WatchScreen {
+    var rows: Int
+    var columns: Int
+    var style: Style
+
+    /// The lines, at most `rows`, each at most `columns` wide.
+    func lines(_ model: WatchModel, now: Int64 = WallClock.now()) -> [String] {
+        guard rows > 0, columns > 0 else { return [] }
+        var lines = [head(model)]
+        let table = model.roster.rows(now: now)
+        // A third for the agents, a quarter for failures, what is left for the log.
+        lines += part(table, within: max(3, rows / 3)) { row in
+            let text = row.text.fitted(to: columns)
+            return switch row.tone {
+            case .head: style.bold(text)
+            case .good: text
+            case .bad: style.yellow(text)
+            case .gone: style.dim(text)
+            }
+        }
+        let failures = model.failures.suffix(max(2, rows / 4 - 1))
+        lines.append(title("failures", "\(model.failureCount) since the start"))
+        lines += failures.map { draw($0, model) }
+        lines.append(title("log", model.lines.isEmpty ? "nothing so far" : ""))
+        lines += model.lines.suffix(max(0, rows - lines.count)).map { draw($0, model) }
+        return Array(lines.prefix(rows))
+    }
+
+    private func head(_ model: WatchModel) -> String {
+        let members = model.roster.members
+        let online = members.values.count { $0.state?.isOnline == true }
+        let text = "waypost  \(model.link.printable)  \(online) of \(members.count) agents online  q quits"
+            .fitted(to: columns)
+        return model.isConnected ? style.bold(text) : style.red(text)
+    }
+
+    /// The first lines of a list that may be too long, and how many are left out.
+    private func part(
+        _ table: [Roster.Row], within limit: Int, _ draw: (Roster.Row) -> String
+    ) -> [String] {
+        guard table.count > limit else { return table.map(draw) }
+        return table.prefix(limit - 1).map(draw)
+            + [style.dim("… and \(table.count - limit + 1) more".fitted(to: columns))]
+    }
+
+    private func title(_ name: String, _ more: String) -> String {
+        let text = "── \(name) " + (more.isEmpty ? "" : "(\(more)) ")
+        return style.cyan(
+            (text + String(repeating: "─", count: max(0, columns - text.count))).fitted(to: columns))
+    }
+
+    private func draw(_ line: LogLine, _ model: WatchModel) -> String {
+        let width = model.roster.members.keys.map(\.count).max() ?? 0
+        let name = line.agent + String(repeating: " ", count: max(0, width - line.agent.count))
+        let text = "\(name) \(line.printableEvent.threadTime)".fitted(to: columns)
+        return style.line(text, at: line.event.level)
+    }
+
+    /// The bytes that put the lines on the terminal, over what is there.
+    static func drawing(_ lines: [String]) -> String {
+        "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
+    }
+}
