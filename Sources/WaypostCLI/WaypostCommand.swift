@@ -10,7 +10,11 @@ struct WaypostCommand: AsyncParsableCommand {
             Try it:        waypost demo
             Run an agent:  waypost agent --agent k1 --demo
             Drive it:      waypost open scheme://router/demo --agent k1
-            Watch it:      waypost logcat
+            Watch it:      waypost watch
+            Nothing works: waypost doctor
+
+            Times are written 500ms, 10s, 5m, 2h. Shell completions: waypost --generate-completion-script bash \
+            (or zsh, fish).
 
             Exit status: 0 ok; 1 rejected, failed, expired, interrupted or canceled; 3 no reply in time; \
             4 no broker; 64 wrong usage; 130 ended by Ctrl-C.

@@ -61,6 +61,9 @@ struct UsageTests {
             ["doctor", "--local"],
             ["logcat", "--level", "loud"],
             ["logcat", "Router:loud"],
+            ["agents", "--password", "secret"],
+            ["agents", "--insecure"],
+            ["agents", "--broker", "mqtt://ops:secret@127.0.0.1"],
             ["agent"],
             ["agent", "--agent", "k1", "--durability", "some"],
             ["agent", "--agent", "k1", "--log-level", "loud"],
@@ -74,6 +77,7 @@ struct UsageTests {
         #expect(ending.status == 64, "\(ending.complaints)")
         #expect(ending.output.isEmpty)
         #expect(!ending.complaints.isEmpty)
+        #expect(!ending.complaints.joined().contains("secret"))
     }
 
     @Test(

@@ -15,7 +15,8 @@ struct AgentOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The directory for what must survive.",
-            discussion: "Default: $STATE_DIRECTORY, else ~/.local/state/waypost/ID.", valueName: "directory"))
+            discussion: "Default: $STATE_DIRECTORY, else ~/.local/state/waypost/ID.", valueName: "directory"),
+        completion: .directory)
     var state: String?
 
     @Flag(help: "Set a damaged state file aside and begin a new one; a sound one stays.")
@@ -23,7 +24,8 @@ struct AgentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Stand-in routes: TheRouter's exported list; each path records its openings.", valueName: "file"))
+            "Stand-in routes: TheRouter's exported list; each path records its openings.", valueName: "file"),
+        completion: .file(extensions: ["json"]))
     var routes: String?
 
     @Flag(help: "Load the demo's screens and services.")
@@ -32,13 +34,15 @@ struct AgentOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The lowest level of events that are published: v d i w e f.", discussion: "Default: i.",
-            valueName: "level"))
+            valueName: "level"),
+        completion: .list(["v", "d", "i", "w", "e", "f"]))
     var logLevel: String?
 
     @Option(
         help: ArgumentHelp(
             "When a commit counts: full (on the disk), normal, or off (for measuring only).",
-            discussion: "Default: full.", valueName: "mode"))
+            discussion: "Default: full.", valueName: "mode"),
+        completion: .list(["full", "normal", "off"]))
     var durability: String?
 
     @Option(

@@ -18,22 +18,26 @@ struct BrokerOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file whose first line is the password; or set WAYPOST_PASSWORD.", valueName: "file"))
+            "A file whose first line is the password; or set WAYPOST_PASSWORD.", valueName: "file"),
+        completion: .file())
     var passwordFile: String?
 
-    @Option(help: ArgumentHelp("PEM certificates to trust; else the system's.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("PEM certificates to trust; else the system's.", valueName: "file"),
+        completion: .file())
     var caFile: String?
 
-    @Option(help: ArgumentHelp("Our PEM certificate, for mutual TLS.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Our PEM certificate, for mutual TLS.", valueName: "file"), completion: .file())
     var certFile: String?
 
-    @Option(help: ArgumentHelp("Its PEM key.", valueName: "file"))
+    @Option(help: ArgumentHelp("Its PEM key.", valueName: "file"), completion: .file())
     var keyFile: String?
 
     @Option(
         help: ArgumentHelp(
             "The MQTT version: 5, 3.1.1 or auto.", discussion: "Default: auto, 5 first.", valueName: "version"
-        ))
+        ), completion: .list(["5", "3.1.1", "auto"]))
     var mqtt: String?
 
     @Option(
@@ -44,7 +48,8 @@ struct BrokerOptions: ParsableArguments {
                 Every option may also come from the environment, as WAYPOST_ and its name in capitals \
                 (WAYPOST_PASSWORD_FILE). An option goes before the environment, that before the file.
                 """,
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml", "json"]))
     var configurationFile: String?
 
     /// What was given on the command line.

@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct CompletionTests {
+    /// Whether a shell that is not on every machine is on this one.
+    private static func has(_ shell: String) -> Bool {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(shell)")
+        }
+    }
+
+    /// Runs a program with a script as its input: its status.
+    private func status(of arguments: [String], input: String) async throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardInput = pipe
+        let ends = EventLog<Int32>()
+        process.terminationHandler = { ends.append($0.terminationStatus) }
+        try withNoSignalBlocked { try process.run() }
+        try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try pipe.fileHandleForWriting.close()
+        return try await ends.first("the end of \(arguments)") { $0 }
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `the script for a shell is one, and knows all commands`(_ shell: String) async throws {
+        let ending = try await RunningCommand.run(["--generate-completion-script", shell])
+        #expect(ending.status == 0)
+        let script = ending.output.joined(separator: "\n") + "\n"
+        for command in ["agent", "open", "log", "replay", "logcat", "watch", "doctor", "agents"] {
+            #expect(script.contains(command), "\(command)")
+        }
+        // The agents that the broker knows are offered.
+        #expect(script.contains("waypost agents --names"))
+        guard shell == "bash" || Self.has(shell) else { return }
+        // -n reads the script and runs nothing of it.
+        #expect(try await status(of: [shell, "-n"], input: script) == 0)
+    }
+
+    @Test func `agents --names gives what completion offers`() async throws {
+        let site = try await Site.open()
+        let ending = try await site.run("agents", "--names")
+        #expect(ending.status == 0)
+        #expect(ending.output == ["k1"])
+    }
+}
