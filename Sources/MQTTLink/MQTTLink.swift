@@ -83,6 +83,13 @@ public final class MQTTLink: Sendable {
         }
     }
 
+    /// Connects anew, with other credentials and certificates, or with the same files read again.
+    ///
+    /// A connection that is there is given up without a goodbye; a session that the broker keeps goes on.
+    public func renew(credentials: Credentials?, tls: TLSOptions?) {
+        mailbox.post(.renew(credentials, tls))
+    }
+
     /// Ends the link for good: publishes the goodbyes behind what waits, waits for their acknowledgements, and says
     /// DISCONNECT, so that the will is not sent.
     ///

@@ -43,6 +43,8 @@ extension Agent {
         outbox.disconnected()
         guard reason.cause != .stopped else { return }
         manager?.tell("STATUS=offline: \(reason)")
+        // It was asked for, and told of then.
+        guard reason.cause != .renewing else { return }
         logger.warning("\(reason)")
         events.log(.warning, "Link", reason.description)
         if let code = reason.code { reportFailure(code, reason.description) }

@@ -27,6 +27,8 @@ extension Agent {
         let listener = LinkListener(self)
         defer { withExtendedLifetime(listener) {} }
         let link = MQTTLink(configuration: linkConfiguration, delegate: listener)
+        renewal.withLock { $0.link = link }
+        defer { renewal.withLock { $0.link = nil } }
         await withTaskGroup(of: Void.self) { rooms in
             rooms.addTask { await self.journal.run() }
             rooms.addTask {

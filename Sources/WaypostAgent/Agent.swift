@@ -30,6 +30,7 @@ public final class Agent: Service {
     let report: HealthReport
     let loop: LoopWatch
     let manager: ServiceManager?
+    let renewal: Guarded<LinkRenewal>
 
     /// Opens the state directory and furnishes the rooms; nothing runs and nothing connects before ``run()``.
     ///
@@ -70,8 +71,8 @@ public final class Agent: Service {
             limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         let report = HealthReport(
             agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,
-            maps: maps, outbox: outbox, events: events, loop: loop,
-            certificates: CertificateWatch(file: configuration.link.tls?.certificateFile))
+            maps: maps, outbox: outbox, events: events, loop: loop)
+        health.update { $0.certificateFile = configuration.link.tls?.certificateFile }
         let runner = CommandRunner(
             router: router, events: events, clock: clock, report: report, store: store)
         let dispatcher = Dispatcher(
@@ -84,6 +85,7 @@ public final class Agent: Service {
             keys: try store.commit { try $0.inboxCount() })
         presence = Presence(agent: agent, boot: boot, topics: topics, store: store)
         manager = configuration.tellsServiceManager ? ServiceManager() : nil
+        renewal = Guarded(LinkRenewal(configuration.link))
         self.configuration = configuration
         self.topics = topics
         self.router = router

@@ -68,6 +68,51 @@ struct RunAgentTests {
         #expect(signedIn.complaints.allSatisfy { !$0.contains("secret") })
     }
 
+    @Test func `secrets that everybody can read are refused, with what to do`() async throws {
+        let password = try ScratchFile("secret\n", name: "password", mode: 0o644)
+        let key = try ScratchFile("-----BEGIN PRIVATE KEY-----\n", name: "key", mode: 0o604)
+        let certificate = try ScratchFile("-----BEGIN CERTIFICATE-----\n", name: "certificate", mode: 0o644)
+        let whole = try ScratchFile("username: ops\npassword: secret\n", name: "ops.yaml", mode: 0o644)
+        let attempts: [(arguments: [String], file: String)] = [
+            (["--username", "ops", "--password-file", password.path], password.path),
+            (
+                [
+                    "--broker", "mqtts://localhost", "--cert-file", certificate.path, "--key-file", key.path,
+                ], key.path
+            ),
+            (["--config", whole.path], whole.path),
+        ]
+        for (arguments, file) in attempts {
+            let ending = try await RunningCommand.run(["agents"] + arguments)
+            #expect(ending.status == 64)
+            let complaint = ending.complaints.joined()
+            #expect(complaint.contains("can be read by everybody"), "\(complaint)")
+            #expect(complaint.contains("chmod o-rwx \(file)"))
+            #expect(!complaint.contains("secret"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                "agent: k1\n\nbrokr: mqtt://127.0.0.1\n", "agent.yaml",
+                #", line 3: there is no setting "brokr"; is broker meant?"#
+            ),
+            (
+                #"{"agent":"k1","paswordFile":"x"}"#, "agent.json",
+                #": there is no setting "paswordFile"; is password-file meant?"#
+            ),
+            ("tls-verify: false\n", "agent.yaml", #"there is no setting "tls-verify""#),
+        ])
+    func `a setting that does not exist is named, with the nearest that does`(
+        _ text: String, _ name: String, _ complaint: String
+    ) async throws {
+        let file = try ScratchFile(text, name: name)
+        let ending = try await RunningCommand.run(["agent", "--config", file.path])
+        #expect(ending.status == 64)
+        #expect(ending.complaints.joined().contains(complaint), "\(ending.complaints)")
+    }
+
     @Test func `stand-in routes record their openings`() async throws {
         let file = try ScratchFile(
             #"[{"path":"app://shop/:item","class":"ShopScreen","priority":3},{"path":"app://cart","class":"CartScreen"}]"#

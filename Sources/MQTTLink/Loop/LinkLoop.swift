@@ -8,7 +8,7 @@ import Glibc
 final class LinkLoop {
     typealias Instant = ContinuousClock.Instant
 
-    let configuration: MQTTLinkConfiguration
+    private(set) var configuration: MQTTLinkConfiguration
     let mailbox: Mailbox
     weak var delegate: (any MQTTLinkDelegate)?
     var state: LinkState
@@ -142,6 +142,11 @@ final class LinkLoop {
             switch command {
             case .attempted(let number, let outcome): attempted(number, outcome)
             case .subscribe(let wanted, let reply): subscribe(wanted, reply)
+            case .renew(let credentials, let tls):
+                configuration.credentials = credentials
+                configuration.tls = tls
+                // Without a DISCONNECT: should the new ones not do, the will says that we are gone.
+                perform(state.renewed(at: now))
             case .stop(let messages, let limit):
                 goodbyes = messages
                 perform(state.stopRequested(at: now, within: limit))

@@ -10,6 +10,8 @@ final class Mailbox: Sendable {
 
     enum Command: Sendable {
         case subscribe([Subscription], reply: @Sendable ([SubscriptionResult]?) -> Void)
+        /// Connect anew with these.
+        case renew(Credentials?, TLSOptions?)
         case stop(goodbyes: [MQTTMessage], within: Duration)
         /// The link was let go of: end without a word.
         case abandon

@@ -165,6 +165,17 @@ struct LinkState: Sendable {
         }
     }
 
+    /// Credentials or certificates are others now: whatever there is of a connection is made anew, at once.
+    mutating func renewed(at now: Instant) -> [Action] {
+        switch phase {
+        case .new, .leaving, .stopped: return []
+        case .waiting, .connecting: return [.close] + attempt(at: now)
+        case .subscribing(let old, _, _), .online(let old, _):
+            let reason = reason(old, .renewing, retryIn: .zero)
+            return [.close, .report(reason)] + attempt(at: now)
+        }
+    }
+
     mutating func stopRequested(at now: Instant, within limit: Duration) -> [Action] {
         switch phase {
         case .online:

@@ -44,6 +44,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case batchRefused
         /// libmosquitto failed otherwise; with its code and its words.
         case library(code: Int32, text: String)
+        /// `renew` was called.
+        case renewing
         /// `stop` was called.
         case stopped
     }
@@ -103,6 +105,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
             "a packet of \(bytes) bytes was announced, and the limit is \(limit)"
         case .batchRefused: "a batch could not be kept, and the broker shall deliver it again"
         case .library(let code, let text): "\(text) (libmosquitto \(code))"
+        case .renewing: "given up, to connect with renewed credentials or certificates"
         case .stopped: "stopped"
         }
     }

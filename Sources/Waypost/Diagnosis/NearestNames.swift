@@ -1,9 +1,9 @@
 /// Names that somebody may have meant instead of one that does not exist.
-enum NearestNames {
+package enum NearestNames {
     /// The names with the smallest edit distance, best first; nothing when none is near.
     ///
     /// Both lengths are cut at 64 bytes, so that a stranger's long name costs no more than a short one.
-    static func find(_ name: String, among names: some Sequence<String>, limit: Int = 3) -> [String] {
+    package static func find(_ name: String, among names: some Sequence<String>, limit: Int = 3) -> [String] {
         let wanted = Array(name.lowercased().utf8.prefix(64))
         let farthest = max(2, wanted.count / 2)
         return

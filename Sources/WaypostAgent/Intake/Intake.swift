@@ -60,6 +60,11 @@ final class Intake: Sendable {
                 clock: ClockGuard(wall: clock.wall(), monotonic: clock.monotonic())))
     }
 
+    /// Senders begin anew under other limits.
+    func setSenderLimits(rate: Int, burst: Int) {
+        state.withLock { $0.senders = SenderLimits(rate: rate, burst: burst) }
+    }
+
     /// Commands that were forgotten make room in the table of known ids.
     func forgot(_ count: Int) { state.withLock { $0.keys -= count } }
 

@@ -10,7 +10,7 @@ extension DisconnectReason {
         case .clientIDConflict, .sessionTakenOver: .clientIDConflict
         case .packetTooLarge: .tooLarge
         case .unknownHost, .network, .closedByBroker, .timedOut, .keepAlive, .serverDisconnect,
-            .protocolViolation, .batchRefused, .library, .stopped:
+            .protocolViolation, .batchRefused, .library, .renewing, .stopped:
             nil
         }
     }

@@ -21,6 +21,10 @@ final class HealthMonitor: Sendable {
         var subscriptionsRefused: [String] = []
         var echo: Echo = .pending
         var brokerCertificate: Certificate?
+        /// The file with the agent's own certificate.
+        var certificateFile: String?
+        /// The limits in force, once they were changed.
+        var limits: AgentLimits?
     }
 
     /// What the self-test over the agent's own echo topic showed.

@@ -14,7 +14,6 @@ struct HealthReport: Sendable {
     let outbox: Outbox
     let events: EventLog
     let loop: LoopWatch
-    let certificates: CertificateWatch
 
     var json: JSONValue {
         let state = monitor.snapshot
@@ -46,7 +45,7 @@ struct HealthReport: Sendable {
                 "outbox": .int(Int64(outbox.waiting)),
             ],
             "map": map,
-            "limits": limits.document,
+            "limits": (state.limits ?? limits).document,
         ]
     }
 
@@ -87,7 +86,10 @@ struct HealthReport: Sendable {
     }
 
     private func certificateCheck(_ state: HealthMonitor.State) -> [JSONValue] {
-        guard let finding = certificates.finding(broker: state.brokerCertificate, at: clock.wall()) else {
+        guard
+            let finding = CertificateWatch(file: state.certificateFile).finding(
+                broker: state.brokerCertificate, at: clock.wall())
+        else {
             return []
         }
         return [check("certificate", finding.isOK, finding.detail)]

@@ -70,6 +70,10 @@ final class EventLog: Sendable {
         state.withLock { $0.publishes(level, tag: tag, at: clock.wall()) }
     }
 
+    func setLevel(_ level: LogLevel) {
+        state.withLock { $0.level = level }
+    }
+
     func setOverride(_ override: LevelOverride?) {
         state.withLock { $0.override = override }
     }

@@ -4,7 +4,7 @@ import WaypostAgent
 import WaypostMessages
 
 /// The settings of `waypost agent`, read and checked.
-struct AgentSettings {
+struct AgentSettings: Sendable {
     var configuration: AgentConfiguration
     /// The lowest level of the events that are published.
     var logLevel: LogLevel

@@ -5,8 +5,17 @@ import Logging
 ///     waypost: agent k1 online at mqtt://127.0.0.1:1883
 ///     waypost: warning: connecting to mqtt://127.0.0.1:1883: Connection refused
 struct PlainLogHandler: LogHandler {
-    var logLevel: Logger.Level
+    let threshold: LogThreshold
+    /// Of one logger that is to be quieter or louder than the rest.
+    private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
+
+    init(_ threshold: LogThreshold) { self.threshold = threshold }
+
+    var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.level }
+        set { ownLevel = newValue }
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

@@ -75,7 +75,7 @@ struct BrokerSettings: Sendable {
     private static func credentials(_ settings: Settings) async throws(Complaint) -> Credentials? {
         var password = try await settings.text("password")
         if let file = try await settings.text("password-file") {
-            password = try GuardedFile.readLine(file, purpose: "password file")
+            password = try GuardedFile.readSecret(file, purpose: "password file")
         }
         guard let username = try await settings.text("username") else {
             guard password == nil else { throw Complaint(.usage, "a password needs a --username") }
@@ -99,7 +99,7 @@ struct BrokerSettings: Sendable {
         }
         if let file = options.caFile { try GuardedFile.check(file, purpose: "CA file") }
         if let file = options.certificateFile { try GuardedFile.check(file, purpose: "certificate file") }
-        if let file = options.keyFile { try GuardedFile.check(file, purpose: "key file") }
+        if let file = options.keyFile { try GuardedFile.check(file, purpose: "key file", isSecret: true) }
         return options
     }
 }

@@ -31,7 +31,11 @@ struct Settings {
     }
 
     private static func provider(_ path: String) async throws(Complaint) -> any ConfigProvider {
-        try GuardedFile.check(path, purpose: "configuration file")
+        let bytes = try GuardedFile.read(path, purpose: "configuration file")
+        try SettingNames.check(bytes, of: path)
+        if SettingNames.hasPassword(bytes) {
+            try GuardedFile.check(path, purpose: "configuration file with a password", isSecret: true)
+        }
         let named = ConfigValue(.string(path), isSecret: false)
         let location = ConfigReader(provider: InMemoryProvider(values: ["filePath": named]))
         do {

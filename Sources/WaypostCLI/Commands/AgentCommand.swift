@@ -2,6 +2,7 @@ import ArgumentParser
 import DemoFeatures
 import Logging
 import ServiceLifecycle
+import UnixSignals
 import Waypost
 import WaypostAgent
 import WaypostMessages
@@ -13,6 +14,9 @@ struct AgentCommand: AsyncParsableCommand {
         discussion: """
             It keeps trying while the broker is away. SIGTERM and Ctrl-C end it gracefully, with status 0: what \
             runs ends, what waits is sent, it says goodbye. A second Ctrl-C ends it at once.
+
+            SIGHUP reads the configuration again: the log level, the limits for senders, the password and the files \
+            for TLS change at once; what can't change is named.
 
             Every option may also come from the environment (WAYPOST_AGENT=k1, WAYPOST_GROUP=lobby,floor2) and \
             from a file:
@@ -35,12 +39,16 @@ struct AgentCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let given = options.given.merging(broker.given) { own, _ in own }
-        let settings = try await AgentSettings(Settings(given, file: broker.configurationFile))
-        try StateDirectory.create(settings.configuration.stateDirectory)
-        // Who comes and goes is told even when only warnings are published.
-        let logger = Logger(label: "waypost") { _ in
-            PlainLogHandler(logLevel: min(Logger.Level(settings.logLevel), .notice))
+        // From here on SIGHUP is no end; one that comes early is seen to as soon as there is an agent.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let file = broker.configurationFile
+        let read: @Sendable () async throws(Complaint) -> AgentSettings = { () async throws(Complaint) in
+            try await AgentSettings(Settings(given, file: file))
         }
+        let settings = try await read()
+        try StateDirectory.create(settings.configuration.stateDirectory)
+        let threshold = LogThreshold(Self.logLevel(settings))
+        let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold) }
         let router = try Self.router(settings, logger)
         let agent: Agent
         do {
@@ -50,7 +58,16 @@ struct AgentCommand: AsyncParsableCommand {
         } catch {
             throw Complaint(.failed, "start agent \(settings.configuration.agent): \(error)")
         }
+        let reload = AgentReload(
+            agent: agent, before: settings, logger: logger, threshold: threshold, read: read)
+        let watch = Task { await reload.watch(hangups) }
+        defer { watch.cancel() }
         try await Self.run(agent, logger)
+    }
+
+    /// Who comes and goes is told even when only warnings are published.
+    static func logLevel(_ settings: AgentSettings) -> Logger.Level {
+        min(Logger.Level(settings.logLevel), .notice)
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {

@@ -255,6 +255,27 @@ struct LinkStateTests {
         }
     }
 
+    @Test func `renewed credentials are tried at once, whatever it is doing`() throws {
+        var (state, clock) = (state([one]), TurnedClock())
+        #expect(state.renewed(at: clock.now).isEmpty)
+        let first = try #require(attempt(state.started(at: clock.now)))
+        let second = state.renewed(at: clock.now)
+        #expect(second.first == .close)
+        #expect(report(second) == nil)
+        #expect(try #require(attempt(second)).number == first.number + 1)
+        goOnline(&state, clock)
+        let third = state.renewed(at: clock.now)
+        #expect(report(third)?.cause == .renewing)
+        #expect(attempt(third) != nil)
+        #expect(!state.isOnline)
+        _ = state.ended(.refused(.notAuthorized, detail: nil), at: clock.now)
+        clock.turn(.milliseconds(1))
+        #expect(attempt(state.renewed(at: clock.now)) != nil)
+        goOnline(&state, clock)
+        _ = state.stopRequested(at: clock.now, within: .seconds(1))
+        #expect(state.renewed(at: clock.now).isEmpty)
+    }
+
     @Test func `stopping online says goodbye, disconnects, and finishes`() {
         var (state, clock) = (state([one]), TurnedClock())
         _ = state.started(at: clock.now)

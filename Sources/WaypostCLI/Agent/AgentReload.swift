@@ -1,0 +1,39 @@
+import Logging
+import UnixSignals
+import WaypostAgent
+
+/// Reads the configuration again on SIGHUP, and hands the agent what can change while it runs.
+struct AgentReload: Sendable {
+    let agent: Agent
+    /// The settings that it was started with.
+    let before: AgentSettings
+    let logger: Logger
+    let threshold: LogThreshold
+    /// Reads all settings again, the files with them.
+    let read: @Sendable () async throws(Complaint) -> AgentSettings
+
+    /// Waits for signals until the task is cancelled.
+    func watch(_ signals: UnixSignalsSequence) async {
+        for await _ in signals { await reload() }
+    }
+
+    private func reload() async {
+        do {
+            let settings = try await read()
+            var fixed = try agent.reload(settings.configuration)
+            if settings.routes != before.routes { fixed.append("routes") }
+            if settings.isDemo != before.isDemo { fixed.append("demo") }
+            threshold.level = AgentCommand.logLevel(settings)
+            logger.notice("configuration read again")
+            if !fixed.isEmpty {
+                logger.warning(
+                    "can't change while the agent runs: \(fixed.joined(separator: ", ")); restart it for these"
+                )
+            }
+        } catch let complaint as Complaint {
+            logger.error("reading the configuration again: \(complaint); all stays as it was")
+        } catch {
+            logger.error("reading the configuration again: \(error); all stays as it was")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// SIGHUP: what changes while an agent runs, and what does not.
+@Suite(.timeLimit(.minutes(5)))
+struct ReloadTests {
+    private func write(_ text: String, to path: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+
+    private func health(_ broker: TestBroker, _ more: [String] = []) async throws -> JSONValue {
+        let ping = try await RunningCommand.run(
+            ["ping", "--agent", "k1", "--json", "--broker", broker.url] + more)
+        return try JSONValue(parsing: try #require(ping.output.first, "\(ping.complaints)"))["result"]
+            ?? .null
+    }
+
+    @Test func `the log level and the limits change at once, and what can't is named`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let file = broker.directory + "/agent.yaml"
+        let fixed = "agent: k1\nbroker: \(broker.url)\nstate: \(broker.directory)/state\ndemo: true\n"
+        try write(fixed, to: file)
+        let agent = try RunningCommand(["agent", "--config", file])
+        try await agent.complained("agent k1 online")
+        #expect(try await health(broker)["limits"]?["intakeRate"] == 50)
+
+        try write(fixed + "intake-rate: 7\nlog-level: v\ngroup: [lobby]\n", to: file)
+        agent.send(signal: SIGHUP)
+        try await agent.complained("can't change while the agent runs: group; restart it")
+        let after = try await health(broker)
+        #expect(after["limits"]?["intakeRate"] == 7)
+        // Nothing about the connection has changed.
+        #expect(after["counters"]?["connects"] == 1)
+        let open = ["open", "scheme://router/demo", "--agent", "k1", "--broker", broker.url]
+        #expect(try await RunningCommand.run(open).status == 0)
+        let replay = ["replay", "--agent", "k1", "--broker", broker.url, "-v", "brief"]
+        let lines = try await RunningCommand.run(replay).output
+        #expect(lines.contains { $0.hasPrefix("V/Router") }, "\(lines)")
+        agent.send(signal: SIGTERM)
+        #expect(try await agent.ending().status == 0)
+    }
+
+    @Test func `a configuration that is wrong is refused, and all stays as it was`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let file = broker.directory + "/agent.yaml"
+        let good = "agent: k1\nbroker: \(broker.url)\nstate: \(broker.directory)/state\ndemo: true\n"
+        try write(good + "intake-rate: 9\n", to: file)
+        let agent = try RunningCommand(["agent", "--config", file])
+        try await agent.complained("agent k1 online")
+        try write(good + "intake-rate: 10\nlog-levle: v\n", to: file)
+        agent.send(signal: SIGHUP)
+        try await agent.complained("is log-level meant?; all stays as it was")
+        #expect(try await health(broker)["limits"]?["intakeRate"] == 9)
+        agent.send(signal: SIGTERM)
+        #expect(try await agent.ending().status == 0)
+    }
+
+    @Test func `a new password in its file lets the agent in again`() async throws {
+        let first = try TestBroker.passwordFile(user: "k1", password: "one").get()
+        let broker = try await TestBroker.start(
+            ["password_file @dir/passwords"], files: ["passwords": first, "password": "one\n"])
+        defer { broker.end() }
+        let agent = try AgentProcess(
+            "k1", broker: broker.url,
+            arguments: [
+                "--demo", "--username", "k1", "--password-file", broker.directory + "/password",
+            ])
+        try await agent.online()
+        try await broker.stop()
+        let second = try TestBroker.passwordFile(user: "k1", password: "two").get()
+        try write(second, to: broker.directory + "/passwords")
+        try await broker.start()
+        try await agent.printed("refused with Not authorized")
+        try write("two\n", to: broker.directory + "/password")
+        kill(agent.processID, SIGHUP)
+        try await agent.printed("connecting anew with renewed credentials")
+        let signedIn = ["--username", "k1", "--password-file", broker.directory + "/password"]
+        let ping = try await RunningCommand.run(
+            ["ping", "--agent", "k1", "--broker", broker.url, "--wait", "30s"] + signedIn)
+        #expect(ping.status == 0, "\(ping.complaints)")
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `a renewed certificate is taken up, and health tells its end`() async throws {
+        let certificates = try TestCertificates()
+        defer { certificates.remove() }
+        let broker = try await TestBroker.start(
+            [
+                "allow_anonymous true", "cafile \(certificates["ca.pem"])", "require_certificate true",
+                "certfile \(certificates["server.pem"])", "keyfile \(certificates["server.key"])",
+            ])
+        defer { broker.end() }
+        let url = "mqtts://localhost:\(broker.port)"
+        let trust = [
+            "--ca-file", certificates["ca.pem"], "--cert-file", certificates["client.pem"], "--key-file",
+            certificates["client.key"],
+        ]
+        let agent = try AgentProcess("k1", broker: url, arguments: ["--demo"] + trust)
+        try await agent.online()
+        func ask() async throws -> JSONValue {
+            let ping = try await RunningCommand.run(
+                ["ping", "--agent", "k1", "--json", "--broker", url, "--wait", "30s"] + trust)
+            return try JSONValue(parsing: try #require(ping.output.first, "\(ping.complaints)"))["result"]
+                ?? .null
+        }
+        let before = try await ask()
+        let check = before["checks"]?.arrayValue?.first { $0["name"] == "certificate" }
+        #expect(check?["ok"] == true)
+        #expect(check?["detail"] == "own expires in 29 days; the broker's expires in 29 days")
+        // The same certificate in a new file: that is what a renewal looks like from here.
+        try certificates.copy("client.pem", to: "client.pem")
+        kill(agent.processID, SIGHUP)
+        try await agent.printed("connecting anew with renewed credentials or certificates")
+        try await broker.waitForLog(containing: " as k1 ", times: 2)
+        #expect(try await ask()["counters"]?["connects"] == 2)
+        #expect(try await agent.terminate() == 0)
+    }
+}
