@@ -102,6 +102,8 @@ struct RunAgentTests {
                 #"{"agent":"k1","paswordFile":"x"}"#, "agent.json",
                 #": there is no setting "paswordFile"; is password-file meant?"#
             ),
+            ("broker:\n  url: mqtt://127.0.0.1\n", "agent.yaml", ", line 2: url stands below another name"),
+            (#"{"broker":{"url":"x"}}"#, "agent.json", "url stands below another name"),
             ("tls-verify: false\n", "agent.yaml", #"there is no setting "tls-verify""#),
         ])
     func `a setting that does not exist is named, with the nearest that does`(

@@ -12,39 +12,57 @@ struct SettingNames {
                 + ((try? BrokerOptions.parse([]))?.given.keys.map(\.self) ?? [])
         ).sorted()
 
-    /// Checks what stands at the top of a file.
+    /// Checks the names in a file.
     ///
     /// - Throws: ``Complaint`` 64 naming the first name that is none, its line, and the nearest that is one.
     static func check(_ bytes: [UInt8], of file: String) throws(Complaint) {
-        for (name, line) in names(in: bytes) where !all.contains(name) {
-            let nearest = NearestNames.find(name, among: all, limit: 1).first
-            let place = line.map { ", line \($0)" } ?? ""
+        for name in names(in: bytes) {
+            let place = "configuration file \(file)" + (name.line.map { ", line \($0)" } ?? "")
+            guard !name.isNested else {
+                // Nobody would look there, and a default would hold in silence.
+                throw Complaint(
+                    .usage, "\(place): \(name.text) stands below another name; settings are flat, one a line")
+            }
+            guard !all.contains(name.text) else { continue }
+            let nearest = NearestNames.find(name.text, among: all, limit: 1).first
             throw Complaint(
                 .usage,
-                "configuration file \(file)\(place): there is no setting \(name.debugDescription)"
+                "\(place): there is no setting \(name.text.debugDescription)"
                     + (nearest.map { "; is \($0) meant?" } ?? "; see: waypost agent --help"))
         }
     }
 
     /// Whether the file holds a password itself.
-    static func hasPassword(_ bytes: [UInt8]) -> Bool { names(in: bytes).contains { $0.name == "password" } }
+    static func hasPassword(_ bytes: [UInt8]) -> Bool { names(in: bytes).contains { $0.text == "password" } }
 
-    /// The names at the top of a JSON object or a YAML mapping, with their lines where they have any.
+    private struct FoundName {
+        var text: String
+        /// Nil in JSON.
+        var line: Int?
+        var isNested = false
+    }
+
+    /// The names in a JSON object or a YAML mapping.
     ///
-    /// Settings are flat, so of YAML only what begins a line is of interest.
-    private static func names(in bytes: [UInt8]) -> [(name: String, line: Int?)] {
+    /// Settings are flat texts, numbers and lists of texts, so of YAML only how a line begins is of interest.
+    private static func names(in bytes: [UInt8]) -> [FoundName] {
         if let json = try? JSONValue(parsing: bytes, limits: .trustedFile), let members = json.objectValue {
-            return members.keys.sorted().map { ($0, nil) }
+            return members.sorted { $0.key < $1.key }.flatMap { name, value in
+                [FoundName(text: name)]
+                    + (value.objectValue?.keys.sorted().map { FoundName(text: $0, isNested: true) } ?? [])
+            }
         }
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return lines.enumerated().compactMap { index, line in
             let text = String(decoding: line, as: UTF8.self)
-            guard let first = text.first, first.isLetter || first == "\"" || first == "'",
-                let colon = text.firstIndex(of: ":")
+            let rest = text.drop { $0 == " " }
+            guard let first = rest.first, first.isLetter || first == "\"" || first == "'",
+                let colon = rest.firstIndex(of: ":")
             else { return nil }
-            let after = text[text.index(after: colon)...].first
+            let after = rest[rest.index(after: colon)...].first
             guard after == nil || after?.isWhitespace == true else { return nil }
-            return (text[..<colon].filter { $0 != "\"" && $0 != "'" && !$0.isWhitespace }, index + 1)
+            let name = rest[..<colon].filter { $0 != "\"" && $0 != "'" && !$0.isWhitespace }
+            return FoundName(text: name, line: index + 1, isNested: rest.startIndex != text.startIndex)
         }
     }
 }

@@ -1,11 +1,11 @@
 import Glibc
-import Synchronization
+import Waypost
 
 /// The terminal as one screen: no echo, keys as they are pressed, the shell's lines put aside.
 ///
 /// Whoever began it ends it; what ends the process at once does so too, or the shell behind it is unusable.
 enum ScreenMode {
-    private static let before = Mutex<termios?>(nil)
+    private static let before = Guarded<termios?>(nil)
 
     /// Whether there is a terminal on both sides that can be drawn on.
     static var isPossible: Bool {
