@@ -41,6 +41,21 @@ struct CompletionTests {
         #expect(try await status(of: [shell, "-n"], input: script) == 0)
     }
 
+    @Test func `in bash, TAB after --agent offers the agents that are there`() async throws {
+        let site = try await Site.open()
+        let folder = RunningCommand.executable.deletingLastPathComponent().path
+        // As bash does on TAB: it sets the words and the place in them, and calls the function.
+        let script = """
+            export PATH="\(folder):$PATH" WAYPOST_BROKER="\(site.broker.url)"
+            source <(waypost --generate-completion-script bash)
+            COMP_WORDS=(waypost ping --agent ""); COMP_CWORD=3
+            COMP_LINE="waypost ping --agent "; COMP_POINT=${#COMP_LINE}
+            _waypost waypost "" --agent
+            [ "${COMPREPLY[*]}" = k1 ]
+            """
+        #expect(try await status(of: ["bash"], input: script) == 0)
+    }
+
     @Test func `agents --names gives what completion offers`() async throws {
         let site = try await Site.open()
         let ending = try await site.run("agents", "--names")
