@@ -55,6 +55,17 @@ struct RunAgentTests {
         #expect(try await agent.ending().status == 0)
     }
 
+    @Test func `with --json the agent's own lines are JSON`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--json"])
+        try await agent.printed(#""msg":"agent k1 online at"#)
+        #expect(try await agent.terminate() == 0)
+        let refused = try await RunningCommand.run(["agent", "--agent", "k/1", "--json"])
+        #expect(refused.status == 64)
+        #expect(try JSONValue(parsing: try #require(refused.output.first))["error"]?["exit"] == 64)
+    }
+
     @Test func `files that others can write are refused`() async throws {
         let loose = try ScratchFile("agent: k1\n", name: "agent.yaml", mode: 0o666)
         let configured = try await RunningCommand.run(["agent", "--config", loose.path])

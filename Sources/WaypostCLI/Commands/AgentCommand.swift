@@ -7,13 +7,15 @@ import Waypost
 import WaypostAgent
 import WaypostMessages
 
-struct AgentCommand: AsyncParsableCommand {
+struct AgentCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
         abstract: "Run an agent: a router and its services, driven over MQTT.",
         discussion: """
             It keeps trying while the broker is away. SIGTERM and Ctrl-C end it gracefully, with status 0: what \
             runs ends, what waits is sent, it says goodbye. A second Ctrl-C ends it at once.
+
+            With --json its own lines, on standard error, are JSON.
 
             SIGHUP reads the configuration again: the log level, the limits for senders, the password and the files \
             for TLS change at once; what can't change is named.
@@ -37,7 +39,10 @@ struct AgentCommand: AsyncParsableCommand {
     @OptionGroup(title: "Broker")
     var broker: BrokerOptions
 
-    mutating func run() async throws {
+    @OptionGroup
+    var output: OutputOptions
+
+    func perform() async throws {
         let given = options.given.merging(broker.given) { own, _ in own }
         // From here on SIGHUP is no end; one that comes early is seen to as soon as there is an agent.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
@@ -48,7 +53,8 @@ struct AgentCommand: AsyncParsableCommand {
         let settings = try await read()
         try StateDirectory.create(settings.configuration.stateDirectory)
         let threshold = LogThreshold(Self.logLevel(settings))
-        let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold) }
+        let isJSON = output.isJSON
+        let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold, isJSON: isJSON) }
         let router = try Self.router(settings, logger)
         let agent: Agent
         do {

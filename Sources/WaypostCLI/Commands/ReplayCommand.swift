@@ -47,7 +47,6 @@ struct ReplayCommand: OperatorCommand {
     func perform() async throws {
         let settings = try await broker.resolved()
         let filter = try lines.filter()
-        let moment = since.map { WallClock.now() - $0.milliseconds } ?? 0
         let collector = try await collect(settings)
         for (agent, reply) in collector.refusals {
             throw Complaint(
@@ -55,13 +54,13 @@ struct ReplayCommand: OperatorCommand {
                 "\(agent): \(reply.code.number) \(reply.code.name): \(reply.detail ?? "no detail given")")
         }
         let format = output.isJSON ? .json : lines.format
-        for line in collector.events(since: moment)
+        for line in collector.events(back: since)
         where filter.shows(line.event.level, tag: line.event.tag) {
             Terminal.print(bytes: line.text(format, output.style, agentWidth: nil))
         }
         if !collector.isComplete {
             Terminal.note("--- some events got lost on the way; levels below W are sent only once")
-        } else if let since, !collector.cutShort(since: moment).isEmpty {
+        } else if let since, !collector.cutShort(back: since).isEmpty {
             Terminal.note("--- what \(agent) publishes again does not reach back \(since)")
         }
     }

@@ -101,7 +101,6 @@ struct LogFollower {
 
     /// Shows what the agents still have, in order, and what comes meanwhile; false when nobody reads any more.
     private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
-        let moment = WallClock.now() - since.milliseconds
         var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
         var others: [MQTTMessage] = []
         try await session.publish(replay.message)
@@ -117,10 +116,10 @@ struct LogFollower {
             notice("\(agent) does not replay: \(reply.code.name): \(reply.detail ?? "no detail given")")
         }
         for agent in replay.silent { notice("\(agent) does not answer; its earlier events are not shown") }
-        for agent in replay.cutShort(since: moment) {
+        for agent in replay.cutShort(back: since) {
             notice("what \(agent) publishes again does not reach back \(since)")
         }
-        for line in replay.events(since: moment) { guard show(line) else { return false } }
+        for line in replay.events(back: since) { guard show(line) else { return false } }
         return true
     }
 

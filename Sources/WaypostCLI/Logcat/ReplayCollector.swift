@@ -96,21 +96,30 @@ struct ReplayCollector: Sendable {
         lines[line.agent, default: [:]][line.event.sequence] = line
     }
 
-    /// What was gathered, in the order in which it happened, from a moment on, in milliseconds since 1970.
-    func events(since moment: Int64) -> [LogLine] {
-        lines.values.flatMap(\.values).filter { $0.event.time >= moment }.sorted { left, right in
+    /// What was gathered of the last while, or all, in the order in which it happened.
+    ///
+    /// The while is counted back on each agent's own clock, from its reply: a clock that is wrong is part of the day.
+    func events(back span: TimeSpan?) -> [LogLine] {
+        lines.flatMap { agent, lines in
+            lines.values.filter { $0.event.time >= moment(span, of: agent) }
+        }.sorted { left, right in
             (left.event.time, left.agent, left.event.sequence)
                 < (right.event.time, right.agent, right.event.sequence)
         }
     }
 
-    /// What an agent kept does not reach back to the moment: the agents of which that is so.
-    func cutShort(since moment: Int64) -> [String] {
+    /// The agents whose replay does not reach back so far, because it holds as much as one can.
+    func cutShort(back span: TimeSpan) -> [String] {
         promises.filter { agent, promise in
-            guard promise.count >= Command.maximumReplay, let oldest = lines[agent]?.keys.min() else {
-                return false
-            }
-            return (lines[agent]?[oldest]?.event.time ?? moment) > moment
+            guard promise.count >= Command.maximumReplay, let oldest = lines[agent]?.keys.min(),
+                let event = lines[agent]?[oldest]?.event
+            else { return false }
+            return event.time > moment(span, of: agent)
         }.keys.sorted()
+    }
+
+    private func moment(_ span: TimeSpan?, of agent: String) -> Int64 {
+        guard let span, let reply = promises[agent]?.reply else { return .min }
+        return reply.at - span.milliseconds
     }
 }
