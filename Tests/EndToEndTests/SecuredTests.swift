@@ -194,6 +194,17 @@ struct SecuredTests {
         let stranger = try await secured.run(["ping", "--agent", "k1"] + secured.trust)
         #expect(stranger.status == 4)
         #expect(stranger.complaints.joined().contains("certificate"), "\(stranger.complaints)")
+        let late = try await secured.run(
+            [
+                "doctor", "--cert-file", secured.certificates["expired.pem"], "--key-file",
+                secured.certificates["expired.key"],
+            ] + secured.trust)
+        #expect(late.status == 4)
+        #expect(
+            late.output.contains {
+                $0.hasPrefix("failed   certificate  our own") && $0.hasSuffix("has expired")
+            },
+            "\(late.output)")
         #expect(try await agent.terminate() == 0)
     }
 }

@@ -90,6 +90,11 @@ struct DoctorCommand: OperatorCommand {
             } catch let complaint as Complaint where complaint.exit == .noBroker {
                 // The reason ends with what to do about it.
                 show([Finding("broker", .failed, complaint.description)])
+                // An expired certificate of our own is a reason to be turned away without a word.
+                if let tls = brokers.tls {
+                    let certificates = CertificateCheck(tls: tls, now: WallClock.now() / 1000)
+                    show(certificates.findings(of: nil, host: url.host))
+                }
             }
         }
         if let place { show(StateCheck(directory: place.directory).findings) }
