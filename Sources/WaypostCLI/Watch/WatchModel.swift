@@ -6,6 +6,8 @@ import WaypostMessages
 struct WatchModel: Sendable {
     static let maximumLines = 500
     static let maximumFailures = 100
+    /// A few batches of events.
+    static let maximumReordering = 250
 
     let topics: Topics
     let filter: LogFilter
@@ -45,7 +47,16 @@ struct WatchModel: Sendable {
 
     private mutating func add(_ line: LogLine) {
         guard filter.shows(line.event.level, tag: line.event.tag) else { return }
-        lines.append(line)
+        // An agent publishes what gathered level by level; here it is put in order again, as far back as it matters.
+        var place = lines.endIndex
+        while place > lines.startIndex, lines.endIndex - place < Self.maximumReordering {
+            let before = lines[place - 1]
+            guard before.agent == line.agent, before.event.sequence > line.event.sequence,
+                before.event.boot == line.event.boot
+            else { break }
+            place -= 1
+        }
+        lines.insert(line, at: place)
         if lines.count > Self.maximumLines { lines.removeFirst() }
     }
 }
