@@ -40,8 +40,9 @@ struct DemoTests {
         async throws
     {
         let place = try Place()
-        let demo = try RunningCommand(["demo"], environment: ["TMPDIR": place.path])
-        try await demo.printed("2. ")
+        // Slowly, or it may be through before this test has its turn.
+        let demo = try RunningCommand(["demo", "--slow"], environment: ["TMPDIR": place.path])
+        try await demo.printed("1. ")
         #expect(place.content.count == 1)
         demo.send(signal: signal)
         #expect(try await demo.ending().status == status)

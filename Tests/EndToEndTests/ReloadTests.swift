@@ -61,7 +61,7 @@ struct ReloadTests {
     }
 
     @Test func `a new password in its file lets the agent in again`() async throws {
-        let first = try TestBroker.passwordFile(user: "k1", password: "one").get()
+        let first = try await offThePool { try TestBroker.passwordFile(user: "k1", password: "one").get() }
         let broker = try await TestBroker.start(
             ["password_file @dir/passwords"], files: ["passwords": first, "password": "one\n"])
         defer { broker.end() }
@@ -72,7 +72,7 @@ struct ReloadTests {
             ])
         try await agent.online()
         try await broker.stop()
-        let second = try TestBroker.passwordFile(user: "k1", password: "two").get()
+        let second = try await offThePool { try TestBroker.passwordFile(user: "k1", password: "two").get() }
         try write(second, to: broker.directory + "/passwords")
         try await broker.start()
         try await agent.printed("refused with Not authorized")
@@ -87,7 +87,7 @@ struct ReloadTests {
     }
 
     @Test func `a renewed certificate is taken up, and health tells its end`() async throws {
-        let certificates = try TestCertificates()
+        let certificates = try await offThePool { try TestCertificates() }
         defer { certificates.remove() }
         let broker = try await TestBroker.start(
             [

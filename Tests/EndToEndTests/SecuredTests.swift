@@ -18,7 +18,7 @@ struct SecuredTests {
             server: String = "server", more: [String] = ["allow_anonymous true"],
             files: [String: String] = [:]
         ) async throws {
-            certificates = try TestCertificates()
+            certificates = try await offThePool { try TestCertificates() }
             broker = try await TestBroker.start(
                 [
                     "cafile \(certificates["ca.pem"])", "certfile \(certificates["\(server).pem"])",
@@ -54,9 +54,9 @@ struct SecuredTests {
     /// Passwords and rights for an agent, a sender, and two who may do less.
     private static func guarded() async throws -> Secured {
         let names = ["k1", "ops", "guest", "mute"]
-        let passwords = try names.map { name in
-            try TestBroker.passwordFile(user: name, password: "\(name)-password").get()
-        }.joined()
+        let passwords = try await offThePool {
+            try names.map { try TestBroker.passwordFile(user: $0, password: "\($0)-password").get() }.joined()
+        }
         let words = Dictionary(uniqueKeysWithValues: names.map { ($0, "\($0)-password\n") })
         return try await Secured(
             more: ["password_file @dir/passwords", "acl_file @dir/acl"],

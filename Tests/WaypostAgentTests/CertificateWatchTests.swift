@@ -34,8 +34,8 @@ import Testing
         #expect(missing?.detail == "own: no certificate in /nonexistent.pem")
     }
 
-    @Test func `the agent's own is read from its file each time`() throws {
-        let certificates = try TestCertificates()
+    @Test func `the agent's own is read from its file each time`() async throws {
+        let certificates = try await offThePool { try TestCertificates() }
         defer { certificates.remove() }
         try certificates.copy("client.pem", to: "own.pem")
         let watch = CertificateWatch(file: certificates["own.pem"])

@@ -9,7 +9,7 @@ struct TLSTests {
         server: String = "server", more: [String] = [],
         _ body: (TestBroker, TestCertificates) async throws -> Void
     ) async throws {
-        let certificates = try TestCertificates()
+        let certificates = try await offThePool { try TestCertificates() }
         defer { certificates.remove() }
         let broker = try await TestBroker.start(
             [
