@@ -42,6 +42,9 @@ struct Lanes: Sendable {
     var isIdle: Bool { count == 0 }
     var hasRunning: Bool { !running.isEmpty }
 
+    /// Whether a command that was to run is canceled, or ended, by now.
+    func mustStop(_ sequence: Int64) -> Bool { running[sequence]?.isCanceled ?? true }
+
     mutating func admitted(_ work: Work, at now: Int64) -> [Action] {
         count += 1
         waiting[work.command.lane, default: []].append(work)
