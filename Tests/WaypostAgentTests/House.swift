@@ -13,6 +13,7 @@ final class House: Sendable {
     let agent: Agent
     let clock: TurnedClock
     let published = TestSupport.EventLog<MQTTMessage>()
+    private let sending: AsyncStream<[OutgoingMessage]>.Continuation
     private let tasks: [Task<Void, Never>]
     private let listeners: [RegistrationHandle]
 
@@ -31,6 +32,9 @@ final class House: Sendable {
         self.agent = agent
         self.clock = clock
         let published = published
+        // As from a link, the receipts come later and on another thread.
+        let (sent, sending) = AsyncStream.makeStream(of: [OutgoingMessage].self)
+        self.sending = sending
         tasks = [
             Task { await agent.journal.run() },
             Task { await agent.dispatcher.run() },
@@ -38,9 +42,14 @@ final class House: Sendable {
                 await agent.outbox.run(
                     publish: { messages in
                         for message in messages { published.append(message.message) }
-                        agent.outbox.settled(
-                            messages.map { PublishReceipt(token: $0.token, result: .acknowledged) })
+                        sending.yield(messages)
                     }, settle: { agent.settled($0, $1) })
+            },
+            Task {
+                for await messages in sent {
+                    agent.outbox.settled(
+                        messages.map { PublishReceipt(token: $0.token, result: .acknowledged) })
+                }
             },
         ]
         listeners = agent.listen()
@@ -52,6 +61,7 @@ final class House: Sendable {
         agent.dispatcher.stop()
         agent.journal.close()
         agent.outbox.close()
+        sending.finish()
         for task in tasks { await task.value }
         for listener in listeners { listener.cancel() }
     }
