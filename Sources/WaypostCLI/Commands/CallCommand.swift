@@ -34,17 +34,23 @@ struct CallCommand: AgentRequest {
     var options: CommandOptions
 
     func operation() throws -> Command.Operation {
-        .call(service: service, method: method, arguments: try parsedArguments())
+        .call(service: service, method: method, arguments: try Command.Arguments(option: "--args", arguments))
     }
+}
 
-    private func parsedArguments() throws -> Command.Arguments {
-        guard let arguments else { return .positional([]) }
-        switch try JSONArgument.parse(arguments, option: "--args") {
-        case .array(let values): return .positional(values)
-        case .object(let members): return .labeled(members)
+extension Command.Arguments {
+    /// Arguments on the command line; none when there is no text.
+    init(option: String, _ text: String?) throws {
+        guard let text else {
+            self = .positional([])
+            return
+        }
+        switch try JSONArgument.parse(text, option: option) {
+        case .array(let values): self = .positional(values)
+        case .object(let members): self = .labeled(members)
         case let other:
             throw Complaint(
-                .usage, "--args must be a JSON array or object, such as '[2,3]'; found \(other.kind)")
+                .usage, "\(option) must be a JSON array or object, such as '[2,3]'; found \(other.kind)")
         }
     }
 }

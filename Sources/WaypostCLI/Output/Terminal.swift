@@ -33,6 +33,11 @@ enum Terminal {
         write(Array("\(line)\n".utf8), to: STDERR_FILENO)
     }
 
+    /// Writes over the last line of standard error, a terminal, without ending it.
+    static func progress(_ line: String) {
+        write(Array("\r\u{1B}[K\(line)".utf8), to: STDERR_FILENO)
+    }
+
     /// Prints why the command ends.
     static func complain(_ sentence: String) {
         let style = Style(isOn: wantsColours(STDERR_FILENO))

@@ -1,0 +1,169 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Sends commands and takes the replies, on the link's thread as far as it can: a task for each would measure itself.
+final class BenchLoad: MQTTLinkDelegate {
+    struct Settings: Sendable {
+        var agent: String
+        var sender: String
+        var topics: Topics
+        var operation: Command.Operation
+        var qos: QoS
+        /// Commands without a reply at one time.
+        var inFlight: Int
+        /// Commands a second; nil for as many as the agent answers.
+        var rate: Double?
+        /// The last command's number plus one; nil when only time ends the run.
+        var count: Int?
+        /// How long commands are sent.
+        var duration: Duration?
+    }
+
+    enum Phase: Sendable {
+        case connecting
+        case running
+        /// Nothing more is sent.
+        case ended(DisconnectReason)
+        case refused(String)
+    }
+
+    private struct State {
+        var tally = BenchTally()
+        var phase = Phase.connecting
+        var started: ContinuousClock.Instant?
+        var news = ContinuousClock.now
+        var isStopped = false
+    }
+
+    /// The first part of all ids, so that replies to another run are told apart.
+    private let run = "b\(CommandID.short())-"
+    private let settings: Settings
+    private let replyTopic: String
+    private let commandTopic: String
+    private let state = Guarded(State())
+    private let publish: Guarded<(@Sendable ([OutgoingMessage]) -> Void)?> = Guarded(nil)
+
+    init(_ settings: Settings) {
+        self.settings = settings
+        replyTopic = settings.topics.reply(of: settings.agent, to: settings.sender)
+        commandTopic = settings.topics.command(to: .agent(settings.agent), from: settings.sender)
+    }
+
+    /// Where the replies come.
+    var filter: String { replyTopic }
+    var tally: BenchTally { state.withLock { $0.tally } }
+    var phase: Phase { state.withLock { $0.phase } }
+
+    /// Gives the load its way out; nothing is sent before.
+    func publishes(by publish: @escaping @Sendable ([OutgoingMessage]) -> Void) {
+        self.publish.withLock { $0 = publish }
+    }
+
+    /// Sends nothing more.
+    func stop() { state.withLock { $0.isStopped = true } }
+
+    /// Whether all is sent and either answered, or silent for `limit`.
+    func isOver(silentFor limit: Duration) -> Bool {
+        state.withLock { state in
+            guard isComplete(state) else { return false }
+            return state.tally.open == 0 || ContinuousClock.now - state.news > limit
+        }
+    }
+
+    /// Whether nothing has come for `limit` although something is awaited: the window is full of what is lost.
+    func isStuck(after limit: Duration) -> Bool {
+        state.withLock { $0.tally.open > 0 && ContinuousClock.now - $0.news > limit }
+    }
+
+    private func isComplete(_ state: State) -> Bool {
+        if state.isStopped { return true }
+        if let count = settings.count, state.tally.sent >= count { return true }
+        if let duration = settings.duration, let started = state.started {
+            return ContinuousClock.now - started >= duration
+        }
+        return false
+    }
+
+    /// Sends what is due and has room.
+    func pump() {
+        let numbers = state.withLock { state -> Range<Int> in
+            guard case .running = state.phase, !isComplete(state) else { return 0..<0 }
+            let now = ContinuousClock.now
+            let started = state.started ?? now
+            state.started = started
+            let first = state.tally.sent
+            while state.tally.open < settings.inFlight, state.tally.sent < settings.count ?? .max {
+                var due = now
+                if let rate = settings.rate {
+                    due = started + .seconds(1) * (Double(state.tally.sent) / rate)
+                    guard due <= now else { break }
+                }
+                if state.tally.open == 0 { state.news = now }
+                _ = state.tally.sends(due: due)
+            }
+            return first..<state.tally.sent
+        }
+        guard !numbers.isEmpty, let publish = publish.withLock({ $0 }) else { return }
+        let at = WallClock.now()
+        publish(
+            numbers.map { number in
+                let command = Command(
+                    id: "\(run)\(number)", operation: settings.operation, at: at,
+                    expires: at + Command.defaultLifetime)
+                var message = MQTTMessage.json(
+                    commandTopic, command.encoded(), properties: MQTTProperties())
+                message.qos = settings.qos
+                return OutgoingMessage(token: UInt64(number), message: message)
+            })
+    }
+
+    // MARK: The link
+
+    func linkDidConnect(_ connection: Connection) {
+        let refused = connection.subscriptions.first { !$0.isGranted }
+        state.withLock { state in
+            state.news = .now
+            state.phase =
+                if let refused {
+                    .refused("the broker refused the subscription to \(filter) (\(refused.answer))")
+                } else {
+                    .running
+                }
+        }
+        pump()
+    }
+
+    func link(received batch: [MQTTMessage]) -> BatchVerdict {
+        let replies = batch.compactMap { message -> (Int, Reply)? in
+            guard message.topic == replyTopic, let json = message.json, let reply = try? Reply(json),
+                reply.status != .accepted, reply.id.hasPrefix(run),
+                let number = Int(reply.id.dropFirst(run.count))
+            else { return nil }
+            return (number, reply)
+        }
+        let now = ContinuousClock.now
+        state.withLock { state in
+            for (number, reply) in replies { state.tally.replied(number, reply, at: now) }
+            if !replies.isEmpty { state.news = now }
+        }
+        pump()
+        return .acknowledge
+    }
+
+    func link(settled receipts: [PublishReceipt]) {
+        let refused = receipts.compactMap { receipt -> (Int, String)? in
+            switch receipt.result {
+            case .acknowledged, .lost: nil
+            case .refused(let code): (Int(clamping: receipt.token), "refused by the broker: \(code)")
+            case .rejected(let reason): (Int(clamping: receipt.token), "not sent: \(reason)")
+            }
+        }
+        guard !refused.isEmpty else { return }
+        state.withLock { state in for (number, why) in refused { state.tally.refused(number, why) } }
+    }
+
+    func linkDidDisconnect(_ reason: DisconnectReason) {
+        state.withLock { $0.phase = .ended(reason) }
+    }
+}

@@ -1,0 +1,58 @@
+import Waypost
+
+/// The figures of a run, for people and for programs.
+struct BenchReport {
+    var tally: BenchTally
+    var agent: String
+    /// Commands without a reply are lost, unless the run was broken off.
+    var isWhole: Bool
+
+    var lost: Int { tally.unsent + (isWhole ? tally.open : 0) }
+    var isFlawless: Bool { lost == 0 && tally.doubled == 0 }
+
+    private static let quantiles: [(name: String, share: Double)] = [
+        ("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999),
+    ]
+
+    func lines(_ style: Style) -> [String] {
+        var lines = [
+            "\(agent): \(tally.sent) sent, \(tally.answered) answered, \(tally.ok) ok, "
+                + "\(Int(tally.throughput.rounded())) commands/s"
+        ]
+        if tally.answered > 0 {
+            let figures = Self.quantiles.map {
+                "\($0.name) \(milliseconds(tally.histogram.quantile($0.share)))"
+            }
+            lines.append(
+                "latency: \(figures.joined(separator: ", ")), max \(milliseconds(tally.histogram.maximum))")
+        }
+        let flaws = "\(lost) lost, \(tally.doubled) doubled"
+        lines.append(isFlawless ? style.green(flaws) : style.red(flaws))
+        if !isWhole && tally.open > 0 {
+            lines.append("\(tally.open) had no reply yet when the run was broken off")
+        }
+        for (name, count) in tally.errors.sorted(by: { $0.key < $1.key }) {
+            lines.append(style.yellow("\(count) × \(name)".printable))
+        }
+        return lines
+    }
+
+    /// Latencies in microseconds.
+    var json: JSONValue {
+        var latency: [String: JSONValue] = ["max": .int(tally.histogram.maximum)]
+        for (name, share) in Self.quantiles { latency[name] = .int(tally.histogram.quantile(share)) }
+        return [
+            "agent": .string(agent), "sent": .int(Int64(tally.sent)), "answered": .int(Int64(tally.answered)),
+            "ok": .int(Int64(tally.ok)), "lost": .int(Int64(lost)), "doubled": .int(Int64(tally.doubled)),
+            "open": .int(Int64(isWhole ? 0 : tally.open)), "perSecond": .double(tally.throughput.rounded()),
+            "latencyMicroseconds": .object(latency),
+            "errors": .object(tally.errors.mapValues { .int(Int64($0)) }),
+        ]
+    }
+
+    private func milliseconds(_ microseconds: Int64) -> String {
+        let hundredths = (microseconds + 5) / 10
+        let rest = hundredths % 100
+        return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest) ms"
+    }
+}

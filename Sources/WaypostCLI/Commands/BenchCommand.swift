@@ -1,0 +1,168 @@
+import ArgumentParser
+import Glibc
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+struct BenchCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Put load on an agent and measure: latency, throughput, what is lost or comes twice.",
+        discussion: """
+            Without --rate, a new command leaves whenever a reply comes; with it, commands leave at that rate and \
+            latency counts from the moment each was due. The agent's --intake-rate holds back what one sender \
+            sends beyond it (429 BUSY); 0 switches that off.
+
+            Status 1 when a reply was lost or came twice. Ctrl-C prints what there is.
+
+            Examples:
+              waypost bench --agent k1
+              waypost bench --agent k1 --service CalculatorService --method add --args '[2,40]' --count 100000
+              waypost bench --agent k1 --url 'scheme://router/demo?id=2' --rate 500 --duration 30 --json
+            """)
+
+    @Option(help: ArgumentHelp("The agent to put load on.", valueName: "id"))
+    var agent: String
+
+    @Option(help: "Call a method of this service; without --service and --url the commands are pings.")
+    var service: String?
+
+    @Option(help: "The method of --service.")
+    var method: String?
+
+    @Option(
+        name: .customLong("args"),
+        help: ArgumentHelp("Arguments: a JSON array by position, or an object by label.", valueName: "json"))
+    var arguments: String?
+
+    @Option(help: "Open this URL.")
+    var url: String?
+
+    @Option(help: ArgumentHelp("Commands a second.", discussion: "Default: as many as are answered."))
+    var rate: Double?
+
+    @Option(name: .customLong("in-flight"), help: "Commands without a reply at one time.")
+    var inFlight = 100
+
+    @Option(
+        help: ArgumentHelp("Commands to send.", discussion: "Default: 10000, unless --duration is given."))
+    var count: Int?
+
+    @Option(help: ArgumentHelp("Seconds to send for.", valueName: "seconds"))
+    var duration: Double?
+
+    @Option(help: "The level at which commands are published: 0 or 1.")
+    var qos = 1
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func validate() throws {
+        guard Name.isValid(agent) else {
+            throw ValidationError(
+                "--agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        guard (service == nil) == (method == nil) else {
+            throw ValidationError("--service and --method go together")
+        }
+        guard service == nil || url == nil else {
+            throw ValidationError("--service and --url exclude each other")
+        }
+        guard arguments == nil || service != nil else { throw ValidationError("--args needs --service") }
+        guard (0...1).contains(qos) else { throw ValidationError("--qos must be 0 or 1") }
+        guard (1...10_000).contains(inFlight) else { throw ValidationError("--in-flight must be 1 to 10000") }
+        guard rate.map({ (0.01...1_000_000).contains($0) }) ?? true else {
+            throw ValidationError("--rate must be 0.01 to 1000000")
+        }
+        guard count.map({ (1...100_000_000).contains($0) }) ?? true else {
+            throw ValidationError("--count must be 1 to 100000000")
+        }
+        guard duration.map({ (0.1...86_400).contains($0) }) ?? true else {
+            throw ValidationError("--duration must be 0.1 to 86400 seconds")
+        }
+    }
+
+    func perform() async throws {
+        let settings = try await broker.resolved()
+        let load = BenchLoad(try loadSettings(settings.topics))
+        var configuration = settings.oneShot(clientID: "waypost-bench-\(CommandID.short())")
+        configuration.subscriptions = [Subscription(load.filter)]
+        configuration.queueLimit = max(configuration.queueLimit, inFlight * 2)
+        let link = MQTTLink(configuration: configuration, delegate: load)
+        load.publishes { [weak link] in link?.publish($0) }
+        link.start()
+        var interruption: (any Error)?
+        do {
+            try await drive(load)
+        } catch {
+            interruption = error
+        }
+        load.stop()
+        await link.stop(within: .seconds(1))
+        let report = BenchReport(tally: load.tally, agent: agent, isWhole: interruption == nil)
+        if report.tally.sent > 0 { show(report) }
+        if let interruption { throw interruption }
+        guard report.isFlawless else { throw Exit.failed }
+    }
+
+    /// Waits for the end of the run, keeping the rate and telling how far it is.
+    ///
+    /// - Throws: ``Complaint`` when there is no broker or it goes, `CancellationError` on Ctrl-C.
+    private func drive(_ load: BenchLoad) async throws {
+        let showsProgress = !output.isJSON && isatty(STDERR_FILENO) == 1
+        let begun = ContinuousClock.now
+        var nextProgress = begun + .seconds(1)
+        defer { if showsProgress { Terminal.note("") } }
+        while true {
+            try await Task.sleep(for: rate == nil ? .milliseconds(20) : .milliseconds(1))
+            switch load.phase {
+            case .connecting:
+                guard ContinuousClock.now - begun < .seconds(10) else {
+                    throw Complaint(.noBroker, "no broker answered within 10 s")
+                }
+            case .running: load.pump()
+            case .refused(let why): throw Complaint(.failed, why)
+            case .ended(let reason): throw Complaint(.noBroker, "no broker: \(reason)")
+            }
+            if load.isOver(silentFor: wait.duration) || load.isStuck(after: wait.duration) { return }
+            if showsProgress, ContinuousClock.now >= nextProgress {
+                nextProgress = .now + .seconds(1)
+                let tally = load.tally
+                Terminal.progress(
+                    "\(tally.sent) sent, \(tally.answered) answered, \(Int(tally.throughput))/s")
+            }
+        }
+    }
+
+    private func loadSettings(_ topics: Topics) throws -> BenchLoad.Settings {
+        BenchLoad.Settings(
+            agent: agent, sender: sender.sender, topics: topics, operation: try operation(),
+            qos: qos == 0 ? .atMostOnce : .atLeastOnce, inFlight: inFlight, rate: rate,
+            count: count ?? (duration == nil ? 10_000 : nil),
+            duration: duration.map { .milliseconds(Int64($0 * 1000)) })
+    }
+
+    private func operation() throws -> Command.Operation {
+        if let url { return .open(url: url, parameters: [:]) }
+        guard let service, let method else { return .ping }
+        return .call(
+            service: service, method: method, arguments: try Command.Arguments(option: "--args", arguments))
+    }
+
+    private func show(_ report: BenchReport) {
+        if output.isJSON {
+            Terminal.print(bytes: report.json.serialized())
+        } else {
+            for line in report.lines(output.style) { Terminal.print(line) }
+        }
+    }
+}
