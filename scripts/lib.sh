@@ -29,6 +29,7 @@ has() {
     case $1 in
     libmosquitto-dev) pkg-config --exists libmosquitto ;;
     libsqlite3-dev) pkg-config --exists sqlite3 ;;
+    libjansson-dev) pkg-config --exists jansson ;;
     libssl-dev) pkg-config --exists libcrypto ;;
     python3-jsonschema) /usr/bin/python3 -c 'import jsonschema' ;;
     python3-yaml) /usr/bin/python3 -c 'import yaml' ;;
