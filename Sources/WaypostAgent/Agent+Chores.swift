@@ -19,6 +19,7 @@ extension Agent {
             }
             for failure in failures.windowsOver(at: clock.wall()) { journal.append(.failed(failure)) }
             judgeMaps()
+            bringMetricsUp()
             guard now - lastHealth >= healthAfter else { continue }
             lastHealth = now
             healthAfter = nextHealth()
@@ -26,6 +27,14 @@ extension Agent {
             publishHealth()
             cursor = await forget(after: cursor)
         }
+    }
+
+    /// Brings counters and gauges up to date for whatever collects them.
+    func bringMetricsUp() {
+        let state = health.snapshot
+        health.metrics.bring(
+            upTo: .init(health: state, events: events.sequence, eventsDropped: events.dropped),
+            commandsWaiting: health.commandsWaiting, outbox: outbox.waiting, isOnline: outbox.isOnline)
     }
 
     private func nextHealth() -> Int64 {

@@ -49,12 +49,14 @@ public final class Agent: Service {
         let limits = configuration.limits
         let boot = Identifier.boot()
         let redaction = Redaction(further: configuration.redactedKeys)
+        let metrics = AgentMetrics(agent: agent)
         let store = try Store(
             directory: configuration.stateDirectory, durability: configuration.durability,
-            fresh: configuration.freshState)
+            fresh: configuration.freshState, timer: metrics.commit)
         let health = HealthMonitor(
             alarm: DiskAlarm(
-                agent: agent, link: configuration.link, topic: topics.failures(of: agent), clock: clock))
+                agent: agent, link: configuration.link, topic: topics.failures(of: agent), clock: clock),
+            metrics: metrics)
         let outbox = Outbox(window: limits.inFlight)
         let events = EventLog(
             agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits,

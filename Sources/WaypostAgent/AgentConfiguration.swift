@@ -10,7 +10,9 @@ public struct AgentConfiguration: Sendable {
     public var root: String
     /// The directory for what must survive; created when missing.
     public var stateDirectory: String
-    /// Whether a damaged state file is set aside and a new one begun; false unless set. A sound one always stays.
+    /// Whether a damaged state file is set aside and a new one begun; false unless set.
+    ///
+    /// A sound one always stays.
     public var freshState: Bool
     /// Whether systemd is told how the agent is, when it wants to know; false unless set.
     ///

@@ -3,7 +3,7 @@ import WaypostMessages
 /// Whose signatures relocation maps and patches must bear: DSSE envelopes, Ed25519.
 ///
 /// Without keys nothing needs to be signed. Once there is one, what is not signed is refused with 401 `UNSIGNED`.
-public struct MapTrust: Sendable {
+public struct MapTrust: Sendable, Equatable {
     /// Why a key can't be trusted: what was found.
     public struct KeyError: Error, Sendable, CustomStringConvertible {
         /// What was found.
@@ -38,6 +38,12 @@ public struct MapTrust: Sendable {
             throw KeyError(description: "this key, or one of that name, is pinned already")
         }
         pinned.append((id, verifying))
+    }
+
+    /// Whether both trust the same keys alike.
+    public static func == (one: MapTrust, other: MapTrust) -> Bool {
+        one.threshold == other.threshold && one.pinned.map(\.id) == other.pinned.map(\.id)
+            && one.pinned.map(\.key) == other.pinned.map(\.key)
     }
 
     var keys: TrustedKeys { TrustedKeys(pinned, threshold: max(1, threshold)) }

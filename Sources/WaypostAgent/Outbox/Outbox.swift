@@ -33,6 +33,9 @@ final class Outbox: Sendable {
     /// Messages that wait or are under way.
     var waiting: Int { depth.load(ordering: .relaxed) }
 
+    /// Whether there is a broker to send to.
+    var isOnline: Bool { state.withLock { $0.items.isOnline } }
+
     func enqueue(_ items: [OutboxItem]) {
         guard !items.isEmpty else { return }
         change { state in for item in items { state.items.enqueued(item) } }

@@ -36,7 +36,13 @@ final class HealthMonitor: Sendable {
     private let state = Mutex(State())
     private let commands = Atomic<Int>(0)
 
-    init(alarm: DiskAlarm) { self.alarm = alarm }
+    /// For whatever collects the process's metrics.
+    let metrics: AgentMetrics
+
+    init(alarm: DiskAlarm, metrics: AgentMetrics) {
+        self.alarm = alarm
+        self.metrics = metrics
+    }
 
     /// Commands that wait or run at this moment; intake refuses more than the limit.
     var commandsWaiting: Int { commands.load(ordering: .relaxed) }

@@ -1,3 +1,4 @@
+import CoreMetrics
 import Synchronization
 import WaypostMessages
 
@@ -56,6 +57,7 @@ final class Journal: Sendable {
             id: work.command.id, code: verdict.code, result: verdict.result, milliseconds: milliseconds,
             attempt: work.attempts + 1, at: now, detail: verdict.detail, nearest: verdict.nearest)
         health.count(reply.status)
+        health.metrics.handler.recordMilliseconds(milliseconds)
         mailbox.send(
             .ended(
                 sequence: work.sequence, attempt: work.attempts + 1, reply: reply.encoded(), work.address))

@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+package import Metrics
 
 /// Everything that must survive: commands, replies, failure reports, maps, the epoch; one SQLite file, one writer.
 package final class Store: Sendable {
@@ -12,13 +13,15 @@ package final class Store: Sendable {
     private let queue: DatabaseQueue
     private let lock: StateLock
     private let file: StateFile
+    /// Told how long each commit took.
+    private let timer: Timer?
 
     /// Opens, or creates, the state file in `directory`.
     ///
     /// - Parameter fresh: Whether a damaged database is set aside and a new one begun; a sound one stays.
     /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, or it is not sound.
     package init(
-        directory: String, durability: Durability = .full, fresh: Bool = false
+        directory: String, durability: Durability = .full, fresh: Bool = false, timer: Timer? = nil
     ) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         self.path = path
@@ -38,6 +41,7 @@ package final class Store: Sendable {
             queue = try Self.open(path, durability)
         }
         self.setAside = setAside
+        self.timer = timer
         chmod(path, 0o600)
         file.opened()
         self.file = file
@@ -79,6 +83,8 @@ package final class Store: Sendable {
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
     package func commit<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
         try file.checkPlace()
+        let began = ContinuousClock.now
+        defer { record(since: began) }
         do {
             return try queue.write { try body(Transaction(database: $0)) }
         } catch {
@@ -91,11 +97,19 @@ package final class Store: Sendable {
         _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws(StoreError) -> Value {
         try file.checkPlace()
+        let began = ContinuousClock.now
+        defer { record(since: began) }
         do {
             return try await queue.write { try body(Transaction(database: $0)) }
         } catch {
             throw StoreError(error, path: path, doing: "commit")
         }
+    }
+
+    private func record(since began: ContinuousClock.Instant) {
+        guard let timer else { return }
+        let (seconds, attoseconds) = began.duration(to: .now).components
+        timer.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
     /// One transaction on the store; the tables' own files extend it.

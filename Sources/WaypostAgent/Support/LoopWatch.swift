@@ -26,7 +26,9 @@ final class LoopWatch: Sendable {
     /// Whether the loop stood still when it was last looked at.
     var isStalled: Bool { stalledSince.load(ordering: .relaxed) != 0 }
 
-    /// Looks at the loop; says what is new, each once. `now` is on the monotonic clock.
+    /// Looks at the loop; says what is new, each once.
+    ///
+    /// `now` is on the monotonic clock.
     func look(at now: Int64) -> News? {
         let last = lastTick.load(ordering: .relaxed)
         let since = stalledSince.load(ordering: .relaxed)

@@ -76,6 +76,12 @@ struct AgentOptions: ParsableArguments {
             valueName: "what"))
     var expiredMaps: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Show counters and timers as Prometheus text at http://HOST:PORT/metrics.",
+            valueName: "host:port"))
+    var metrics: String?
+
     /// What was given on the command line.
     var given: Settings.Options {
         [
@@ -89,6 +95,7 @@ struct AgentOptions: ParsableArguments {
             "durability": durability.map(ConfigContent.string),
             "intake-rate": intakeRate.map(ConfigContent.int),
             "intake-burst": intakeBurst.map(ConfigContent.int),
+            "metrics": metrics.map(ConfigContent.string),
             "trust-key": trustKeys.isEmpty ? nil : .stringArray(trustKeys),
             "trust-threshold": trustThreshold.map(ConfigContent.int),
             "expired-maps": expiredMaps.map(ConfigContent.string),

@@ -11,6 +11,8 @@ struct AgentSettings: Sendable {
     /// The file of stand-in routes.
     var routes: String?
     var isDemo: Bool
+    /// Where metrics are shown, `HOST:PORT`; nil for nowhere.
+    var metrics: String?
 
     /// - Throws: ``Complaint`` 64 naming the setting.
     init(_ settings: Settings) async throws(Complaint) {
@@ -55,6 +57,7 @@ struct AgentSettings: Sendable {
         logLevel = level
         routes = try await settings.text("routes")
         isDemo = try await settings.flag("demo")
+        metrics = try await settings.text("metrics")
     }
 
     private static func trust(_ settings: Settings) async throws(Complaint) -> MapTrust {

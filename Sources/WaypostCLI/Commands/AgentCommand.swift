@@ -1,6 +1,7 @@
 import ArgumentParser
 import DemoFeatures
 import Logging
+import Metrics
 import ServiceLifecycle
 import UnixSignals
 import Waypost
@@ -55,6 +56,12 @@ struct AgentCommand: OperatorCommand {
         let threshold = LogThreshold(Self.logLevel(settings))
         let isJSON = output.isJSON
         let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold, isJSON: isJSON) }
+        // Before anything that counts is made: what was made earlier counts for nobody.
+        if let address = settings.metrics {
+            let registry = MetricRegistry()
+            MetricsSystem.bootstrap(registry)
+            try MetricsServer.start(at: address) { registry.text }
+        }
         let router = try Self.router(settings, logger)
         let agent: Agent
         do {

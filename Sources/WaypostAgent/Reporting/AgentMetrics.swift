@@ -1,0 +1,71 @@
+import Metrics
+import Synchronization
+import WaypostMessages
+
+/// The agent's counters and timers for whatever backend the process has for swift-metrics.
+///
+/// Counters are brought up to date every two seconds from those that health shows, so that a command pays nothing for
+/// them; only durations are recorded as they happen.
+final class AgentMetrics: Sendable {
+    /// How long handlers ran, `waypost_handler_seconds`.
+    let handler: Timer
+    /// How long commits took, `waypost_commit_seconds`.
+    let commit: Timer
+
+    private let commands: [Code.Status: Counter]
+    private let received: Counter
+    private let duplicates: Counter
+    private let refused: Counter
+    private let connects: Counter
+    private let events: Counter
+    private let eventsDropped: Counter
+    private let commandsWaiting: Gauge
+    private let outboxWaiting: Gauge
+    private let online: Gauge
+    private let last = Mutex(Totals())
+
+    /// What the counters have been brought up to.
+    struct Totals: Sendable {
+        var health = HealthMonitor.State()
+        var events: Int64 = 0
+        var eventsDropped: Int64 = 0
+    }
+
+    init(agent: String) {
+        let labels = [("agent", agent)]
+        handler = Timer(label: "waypost_handler_seconds", dimensions: labels)
+        commit = Timer(label: "waypost_commit_seconds", dimensions: labels)
+        commands = Dictionary(
+            uniqueKeysWithValues: Code.Status.allCases.map {
+                ($0, Counter(label: "waypost_commands_total", dimensions: labels + [("status", $0.rawValue)]))
+            })
+        received = Counter(label: "waypost_received_total", dimensions: labels)
+        duplicates = Counter(label: "waypost_duplicates_total", dimensions: labels)
+        refused = Counter(label: "waypost_refused_total", dimensions: labels)
+        connects = Counter(label: "waypost_connects_total", dimensions: labels)
+        events = Counter(label: "waypost_events_total", dimensions: labels)
+        eventsDropped = Counter(label: "waypost_events_dropped_total", dimensions: labels)
+        commandsWaiting = Gauge(label: "waypost_commands_waiting", dimensions: labels)
+        outboxWaiting = Gauge(label: "waypost_outbox_waiting", dimensions: labels)
+        online = Gauge(label: "waypost_online", dimensions: labels)
+    }
+
+    /// Brings the counters up to what was counted, and the gauges to what is now.
+    func bring(upTo totals: Totals, commandsWaiting waiting: Int, outbox: Int, isOnline: Bool) {
+        last.withLock { last in
+            for (status, counter) in commands {
+                counter.increment(by: (totals.health.ended[status] ?? 0) - (last.health.ended[status] ?? 0))
+            }
+            received.increment(by: totals.health.received - last.health.received)
+            duplicates.increment(by: totals.health.duplicates - last.health.duplicates)
+            refused.increment(by: totals.health.refused - last.health.refused)
+            connects.increment(by: totals.health.connects - last.health.connects)
+            events.increment(by: totals.events - last.events)
+            eventsDropped.increment(by: totals.eventsDropped - last.eventsDropped)
+            last = totals
+        }
+        commandsWaiting.record(waiting)
+        outboxWaiting.record(outbox)
+        online.record(isOnline ? 1 : 0)
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `waypost agent --metrics`: what a scraper gets.
+@Suite(.timeLimit(.minutes(5))) struct MetricsTests {
+    @Test func `counters and timers are shown as Prometheus reads them`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let port = try FreePort.find()
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo", "--metrics", "127.0.0.1:\(port)"])
+        try await agent.online()
+        _ = try await backend.command(#"{"id":"a","type":"open","url":"scheme://router/demo"}"#, to: "k1")
+        _ = try await backend.command(#"{"id":"b","type":"open","url":"scheme://router/nowhere"}"#, to: "k1")
+
+        // Counters follow every two seconds.
+        var lines: [String] = []
+        for _ in 0..<200 where !lines.contains(#"waypost_commands_total{agent="k1",status="rejected"} 1"#) {
+            lines = try await get("/metrics", port)
+        }
+        #expect(lines.contains(#"waypost_commands_total{agent="k1",status="ok"} 1"#), "\(lines)")
+        #expect(lines.contains(#"waypost_commands_total{agent="k1",status="rejected"} 1"#))
+        #expect(lines.contains(#"waypost_online{agent="k1"} 1"#))
+        #expect(lines.contains(#"waypost_handler_seconds_count{agent="k1"} 2"#))
+        #expect(lines.contains("# TYPE waypost_commit_seconds histogram"))
+
+        let line =
+            /(# TYPE [a-z_]+ (counter|gauge|histogram))|([a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.eE+-]+)/
+        let body = lines.drop { !$0.hasPrefix("#") }
+        for text in body where !text.isEmpty { #expect(text.wholeMatch(of: line) != nil, "\(text)") }
+
+        #expect(try await get("/other", port).first == "HTTP/1.1 404 Not Found")
+        #expect(try await get("/metrics", port, "POST").first == "HTTP/1.1 405 Method Not Allowed")
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test(arguments: ["9464", "127.0.0.1:x", "127.0.0.1:99999"])
+    func `what is no address is refused`(_ address: String) async throws {
+        let ending = try await RunningCommand.run(["agent", "--agent", "k1", "--metrics", address])
+        #expect(ending.status == 64)
+        #expect(ending.complaints.first?.contains("HOST:PORT") == true)
+    }
+
+    /// The lines of an answer; nothing blocks, for a tool does the waiting.
+    private func get(_ path: String, _ port: UInt16, _ method: String = "GET") async throws -> [String] {
+        let script =
+            "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(method) \(path) HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"
+        let ending = try await Tool.run("bash", ["-c", script])
+        return ending.output.split(whereSeparator: \.isNewline).map(String.init)
+    }
+}
