@@ -70,6 +70,18 @@ extension Agent {
             FailureReport(id: Identifier.ulid(at: now), code: code, room: room, detail: detail, at: now))
     }
 
+    /// The messages with what MQTT 5 can show of their content, where it is spoken.
+    func mirrored(_ messages: [OutgoingMessage]) -> [OutgoingMessage] {
+        guard presence.version == .v5 else { return messages }
+        let now = clock.wall()
+        return messages.map { outgoing in
+            var outgoing = outgoing
+            outgoing.message.properties.user +=
+                CloudEvent(outgoing.message, topics, at: now)?.properties ?? []
+            return outgoing
+        }
+    }
+
     /// A message to oneself: some brokers grant a subscription that they never serve, and take what they then drop.
     private func testEcho() {
         let message = MQTTMessage(

@@ -61,13 +61,7 @@ extension Agent {
     }
 
     private func command(of record: InboxRecord) throws(Refusal) -> Command {
-        do {
-            let json = try JSONValue(parsing: record.payload, limits: configuration.limits.json)
-            return try Command(id: record.id, fields: json, arrival: record.received)
-        } catch let refusal as Refusal {
-            throw refusal
-        } catch {
-            throw Refusal(.badJSON, "stored command: \(error)")
-        }
+        let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
+        return try Command(id: record.id, fields: payload.json, arrival: record.received)
     }
 }

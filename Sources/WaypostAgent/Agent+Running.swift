@@ -32,7 +32,8 @@ extension Agent {
         await withTaskGroup(of: Void.self) { rooms in
             rooms.addTask { await self.journal.run() }
             rooms.addTask {
-                await self.outbox.run(publish: { link.publish($0) }, settle: { self.settled($0, $1) })
+                await self.outbox.run(
+                    publish: { link.publish(self.mirrored($0)) }, settle: { self.settled($0, $1) })
             }
             do {
                 try self.recover()

@@ -84,7 +84,7 @@ public final class Agent: Service {
             rooms: Intake.Rooms(
                 store: store, maps: maps, dispatcher: dispatcher, runner: runner, journal: journal,
                 outbox: outbox, events: events, health: health),
-            keys: try store.commit { try $0.inboxCount() })
+            trust: configuration.trust, keys: try store.commit { try $0.inboxCount() })
         presence = Presence(agent: agent, boot: boot, topics: topics, store: store)
         manager = configuration.tellsServiceManager ? ServiceManager() : nil
         renewal = Guarded(LinkRenewal(configuration.link))

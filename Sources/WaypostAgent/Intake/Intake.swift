@@ -40,14 +40,18 @@ final class Intake: Sendable {
     private let groups: Set<String>
     private let topics: Topics
     private let limits: AgentLimits
+    private let trusted: TrustedKeys
+    private let mustBeSigned: Bool
     private let clock: AgentClock
     private let rooms: Rooms
     private let state: Mutex<State>
 
     init(
         agent: String, groups: [String], topics: Topics, limits: AgentLimits, clock: AgentClock, rooms: Rooms,
-        keys: Int
+        trust: MapTrust, keys: Int
     ) {
+        trusted = trust.keys
+        mustBeSigned = trust.coversCommands
         self.agent = agent
         self.groups = Set(groups + ["all"])
         self.topics = topics
@@ -83,8 +87,10 @@ final class Intake: Sendable {
                 continue
             }
             switch topic {
-            case .command(_, let sender):
-                if let candidate = candidate(message, from: sender, at: now) { candidates.append(candidate) }
+            case .command(let audience, let sender):
+                if let candidate = candidate(message, for: audience, from: sender, at: now) {
+                    candidates.append(candidate)
+                }
             case .map, .patch:
                 // Commands that came before a map are stored before it, those after it after it.
                 guard store(&candidates, at: now), apply(message, to: topic, at: now) else { return .refuse }
@@ -98,7 +104,9 @@ final class Intake: Sendable {
     // MARK: Commands
 
     /// Reads a command as far as it can be stored; what can't be is reported here.
-    private func candidate(_ message: MQTTMessage, from sender: String, at now: Int64) -> Candidate? {
+    private func candidate(
+        _ message: MQTTMessage, for audience: Audience, from sender: String, at now: Int64
+    ) -> Candidate? {
         rooms.health.update { $0.received += 1 }
         guard message.payload.count <= limits.commandBytes else {
             refuse(
@@ -109,13 +117,11 @@ final class Intake: Sendable {
                 at: now)
             return nil
         }
-        do {
-            let json: JSONValue
-            do {
-                json = try JSONValue(parsing: message.payload, limits: limits.json)
-            } catch {
-                throw error.refusal
-            }
+        do throws(Refusal) {
+            let payload = try CommandPayload(
+                message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
+                for: audience)
+            let json = payload.json
             let id = try Command.id(in: json)
             let address = replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue)
             if message.retain {
@@ -130,6 +136,11 @@ final class Intake: Sendable {
                 answer(busy, id: id, to: address, at: now, reportedBySender: true)
                 return nil
             }
+            if let fault = payload.fault {
+                // Not stored: whoever can't sign may not take an id away from those who can.
+                answer(fault, id: id, to: address, at: now)
+                return nil
+            }
             let command = Result { () throws(Refusal) -> Command in
                 let command = try Command(id: id, fields: json, arrival: now)
                 try checkClock(command, at: now)
@@ -140,12 +151,10 @@ final class Intake: Sendable {
                 digest: SHA256.digest(of: message.payload),
                 payload: message.payload, address: address, command: command,
                 expires: (try? command.get().expires) ?? now)
-        } catch let refusal as Refusal {
-            refuse(Refusal(refusal.code, "command of \(sender): \(refusal.detail)"), at: now)
         } catch {
-            refuse(Refusal(.badJSON, "command of \(sender): \(error)"), at: now)
+            refuse(Refusal(error.code, "command of \(sender): \(error.detail)"), at: now)
+            return nil
         }
-        return nil
     }
 
     /// Whether times in a message may be compared with the agent's clock; looked at with every message and chore.

@@ -13,6 +13,10 @@ public struct MapTrust: Sendable, Equatable {
     private var pinned: [(id: String, key: VerifyingKey)] = []
     /// How many of the keys must have signed a document; 1 unless set.
     public var threshold = 1
+    /// Whether commands must be signed too; false unless set.
+    ///
+    /// One that is signed is checked either way.
+    public var coversCommands = false
 
     /// Nobody's.
     public init() {}
@@ -42,7 +46,8 @@ public struct MapTrust: Sendable, Equatable {
 
     /// Whether both trust the same keys alike.
     public static func == (one: MapTrust, other: MapTrust) -> Bool {
-        one.threshold == other.threshold && one.pinned.map(\.id) == other.pinned.map(\.id)
+        one.threshold == other.threshold && one.coversCommands == other.coversCommands
+            && one.pinned.map(\.id) == other.pinned.map(\.id)
             && one.pinned.map(\.key) == other.pinned.map(\.key)
     }
 

@@ -37,6 +37,9 @@ final class Presence: Sendable {
         return message(.will)
     }
 
+    /// The version that is spoken now.
+    var version: MQTTVersion { state.withLock(\.mqtt) }
+
     func connected(_ connection: Connection) { state.withLock { $0.mqtt = connection.version } }
 
     /// Whether the broker ought to have a session of ours and has none; asked once a connection.

@@ -70,6 +70,9 @@ struct AgentOptions: ParsableArguments {
             valueName: "number"))
     var trustThreshold: Int?
 
+    @Flag(help: "Commands must be signed too; those that are signed are checked either way.")
+    var signedCommands = false
+
     @Option(
         help: ArgumentHelp(
             "What becomes of a map in force whose exp passes: keep or revert.", discussion: "Default: keep.",
@@ -97,6 +100,7 @@ struct AgentOptions: ParsableArguments {
             "intake-burst": intakeBurst.map(ConfigContent.int),
             "metrics": metrics.map(ConfigContent.string),
             "trust-key": trustKeys.isEmpty ? nil : .stringArray(trustKeys),
+            "signed-commands": signedCommands ? .bool(true) : nil,
             "trust-threshold": trustThreshold.map(ConfigContent.int),
             "expired-maps": expiredMaps.map(ConfigContent.string),
         ]

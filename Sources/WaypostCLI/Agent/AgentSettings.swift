@@ -72,6 +72,10 @@ struct AgentSettings: Sendable {
             }
         }
         if let number = try await settings.number("trust-threshold") { trust.threshold = number }
+        trust.coversCommands = try await settings.flag("signed-commands")
+        guard !trust.coversCommands || trust.count > 0 else {
+            throw Complaint(.usage, "signed-commands needs a key to check them with: --trust-key")
+        }
         return trust
     }
 

@@ -22,4 +22,11 @@ struct KeyFile {
     func read(purpose: String) throws(Complaint) -> String {
         String(decoding: try GuardedFile.read(path, purpose: purpose), as: UTF8.self)
     }
+
+    /// The text of a file that others can't even read.
+    ///
+    /// - Throws: ``Complaint`` 64 naming the file.
+    func readSecret(purpose: String) throws(Complaint) -> String {
+        String(decoding: try GuardedFile.read(path, purpose: purpose, isSecret: true), as: UTF8.self)
+    }
 }

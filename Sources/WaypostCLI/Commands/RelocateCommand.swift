@@ -25,11 +25,8 @@ struct RelocateCommand: OperatorCommand {
     @OptionGroup(title: "What")
     var entry: RelocationOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Sign the document with this private key (PEM, Ed25519); ID is what the signature calls it.",
-            valueName: "[id=]file"))
-    var signKey: String?
+    @OptionGroup
+    var signing: SignOptions
 
     @OptionGroup
     var output: OutputOptions
@@ -67,15 +64,8 @@ struct RelocateCommand: OperatorCommand {
 
     private func relocation() throws(Complaint) -> Relocation {
         let relocation = try entry.relocation()
-        guard let file = signKey.map(KeyFile.init) else { return relocation }
-        let text = try file.read(purpose: "signing key")
-        let key: SigningKey
-        do {
-            key = try SigningKey(text: text)
-        } catch {
-            throw Complaint(.usage, "signing key \(file.path): \(error)")
-        }
-        return try relocation.signed(with: key, id: file.id, for: audience.audience)
+        guard let signer = try signing.signer() else { return relocation }
+        return try relocation.signed(by: signer, for: audience.audience)
     }
 
     private func lines(_ verdict: RelocationVerdict) -> [String] {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Waypost
 import WaypostMessages
 
 /// What every command to an agent has beside its own part.
@@ -26,6 +27,9 @@ struct CommandOptions: ParsableArguments {
             "The command must not start later than this: 30s, 10m, 1d.", valueName: "time"))
     var expires = TimeSpan.minutes(1)
 
+    @OptionGroup
+    var signing: SignOptions
+
     @OptionGroup(title: "Sender")
     var sender: SenderOptions
 
@@ -45,5 +49,14 @@ struct CommandOptions: ParsableArguments {
         return Command(
             id: id ?? CommandID.make(at: now), operation: operation, at: now,
             expires: now + expires.milliseconds, lane: lane ?? Command.defaultLane)
+    }
+
+    /// The command as it is sent: signed for whom it is meant, when there is a key.
+    func payload(_ command: Command) throws -> [UInt8] {
+        guard let signer = try signing.signer() else { return command.encoded() }
+        let json = try JSONValue(parsing: command.encoded(), limits: .trustedFile)
+        let named = (json.objectValue ?? [:]).merging(["aud": .string(audience.audience.description)]) { $1 }
+        return try signer.envelope(
+            JSONValue.object(named).serialized(), type: SignedEnvelope.commandType)
     }
 }

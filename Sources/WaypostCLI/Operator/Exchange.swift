@@ -25,6 +25,8 @@ struct Exchange {
     var sender: String
     var audience: Audience
     var command: Command
+    /// The command as it is sent.
+    var payload: [UInt8]
     var wait: WaitOptions
 
     /// Sends the command and hands over each terminal reply as it comes.
@@ -60,7 +62,7 @@ struct Exchange {
         var properties = MQTTProperties()
         properties.messageExpiry = UInt32(clamping: max(1, (command.expires - WallClock.now() + 999) / 1000))
         return .json(
-            settings.topics.command(to: audience, from: sender), command.encoded(), properties: properties)
+            settings.topics.command(to: audience, from: sender), payload, properties: properties)
     }
 
     private var replyFilter: String {

@@ -66,7 +66,7 @@ struct Relocation: Sendable {
     /// The same in an envelope that is signed, for whom it is named in it.
     ///
     /// - Throws: ``Complaint`` 1 when it is not JSON, or names somebody else.
-    func signed(with key: SigningKey, id: String, for audience: Audience) throws(Complaint) -> Relocation {
+    func signed(by signer: Signer, for audience: Audience) throws(Complaint) -> Relocation {
         guard let json = try? JSONValue(parsing: payload, limits: .trustedFile), json["signatures"] == nil
         else {
             throw Complaint(.failed, "the document is signed already, or no JSON")
@@ -81,10 +81,8 @@ struct Relocation: Sendable {
             mine, _ in
             mine
         }
-        var envelope = SignedEnvelope(
-            payloadType: SignedEnvelope.mapType, payload: JSONValue.object(named).serialized())
-        guard envelope.sign(with: key, id: id) else { throw Complaint(.failed, "OpenSSL did not sign") }
-        return Relocation(document: envelope.encoded(), kind)
+        let bytes = JSONValue.object(named).serialized()
+        return Relocation(document: try signer.envelope(bytes, type: SignedEnvelope.mapType), kind)
     }
 
     func message(to audience: Audience, _ topics: Topics) throws(Complaint) -> MQTTMessage {

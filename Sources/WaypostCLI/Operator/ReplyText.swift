@@ -59,7 +59,8 @@ extension AgentRequest {
         let command = options.command(try operation())
         let exchange = Exchange(
             settings: try await options.broker.resolved(), sender: options.sender.sender,
-            audience: options.audience.audience, command: command, wait: options.wait)
+            audience: options.audience.audience, command: command,
+            payload: try options.payload(command), wait: options.wait)
         var allOK = true
         let count = try await exchange.perform { answer in
             allOK = allOK && answer.isOK

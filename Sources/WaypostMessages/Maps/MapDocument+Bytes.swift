@@ -56,6 +56,9 @@ extension MapDocument {
             return (try parse(bytes, rules.limits), false)
         }
         let envelope = try SignedEnvelope(outer)
+        guard envelope.payloadType != SignedEnvelope.commandType else {
+            throw Refusal(.badField, "payloadType is that of a command, not of a map")
+        }
         try rules.trusted.check(envelope)
         return (try parse(envelope.payload, rules.limits), true)
     }

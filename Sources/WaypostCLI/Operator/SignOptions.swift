@@ -1,0 +1,37 @@
+import ArgumentParser
+import WaypostMessages
+
+/// With which key a document or a command is signed, if with any.
+struct SignOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Sign it with this private key (PEM, Ed25519); ID is what the signature calls it.",
+            discussion: "Default ID: the file's name.", valueName: "[id=]file"))
+    var signKey: String?
+
+    /// The signer; nil when nothing is to be signed.
+    ///
+    /// - Throws: ``Complaint`` 64 naming the file.
+    func signer() throws(Complaint) -> Signer? {
+        guard let file = signKey.map(KeyFile.init) else { return nil }
+        let text = try file.readSecret(purpose: "signing key")
+        do {
+            return Signer(id: file.id, key: try SigningKey(text: text))
+        } catch {
+            throw Complaint(.usage, "signing key \(file.path): \(error)")
+        }
+    }
+}
+
+/// A private key and the name that its signatures go by.
+struct Signer {
+    let id: String
+    let key: SigningKey
+
+    /// The bytes in an envelope with the signature.
+    func envelope(_ payload: [UInt8], type: String) throws(Complaint) -> [UInt8] {
+        var envelope = SignedEnvelope(payloadType: type, payload: payload)
+        guard envelope.sign(with: key, id: id) else { throw Complaint(.failed, "OpenSSL did not sign") }
+        return envelope.encoded()
+    }
+}

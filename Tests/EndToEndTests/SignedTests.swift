@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// Maps and commands that are signed with keys as OpenSSL makes them, by the executable from end to end.
+@Suite(.serialized, .timeLimit(.minutes(5))) final class SignedTests {
+    private let directory = NSTemporaryDirectory() + "waypost-signed-\(UUID().uuidString)"
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    /// A private key and its public half, as files.
+    private func key(_ name: String) async throws -> (secret: String, open: String) {
+        let files = ("\(directory)/\(name).pem", "\(directory)/\(name).pub")
+        #expect(
+            try await Tool.run("openssl", ["genpkey", "-algorithm", "ed25519", "-out", files.0]).status == 0)
+        #expect(
+            try await Tool.run("openssl", ["pkey", "-in", files.0, "-pubout", "-out", files.1]).status == 0)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: files.0)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: files.1)
+        return files
+    }
+
+    private func run(_ broker: TestBroker, _ arguments: String...) async throws -> RunningCommand.Ending {
+        try await RunningCommand.run(
+            arguments + ["--agent", "k1", "--wait", "30s"], environment: ["WAYPOST_BROKER": broker.url])
+    }
+
+    @Test func `a signed map is applied, and what nobody trusted has signed is not`() async throws {
+        let broker = try await TestBroker.start()
+        let (release, stranger) = (try await key("release"), try await key("stranger"))
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo", "--trust-key", "release=\(release.open)"])
+        try await agent.online()
+        let move = ["relocate", "--from", "scheme://router/demo", "--to", "scheme://router/demo1"]
+        for (options, word) in [
+            ([], "UNSIGNED"), (["--sign-key", stranger.secret], "BAD_SIGNATURE"),
+            (["--sign-key", release.secret], "applied"),
+        ] {
+            let ending = try await RunningCommand.run(
+                move + options + ["--agent", "k1", "--wait", "30s"],
+                environment: ["WAYPOST_BROKER": broker.url])
+            #expect(ending.status == (word == "applied" ? 0 : 1))
+            #expect(ending.output.first?.contains(word) == true, "\(ending.output)")
+        }
+        // Commands need no signature here.
+        #expect(try await run(broker, "open", "scheme://router/demo").status == 0)
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `commands must be signed where that is configured`() async throws {
+        let broker = try await TestBroker.start()
+        let (ops, stranger) = (try await key("ops"), try await key("stranger"))
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo", "--trust-key", ops.open, "--signed-commands"])
+        try await agent.online()
+        let plain = try await run(broker, "open", "scheme://router/demo")
+        #expect(plain.status == 1)
+        #expect(plain.output.first?.contains("UNSIGNED") == true)
+        let forged = try await run(broker, "open", "scheme://router/demo", "--sign-key", stranger.secret)
+        #expect(forged.output.first?.contains("BAD_SIGNATURE") == true)
+        let good = try await run(
+            broker, "call", "CalculatorService", "add", "--args", "[2,40]", "--sign-key", ops.secret)
+        #expect(good.status == 0)
+        #expect(good.output.contains { $0.contains("42") })
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `a private key that everybody can read is refused`() async throws {
+        let key = try await key("loose")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key.secret)
+        let ending = try await RunningCommand.run([
+            "open", "scheme://a", "--agent", "k1", "--sign-key", key.secret,
+        ])
+        #expect(ending.status == 64)
+        #expect(ending.complaints.first?.contains("chmod") == true)
+    }
+
+    @Test(
+        arguments: [
+            ["--trust-key", "/nonexistent"], ["--signed-commands"],
+            ["--trust-key", "/etc/hostname"],
+        ])
+    func `trust that can't be is refused at the start`(_ arguments: [String]) async throws {
+        let ending = try await RunningCommand.run(["agent", "--agent", "k1"] + arguments)
+        #expect(ending.status == 64)
+    }
+}
