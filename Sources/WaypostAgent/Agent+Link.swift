@@ -13,8 +13,10 @@ extension Agent {
                     + "what was sent while it was away and was not delivered is gone")
         }
         let refused = connection.subscriptions.filter { !$0.isGranted }.map(\.subscription.filter)
+        let epoch = presence.epoch
         health.update {
             $0.connects += 1
+            $0.epoch = epoch
             $0.mqtt = Int(connection.version.rawValue)
             $0.brokerURL = connection.broker.description
             $0.subscriptionsRefused = refused

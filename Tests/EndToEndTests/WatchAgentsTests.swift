@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import Waypost
+import WaypostMessages
 
 @Suite(.timeLimit(.minutes(5)))
 struct WatchAgentsTests {
@@ -83,6 +84,33 @@ struct WatchAgentsTests {
         let agents = try lines.output.map { try JSONValue(parsing: $0) }
         #expect(agents.map { $0["agent"] } == ["k1", "k2"])
         #expect(agents.first?["state"]?["state"] == "online")
+    }
+
+    @Test func `a late will is not shown after a newer birth`() async throws {
+        let site = try await Site.open()
+        let logcat = try site.start("logcat")
+        try await logcat.complained("k1 is online")
+        let backend = try await Backend(broker: site.broker.url)
+        let birth = try AgentState(try await backend.message(on: "waypost/v1/k1/state"))
+        var will = birth
+        will.isOnline = false
+        will.reason = .will
+        will.epoch = birth.epoch - 1
+        try await backend.publish(will.encoded(), to: "waypost/v1/k1/state", retain: true)
+
+        // The broker now keeps the will, and shows no birth to whoever comes.
+        let table = try await site.run("agents")
+        #expect(table.output.contains { $0.hasPrefix("k1 ") && $0.contains("online") })
+        let agents = try await site.run("agents", "--json").output.map { try JSONValue(parsing: $0) }
+        #expect(agents.map { $0["online"] } == [true])
+        #expect(agents.first?["state"]?["why"] == "will")
+
+        await backend.disconnect()
+        #expect(try await site.agent.terminate() == 0)
+        try await logcat.complained("k1 is offline: shut down")
+        logcat.send(signal: SIGTERM)
+        let complaints = try await logcat.ending().complaints
+        #expect(!complaints.contains { $0.contains("its connection was lost") })
     }
 
     @Test func `ping shows health and ends with 0`() async throws {

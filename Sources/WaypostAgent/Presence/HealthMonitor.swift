@@ -11,6 +11,8 @@ final class HealthMonitor: Sendable {
         var ended: [Code.Status: Int64] = [:]
         var connects: Int64 = 0
         var mqtt: Int = 0
+        /// The number of the present connection, as in presence.
+        var epoch: Int64 = 0
         var brokerURL = ""
         var storeProblem: String?
         var isClockSound = true

@@ -24,6 +24,7 @@ struct HealthReport: Sendable {
             "type": "health",
             "agent": .string(agent),
             "boot": .string(boot),
+            "epoch": .int(state.epoch),
             "version": .string(Version.current),
             "at": .int(clock.wall()),
             "uptime": .int(max(0, clock.wall() - started)),

@@ -39,6 +39,8 @@ final class Presence: Sendable {
 
     /// The version that is spoken now.
     var version: MQTTVersion { state.withLock(\.mqtt) }
+    /// The number of the present connection.
+    var epoch: Int64 { state.withLock(\.epoch) }
 
     func connected(_ connection: Connection) { state.withLock { $0.mqtt = connection.version } }
 

@@ -9,6 +9,8 @@ struct Health: Sendable {
     var status: String { json["status"]?.stringValue?.printable ?? "unknown" }
     var isGreen: Bool { json["status"]?.stringValue == "green" }
     var version: String { json["version"]?.stringValue?.printable ?? "?" }
+    /// The number of the connection that it was written on.
+    var epoch: Int64? { json["epoch"]?.intValue }
     /// When it was written, in milliseconds since 1970.
     var at: Int64? { json["at"]?.intValue }
 

@@ -10,6 +10,9 @@ struct Roster: Sendable {
         var stateJSON: JSONValue?
         var health: Health?
         var healthJSON: JSONValue?
+
+        /// Whether it is there; nil when that is not known.
+        var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
     }
 
     private let topics: Topics
@@ -22,7 +25,9 @@ struct Roster: Sendable {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
         switch content {
         case .state:
-            members[agent, default: Member()].state = try? AgentState(json)
+            let state = try? AgentState(json)
+            guard state?.isNews(after: members[agent]?.state) != false else { return }
+            members[agent, default: Member()].state = state
             members[agent]?.stateJSON = json
         case .health:
             members[agent, default: Member()].health = Health(json)
@@ -36,7 +41,8 @@ struct Roster: Sendable {
     var json: [JSONValue] {
         members.sorted { $0.key < $1.key }.map { name, member in
             [
-                "agent": .string(name), "state": member.stateJSON ?? .null,
+                "agent": .string(name), "online": member.isOnline.map(JSONValue.bool) ?? .null,
+                "state": member.stateJSON ?? .null,
                 "health": member.healthJSON ?? .null,
             ]
         }
@@ -80,9 +86,9 @@ struct Roster: Sendable {
     }
 
     private static func row(_ name: String, _ member: Member, _ now: Int64) -> [String] {
-        let isOnline = member.state?.isOnline ?? false
+        let isOnline = member.isOnline ?? false
         let state =
-            switch (member.state?.isOnline, member.state?.reason) {
+            switch (member.isOnline, member.state?.reason) {
             case (true?, _): "online"
             case (false?, .shutdown?): "shut down"
             case (false?, _): "lost"

@@ -19,7 +19,7 @@ struct LogFollower {
 
     private var sequences = SequenceWatch()
     private var memory = EventMemory()
-    private var states: [String: Bool] = [:]
+    private var states: [String: AgentState] = [:]
     private var agentWidth = 8
 
     /// The longest pause between two attempts to come back.
@@ -165,7 +165,8 @@ struct LogFollower {
     }
 
     private mutating func show(_ state: AgentState, of agent: String) {
-        guard states.updateValue(state.isOnline, forKey: agent) != state.isOnline else { return }
+        guard state.isNews(after: states[agent]) else { return }
+        guard states.updateValue(state, forKey: agent)?.isOnline != state.isOnline else { return }
         let how =
             switch state.reason {
             case .birth: "version \(state.version.printable), MQTT \(state.mqttVersion)"

@@ -9,6 +9,8 @@ struct Silence {
     private var state: AgentState?
     /// When the newest health was written, on the agent's clock, in milliseconds since 1970.
     private var lastHealth: Int64?
+    /// The connection on which it was written.
+    private var healthEpoch: Int64?
 
     init(_ audience: Audience, topics: Topics) {
         self.audience = audience
@@ -21,8 +23,12 @@ struct Silence {
             let json = message.json
         else { return }
         switch content {
-        case .state: state = try? AgentState(json)
-        case .health: lastHealth = json["at"]?.intValue
+        case .state:
+            let news = try? AgentState(json)
+            if news?.isNews(after: state) != false { state = news }
+        case .health:
+            lastHealth = json["at"]?.intValue
+            healthEpoch = json["epoch"]?.intValue
         default: break
         }
     }
@@ -40,7 +46,7 @@ struct Silence {
         guard let state else {
             return "no agent \(agent) is known at this broker; see: waypost agents"
         }
-        guard !state.isOnline else {
+        guard !state.isOnline(withHealthOf: healthEpoch) else {
             return "it says that it is online (MQTT \(state.mqttVersion), epoch \(state.epoch)); "
                 + "may this sender write to its cmd and read its reply? see: waypost logcat --agent \(agent)"
         }

@@ -29,6 +29,22 @@ package struct AgentState: Sendable, Hashable {
         self.mqtt = mqtt
     }
 
+    /// Whether it is news to somebody who has seen `known`.
+    ///
+    /// The will of an earlier connection may come after the birth of a later one; it is none.
+    package func isNews(after known: AgentState?) -> Bool {
+        guard let known, known.isOnline, !isOnline else { return true }
+        return epoch >= known.epoch
+    }
+
+    /// Whether the agent is online, as far as this and the epoch of its health tell.
+    ///
+    /// A late will may have taken the place of the birth as the retained state. Health of a later connection gives
+    /// it away, for that connection's own end would carry the later epoch.
+    package func isOnline(withHealthOf epoch: Int64?) -> Bool {
+        isOnline || (epoch.map { $0 > self.epoch } ?? false)
+    }
+
     package func encoded() -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
