@@ -86,8 +86,9 @@ extension Agent {
     }
 
     /// Forgets old commands, a part of the table each time.
-    private func forget(after cursor: Int64) async -> Int64 {
+    func forget(after cursor: Int64) async -> Int64 {
         let now = clock.wall()
+        guard intake.mayForget(at: now) else { return cursor }
         guard
             let result = try? await store.commitInBackground({
                 try $0.forgetEnded(after: cursor, at: now, limit: 20_000)

@@ -24,6 +24,8 @@ final class Intake: Sendable {
         var senders: SenderLimits
         var keys: Int
         var clock: ClockGuard
+        /// On the monotonic clock: from when on ids may be forgotten.
+        var forgetsFrom: Int64 = 0
         /// The newest `seq` of each sender; bounded like the senders.
         var sequences: [String: Int64] = [:]
     }
@@ -159,9 +161,22 @@ final class Intake: Sendable {
 
     /// Whether times in a message may be compared with the agent's clock; looked at with every message and chore.
     func isClockSound(at now: Int64) -> Bool {
-        let isSound = state.withLock { $0.clock.isSound(wall: now, monotonic: clock.monotonic()) }
+        let monotonic = clock.monotonic()
+        let isSound = state.withLock { state in
+            let isSound = state.clock.isSound(wall: now, monotonic: monotonic)
+            if !isSound { state.forgetsFrom = monotonic + Self.minimumRecognition }
+            return isSound
+        }
         rooms.health.update { $0.isClockSound = isSound }
         return isSound
+    }
+
+    /// Whether ids whose time is over by the clock may be forgotten.
+    ///
+    /// A clock that jumps ahead would end that time at once, and a repeated command would run again. So for as long
+    /// as an id is recognised at the least, nothing is forgotten after a step.
+    func mayForget(at now: Int64) -> Bool {
+        isClockSound(at: now) && state.withLock { clock.monotonic() >= $0.forgetsFrom }
     }
 
     private func checkClock(_ command: Command, at now: Int64) throws(Refusal) {

@@ -27,28 +27,38 @@ final class FailureLog: Sendable {
 
     private let watched = Mutex<[Key: FailureReport]>([:])
 
-    /// Takes note of a failure; returns it when it is to be reported now.
-    func occurred(_ failure: FailureReport) -> FailureReport? {
+    /// Takes note of a failure; returns what is to be reported now.
+    ///
+    /// That is nothing for a repetition within the window; otherwise the failure, after the count of the window
+    /// before it if nobody has asked for that yet.
+    func occurred(_ failure: FailureReport) -> [FailureReport] {
         watched.withLock { watched in
             let key = Key(failure)
-            if var known = watched[key], failure.last - known.first < Self.window {
+            let known = watched[key]
+            if var known, Self.isOpen(known, at: failure.last) {
                 known.count += 1
                 known.last = failure.last
                 watched[key] = known
-                return nil
+                return []
             }
-            if watched.count < Self.maximumWatched { watched[key] = failure }
-            return failure
+            if known != nil || watched.count < Self.maximumWatched { watched[key] = failure }
+            return [known].compactMap { $0 }.filter { $0.count > 1 } + [failure]
         }
     }
 
     /// Failures whose window is over and that were repeated in it, each with the count of all its occurrences.
     func windowsOver(at now: Int64) -> [FailureReport] {
         watched.withLock { watched in
-            let over = watched.filter { now - $0.value.first >= Self.window }
+            let over = watched.filter { !Self.isOpen($0.value, at: now) }
             for key in over.keys { watched[key] = nil }
             return over.values.filter { $0.count > 1 }.sorted { $0.first < $1.first }
         }
+    }
+
+    /// A clock that was set back ends the window as well; otherwise the failure would be held back for as long.
+    private static func isOpen(_ failure: FailureReport, at now: Int64) -> Bool {
+        let (age, overflow) = now.subtractingReportingOverflow(failure.first)
+        return !overflow && (0..<window).contains(age)
     }
 
     /// Whether anything is being watched.

@@ -84,7 +84,7 @@ final class Journal: Sendable {
         failure.url = failure.url.map(redaction.masked)
         failure.detail = redaction.masked(failure.detail)
         events.log(failure)
-        if let first = failures.occurred(failure) { mailbox.send(.failed(first)) }
+        for report in failures.occurred(failure) { mailbox.send(.failed(report)) }
     }
 
     /// Ends ``run()`` once everything that was appended is on disk.
