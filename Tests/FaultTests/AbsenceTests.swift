@@ -1,0 +1,50 @@
+import Foundation
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@Suite(.serialized, .timeLimit(.minutes(5))) struct `A long absence` {
+    @Test func `what the broker kept meanwhile, over its own restart, runs once and in order`() async throws {
+        let broker = try await TestBroker.start([
+            "allow_anonymous true", "persistence true", "persistence_location @dir/",
+        ])
+        let arguments = ["--demo", "--intake-rate", "0"]
+        var agent = try AgentProcess("k1", broker: broker.url, arguments: arguments)
+        try await agent.online()
+        try await agent.kill()
+
+        let sender = try await Backend(broker: broker.url)
+        let expires = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000
+        for number in 0..<300 {
+            try await sender.publish(
+                #"{"id":"c\#(number)","exp":\#(expires),"type":"call","service":"LedgerService","#
+                    + #""method":"append","args":["entry-\#(number)"]}"#,
+                to: "waypost/v1/k1/cmd/me")
+        }
+        await sender.disconnect()
+        try await broker.restart()
+
+        let backend = try await Backend(broker: broker.url)
+        agent = try AgentProcess(
+            "k1", broker: broker.url, directory: agent.directory, arguments: arguments)
+        try await backend.wait(for: "300 replies") { seen in
+            Set(seen.compactMap(Self.answered)).count == 300
+        }
+        #expect(backend.seen.compactMap(Self.answered).count == 300)
+        try await agent.online()
+        #expect(try await agent.terminate() == 0)
+        let ledger = try String(contentsOfFile: agent.directory + "/ledger.txt", encoding: .utf8)
+            .split(separator: "\n").map(String.init)
+        #expect(ledger == (0..<300).map { "entry-\($0)" })
+        await backend.disconnect()
+    }
+
+    private static func answered(_ seen: Backend.Seen) -> String? {
+        guard seen.topic == "waypost/v1/k1/reply/me", let json = seen.json, json["status"] == "ok" else {
+            return nil
+        }
+        return json["id"]?.stringValue
+    }
+}
