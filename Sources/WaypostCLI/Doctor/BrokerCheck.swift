@@ -31,7 +31,7 @@ struct BrokerCheck {
                 }
                 return false
             }
-            let target = agent ?? roster.members.filter { $0.value.state?.isOnline == true }.keys.min()
+            let target = agent ?? roster.members.filter { $0.value.isOnline == true }.keys.min()
             return [Self.version(version), subscriptions(session, wanted), agents(roster)]
                 + (try await ask(target, session))
         }
@@ -110,7 +110,7 @@ struct BrokerCheck {
     }
 
     private func agents(_ roster: Roster) -> Finding {
-        let online = roster.members.filter { $0.value.state?.isOnline == true }
+        let online = roster.members.filter { $0.value.isOnline == true }
         let red = online.filter { $0.value.health?.isGreen == false }.keys.sorted()
         let text = "\(roster.members.count) known, \(online.count) online"
         guard red.isEmpty else {

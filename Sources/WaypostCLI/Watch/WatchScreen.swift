@@ -31,7 +31,7 @@ struct WatchScreen {
 
     private func head(_ model: WatchModel) -> String {
         let members = model.roster.members
-        let online = members.values.count { $0.state?.isOnline == true }
+        let online = members.values.count { $0.isOnline == true }
         let text = "waypost  \(model.link.printable)  \(online) of \(members.count) agents online  q quits"
             .fitted(to: columns)
         return model.isConnected ? style.bold(text) : style.red(text)
