@@ -1,6 +1,5 @@
 import FoundationEssentials
 import MQTTLink
-import Synchronization
 import Waypost
 import WaypostMessages
 
@@ -46,7 +45,7 @@ final class Intake: Sendable {
     private let mustBeSigned: Bool
     private let clock: AgentClock
     private let rooms: Rooms
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(
         agent: String, groups: [String], topics: Topics, limits: AgentLimits, clock: AgentClock, rooms: Rooms,
@@ -60,7 +59,7 @@ final class Intake: Sendable {
         self.limits = limits
         self.clock = clock
         self.rooms = rooms
-        state = Mutex(
+        state = Guarded(
             State(
                 senders: SenderLimits(rate: limits.intakeRate, burst: limits.intakeBurst), keys: keys,
                 clock: ClockGuard(wall: clock.wall(), monotonic: clock.monotonic())))

@@ -1,5 +1,6 @@
 import MQTTLink
 import Synchronization
+import Waypost
 import WaypostMessages
 
 /// Counters and checks, collected from all rooms.
@@ -35,7 +36,7 @@ final class HealthMonitor: Sendable {
     }
 
     private let alarm: DiskAlarm
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let commands = Atomic<Int>(0)
 
     /// For whatever collects the process's metrics.

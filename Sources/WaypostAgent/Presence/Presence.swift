@@ -1,5 +1,5 @@
 import MQTTLink
-import Synchronization
+import Waypost
 import WaypostMessages
 
 /// What the broker shows of the agent: births, the will, the goodbye, each with the epoch of its connection.
@@ -13,7 +13,7 @@ final class Presence: Sendable {
     private let boot: String
     private let topics: Topics
     private let store: Store
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(agent: String, boot: String, topics: Topics, store: Store) {
         self.agent = agent

@@ -1,7 +1,6 @@
 import DequeModule
 import Glibc
 import MQTTLink
-import Synchronization
 import Waypost
 import WaypostMessages
 
@@ -44,7 +43,7 @@ final class EventLog: Sendable {
     private let clock: AgentClock
     private let limits: AgentLimits
     let redaction: Redaction
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(
         agent: String, boot: String, topics: Topics, outbox: Outbox, clock: AgentClock, limits: AgentLimits,
@@ -58,7 +57,7 @@ final class EventLog: Sendable {
         self.clock = clock
         self.limits = limits
         let bucket = TokenBucket(rate: limits.logRate, burst: limits.logBurst, at: clock.monotonic())
-        state = Mutex(State(bucket: bucket, level: level))
+        state = Guarded(State(bucket: bucket, level: level))
     }
 
     /// The highest sequence number given so far.

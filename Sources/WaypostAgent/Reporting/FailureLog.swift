@@ -1,4 +1,4 @@
-import Synchronization
+import Waypost
 import WaypostMessages
 
 /// Counts equal failures together: the first is reported at once, its repetitions as one when the window is over.
@@ -25,7 +25,7 @@ final class FailureLog: Sendable {
         }
     }
 
-    private let watched = Mutex<[Key: FailureReport]>([:])
+    private let watched = Guarded<[Key: FailureReport]>([:])
 
     /// Takes note of a failure; returns what is to be reported now.
     ///

@@ -1,5 +1,5 @@
 import CoreMetrics
-import Synchronization
+import Waypost
 import WaypostMessages
 
 /// Makes what happened durable, many at a time, and lets go out what must not go out before.
@@ -26,7 +26,7 @@ final class Journal: Sendable {
     private let redaction: Redaction
     private let failureTopic: String
     private let clock: AgentClock
-    private let quota: Mutex<OutboxQuota>
+    private let quota: Guarded<OutboxQuota>
 
     init(
         store: Store, outbox: Outbox, events: EventLog, failures: FailureLog, health: HealthMonitor,
@@ -34,7 +34,7 @@ final class Journal: Sendable {
         clock: AgentClock, limits: AgentLimits
     ) {
         self.clock = clock
-        quota = Mutex(OutboxQuota(records: limits.outboxRecords, bytes: limits.outboxBytes))
+        quota = Guarded(OutboxQuota(records: limits.outboxRecords, bytes: limits.outboxBytes))
         self.store = store
         self.outbox = outbox
         self.events = events
