@@ -108,7 +108,8 @@ let package = Package(
             ]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
+            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],
+            exclude: ["Vectors"]),
         // The Swift in the README and the documentation, compiled.
         .testTarget(
             name: "SnippetTests",

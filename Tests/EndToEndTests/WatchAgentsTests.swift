@@ -61,7 +61,7 @@ struct WatchAgentsTests {
         shell.standardOutput = output
         let lines = EventLog<String>()
         shell.terminationHandler = { lines.append("ended with \($0.terminationStatus)") }
-        try shell.run()
+        try withNoSignalBlocked { try shell.run() }
         try await site.broker.waitForLog(containing: "Received SUBSCRIBE from waypost-", times: 1)
         _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
         // The shell ends when both have: head after its line, logcat because head has gone.

@@ -55,11 +55,16 @@ final class RunningBroker: Sendable {
     }
 }
 
+private let startLock = NSLock()
+
 /// Runs something that starts a process, which inherits what signals are blocked.
 ///
 /// The threads that tests run on are libdispatch's, and those block nearly all: a child of theirs would never see
-/// its SIGTERM, nor a shell the end of its own children.
+/// its SIGTERM, nor a shell the end of its own children. One at a time: Foundation's own preparations for a child
+/// have crashed when several threads were at them.
 public func withNoSignalBlocked<Value>(_ body: () throws -> Value) rethrows -> Value {
+    startLock.lock()
+    defer { startLock.unlock() }
     var none = sigset_t()
     var before = sigset_t()
     sigemptyset(&none)

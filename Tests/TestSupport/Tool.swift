@@ -20,7 +20,7 @@ public enum Tool {
         let status: Int32 = try await withCheckedThrowingContinuation { ended in
             process.terminationHandler = { ended.resume(returning: $0.terminationStatus) }
             do {
-                try process.run()
+                try withNoSignalBlocked { try process.run() }
             } catch {
                 process.terminationHandler = nil
                 ended.resume(throwing: error)

@@ -41,7 +41,11 @@ final class Dispatcher: Sendable {
         guard !work.isEmpty else { return }
         health.commandsAdmitted(work.count)
         let now = clock.monotonic()
-        let atOnce = work.map { runner.runAtOnce($0) }
+        // What waits in no lane must be in time all the same.
+        let atOnce = work.map { work -> Verdict? in
+            guard now < work.startBy else { return .expired }
+            return runner.runAtOnce(work)
+        }
         let actions = state.withLock { state -> [Lanes.Action] in
             if state.isStopping {
                 health.commandsLeft(work.count)

@@ -150,8 +150,6 @@ struct Lanes: Sendable {
 
     private mutating func expire(_ work: Work) -> Action {
         count -= 1
-        return .end(
-            work, Verdict(code: .expired, detail: "not started before its exp", room: .intake),
-            milliseconds: 0)
+        return .end(work, .expired, milliseconds: 0)
     }
 }

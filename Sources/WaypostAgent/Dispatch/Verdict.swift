@@ -13,6 +13,8 @@ struct Verdict: Sendable {
 
     static func ok(_ result: JSONValue = .null) -> Verdict { Verdict(code: .ok, result: result) }
 
+    static let expired = Verdict(code: .expired, detail: "not started before its exp", room: .intake)
+
     static let canceled = Verdict(code: .canceled, detail: "canceled while it ran")
 
     static func late(after deadline: Int64) -> Verdict {

@@ -62,7 +62,11 @@ extension Command.Operation {
                 method: try fields.required("method", fields.text("method")),
                 arguments: try fields.arguments("args"))
         case "cancel":
-            self = .cancel(target: try fields.required("target", fields.text("target")))
+            let target = try fields.required("target", fields.text("target"))
+            guard Name.isValid(target) else {
+                throw Refusal(.badField, "target must be the id of a command; found \(target.debugDescription)")
+            }
+            self = .cancel(target: target)
         case "log":
             let letter = try fields.required("level", fields.text("level"))
             guard let level = LogLevel(letter: letter) else {
