@@ -64,7 +64,8 @@ extension Command.Operation {
         case "cancel":
             let target = try fields.required("target", fields.text("target"))
             guard Name.isValid(target) else {
-                throw Refusal(.badField, "target must be the id of a command; found \(target.debugDescription)")
+                throw Refusal(
+                    .badField, "target must be the id of a command; found \(target.debugDescription)")
             }
             self = .cancel(target: target)
         case "log":
