@@ -25,10 +25,14 @@ import WaypostMessages
         let agent = try AgentProcess(
             "k1", broker: broker.url,
             arguments: [
-                "--demo", "--group", "lobby", "--mqtt", version, "--intake-rate", "300", "--intake-burst",
-                "200",
+                "--demo", "--group", "lobby", "--mqtt", version, "--intake-rate", "0",
             ])
         try await agent.online()
+        // One that takes a command a second of each sender.
+        let slow = try AgentProcess(
+            "k2", broker: broker.url,
+            arguments: ["--demo", "--mqtt", version, "--intake-rate", "1", "--intake-burst", "1"])
+        try await slow.online()
         // What takes long goes first and is looked for last.
         let early = rows.filter(\.isEarly)
         for row in early { try await row.send(backend) }
@@ -40,6 +44,7 @@ import WaypostMessages
         for row in early { await row.check(backend, after: 0, version) }
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
+        #expect(try await slow.terminate() == 0)
     }
 }
 
@@ -90,7 +95,8 @@ private struct VectorRow: Sendable {
         func list(_ key: String) throws -> [Expected] {
             try (json[key]?.arrayValue ?? []).map { entry in
                 Expected(
-                    topic: "waypost/v1/k1/\(entry["on"]?.stringValue ?? "")",
+                    topic:
+                        "waypost/v1/\(entry["agent"]?.stringValue ?? "k1")/\(entry["on"]?.stringValue ?? "")",
                     match: try JSONValue(
                         parsing: Array(filled((entry["match"] ?? [:]).text).utf8), limits: .trustedFile),
                     text: entry["text"]?.stringValue)
