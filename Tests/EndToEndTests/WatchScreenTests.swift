@@ -91,7 +91,7 @@ struct WatchScreenTests {
         _ = try await site.run("open", "scheme://router/\u{1B}[2Jnowhere", "--agent", "k1")
         let backend = try await Backend(broker: site.broker.url)
         try await backend.publish(
-            #"{"t":1,"l":"E","tag":"Evil\u001b[1m","boot":"b","seq":1,"pid":1,"tid":1,"msg":"a\u001b[2Jb\u009b31mc","type":1}"#,
+            #"{"t":1,"l":"E","tag":"Evil\u001b[1m","boot":"BBBBBBBB","seq":1,"pid":1,"tid":1,"msg":"a\u001b[2Jb\u009b31mc","type":1}"#,
             to: "waypost/v1/k1/log/e")
         try await terminal.shows(#"a\u{1B}[2Jb\u{009B}31mc"#)
         #expect(!terminal.text.contains("a\u{1B}[2J"))

@@ -32,6 +32,14 @@ public final class Backend: Sendable {
     private let topics = Topics.standard
     private let log = EventLog<Seen>()
     private let reader: Task<Void, Never>
+    /// What the test published itself: no agent's word, and not held against the document of what agents say.
+    private let own: Own
+
+    private final class Own: Sendable {
+        private let payloads = Guarded<Set<[UInt8]>>([])
+        func add(_ payload: [UInt8]) { payloads.withLock { _ = $0.insert(payload) } }
+        func has(_ payload: [UInt8]) -> Bool { payloads.withLock { $0.contains(payload) } }
+    }
 
     /// Connects and subscribes to everything.
     public init(broker: String, name: String = "backend") async throws {
@@ -41,9 +49,13 @@ public final class Backend: Sendable {
             configuration, within: .seconds(60), messageLimit: 1_000_000)
         _ = try await session.subscribe([Subscription("waypost/v1/#")])
         self.session = session
+        let own = Own()
+        self.own = own
         reader = Task { [log] in
             for await message in session.messages {
-                WireCapture.shared?.take(topic: message.topic, payload: message.payload)
+                if !own.has(message.payload) {
+                    WireCapture.shared?.take(topic: message.topic, payload: message.payload)
+                }
                 log.append(
                     Seen(
                         topic: message.topic, text: String(decoding: message.payload, as: UTF8.self),
@@ -62,6 +74,7 @@ public final class Backend: Sendable {
 
     /// Publishes bytes at QoS 1 and waits for the broker's acknowledgement.
     public func publish(_ payload: [UInt8], to topic: String, retain: Bool = false) async throws {
+        own.add(payload)
         let result = try await session.publish(
             MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce, retain: retain))
         guard result == .acknowledged else { throw Failure(description: "publish on \(topic): \(result)") }

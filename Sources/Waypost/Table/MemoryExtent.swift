@@ -7,7 +7,7 @@ import Glibc
 /// A table of 100 000 routes spreads over 6 000 pages of the usual 4 KiB, more than a processor remembers the places
 /// of: a look-up then waits longer for addresses to be translated than for what lies there.
 final class MemoryExtent: @unchecked Sendable {
-    /// What the usual large page has; also the alignment.
+    /// What a large page usually has.
     static let largePage = 2 << 20
 
     private let memory: UnsafeMutableRawPointer
@@ -15,13 +15,16 @@ final class MemoryExtent: @unchecked Sendable {
     // Only the one table that fills the extent moves this, before the table is handed on.
     private var used = 0
 
-    /// Memory for at least `byteCount` bytes, not zeroed.
+    /// Memory for `byteCount` bytes, not zeroed.
     init(byteCount: Int) {
-        capacity = (byteCount + Self.largePage - 1) & ~(Self.largePage - 1)
-        memory = .allocate(byteCount: capacity, alignment: Self.largePage)
+        capacity = byteCount
+        memory = .allocate(byteCount: capacity, alignment: 64)
         #if canImport(Glibc)
-        // Advice: where the machine has no large pages, all works without.
-        madvise(memory, capacity, MADV_HUGEPAGE)
+        // Advice about the whole pages of it: where the machine has no large ones, all works without.
+        let page = 4096
+        let start = memory.alignedUp(toMultipleOf: page)
+        let length = (memory + capacity - start) & ~(page - 1)
+        if length > 0 { madvise(start, length, MADV_HUGEPAGE) }
         #endif
     }
 

@@ -10,7 +10,7 @@ extension TableStorage {
         let total = byteCount
         guard total >= Self.smallestSettled, scatteredBytes > total / share else { return }
         // The pages are rounded up to cache lines each.
-        let extent = MemoryExtent(byteCount: total + total / 64)
+        let extent = MemoryExtent(byteCount: total + total / 256)
         nodes.settle(into: extent)
         specials.settle(into: extent)
         entries.settle(into: extent)
