@@ -28,7 +28,7 @@ import WaypostMessages
         var number = 0
         for round in 0..<rounds {
             let agent = try AgentProcess(
-                "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--intake-rate", "0"])
+                "soak", broker: broker.url, directory: directory, arguments: ["--demo", "--intake-rate", "0"])
             if round == 0 { try await agent.online() }
             let lifetime = Double.random(in: 0...2, using: &random)
             let rate = Int.random(in: 20...200, using: &random)
@@ -49,7 +49,7 @@ import WaypostMessages
             }
         }
         let agent = try AgentProcess(
-            "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--intake-rate", "0"])
+            "soak", broker: broker.url, directory: directory, arguments: ["--demo", "--intake-rate", "0"])
         try await sender.settleAll()
         try await agent.online()
         #expect(try await agent.terminate() == 0)
@@ -132,7 +132,7 @@ private actor Sender {
 
     private func publish(_ payload: String) async {
         guard let session = await connected() else { return }
-        let message = MQTTMessage(topic: "waypost/v1/k1/cmd/soak", payload: Array(payload.utf8))
+        let message = MQTTMessage(topic: "waypost/v1/soak/cmd/soak", payload: Array(payload.utf8))
         do {
             _ = try await session.publish(message)
         } catch {
@@ -146,7 +146,7 @@ private actor Sender {
             let session = try? await MQTTSession.connect(
                 .oneShot(brokers: [url], clientID: "soak-\(UInt32.random(in: 0...UInt32.max))"),
                 within: .seconds(30), messageLimit: 1_000_000),
-            (try? await session.subscribe([Subscription("waypost/v1/k1/reply/soak")])) != nil
+            (try? await session.subscribe([Subscription("waypost/v1/soak/reply/soak")])) != nil
         else { return nil }
         self.session = session
         reader = Task { for await message in session.messages { self.took(message) } }

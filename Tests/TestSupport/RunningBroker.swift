@@ -75,8 +75,19 @@ public func withNoSignalBlocked<Value>(_ body: () throws -> Value) rethrows -> V
 
 /// A port that was free a moment ago.
 public enum FreePort {
-    /// Asks the system for one on the loopback.
+    private static let given = Mutex<Set<UInt16>>([])
+
+    /// Asks the system for one on the loopback that this process was not given before.
+    ///
+    /// An agent of a test that is over may still look for its broker: it must not find that of another test.
     public static func find() throws -> UInt16 {
+        while true {
+            let port = try ask()
+            if given.withLock({ $0.insert(port).inserted }) { return port }
+        }
+    }
+
+    private static func ask() throws -> UInt16 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard socket >= 0 else { throw TestBroker.Failure(description: "socket: errno \(errno)") }
         defer { close(socket) }
