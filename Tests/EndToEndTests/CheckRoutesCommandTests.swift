@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// `waypost routes` and `waypost check` on files.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 final class CheckRoutesCommandTests {
     private let directory = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)"
 

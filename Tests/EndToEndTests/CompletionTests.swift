@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct CompletionTests {
     /// Whether a shell that is not on every machine is on this one.
     private static func has(_ shell: String) -> Bool {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct DemoTests {
     /// A directory for the demo's own, to see that nothing is left in it.
     private struct Place: ~Copyable {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct DoctorTests {
     /// What the doctor found, by check; where a check has several findings, the worst.
     private func findings(_ ending: RunningCommand.Ending) throws -> [String: JSONValue] {

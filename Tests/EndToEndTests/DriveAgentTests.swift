@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct DriveAgentTests {
     @Test func `open prints what was opened and ends with 0`() async throws {
         let site = try await Site.open()

@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// What is published, what is published again, and how it is shown.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct LogTests {
     @Test func `log changes what is published until the time is over, across a restart too`() async throws {
         let site = try await Site.open()

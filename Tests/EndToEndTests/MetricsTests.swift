@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `waypost agent --metrics`: what a scraper gets.
-@Suite(.timeLimit(.minutes(5))) struct MetricsTests {
+@Suite(.aFewAtATime, .timeLimit(.minutes(20))) struct MetricsTests {
     @Test func `counters and timers are shown as Prometheus reads them`() async throws {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)

@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// SIGHUP: what changes while an agent runs, and what does not.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct ReloadTests {
     private func write(_ text: String, to path: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -71,10 +71,9 @@ struct ReloadTests {
                 "--demo", "--username", "k1", "--password-file", broker.directory + "/password",
             ])
         try await agent.online()
-        try await broker.stop()
         let second = try await offThePool { try TestBroker.passwordFile(user: "k1", password: "two").get() }
         try write(second, to: broker.directory + "/passwords")
-        try await broker.start()
+        try await broker.restart()
         try await agent.printed("refused with Not authorized")
         try write("two\n", to: broker.directory + "/password")
         kill(agent.processID, SIGHUP)
@@ -111,7 +110,10 @@ struct ReloadTests {
         let before = try await ask()
         let check = before["checks"]?.arrayValue?.first { $0["name"] == "certificate" }
         #expect(check?["ok"] == true)
-        #expect(check?["detail"] == "own expires in 29 days; the broker's expires in 29 days")
+        // They were made a moment ago, for 30 days.
+        let detail = try #require(check?["detail"]?.stringValue)
+        let month = /own expires in (29|30) days; the broker's expires in (29|30) days/
+        #expect(detail.wholeMatch(of: month) != nil, "\(detail)")
         // The same certificate in a new file: that is what a renewal looks like from here.
         try certificates.copy("client.pem", to: "client.pem")
         kill(agent.processID, SIGHUP)

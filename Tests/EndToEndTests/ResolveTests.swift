@@ -4,7 +4,7 @@ import Testing
 import Waypost
 
 /// `waypost resolve`: one URL for people, and files of cases for CI.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct ResolveTests {
     private static let vectors = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Vectors/urls.jsonl").path

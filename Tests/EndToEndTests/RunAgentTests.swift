@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct RunAgentTests {
     @Test(arguments: [SIGTERM, SIGINT])
     func `a signal ends an agent gracefully: status 0, and a goodbye at the broker`(_ signal: Int32)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waypost
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct UsageTests {
     @Test(
         arguments: [

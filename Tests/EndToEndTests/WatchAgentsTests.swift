@@ -4,7 +4,7 @@ import Testing
 import Waypost
 import WaypostMessages
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct WatchAgentsTests {
     @Test func `logcat shows events and failures, and who is there`() async throws {
         let site = try await Site.open()

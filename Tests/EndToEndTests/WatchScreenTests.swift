@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `waypost watch` at a terminal.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct WatchScreenTests {
     /// Says the terminal's settings and the process id, watches, and says how it ended and the settings again.
     private static let script = """

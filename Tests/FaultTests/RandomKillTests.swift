@@ -9,7 +9,7 @@ import WaypostMessages
 /// Load, and kill -9 at any time: of the agent every round, of the broker every tenth.
 ///
 /// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 50 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
-@Suite(.serialized) struct `Random kills` {
+@Suite(.aFewAtATime, .serialized) struct `Random kills` {
     @Test
     func `every command ends in one status, nothing runs twice and nothing that was answered is missing`()
         async throws

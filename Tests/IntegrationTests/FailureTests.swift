@@ -3,7 +3,7 @@ import Testing
 import Waypost
 import WaypostMessages
 
-@Suite(.serialized) struct `What fails is answered and reported` {
+@Suite(.aFewAtATime, .serialized) struct `What fails is answered and reported` {
     @Test func `an unknown route gives a 404, a failure report and an error event with the same ref`()
         async throws
     {

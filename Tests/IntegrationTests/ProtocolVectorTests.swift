@@ -9,7 +9,7 @@ import WaypostMessages
 /// `Vectors/protocol.jsonl` has a row a line: `send` is published in order, and every `expect` must be matched by a
 /// message that comes after; `$ID` is an id of the row's own. Rows run one after another, for later ones build on maps
 /// of earlier ones.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct `The wire protocol` {
+@Suite(.aFewAtATime, .serialized, .timeLimit(.minutes(20))) struct `The wire protocol` {
     private static let table = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Vectors/protocol.jsonl")
 

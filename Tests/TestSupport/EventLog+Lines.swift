@@ -1,7 +1,7 @@
 import Foundation
 
 extension EventLog {
-    /// Adds what `make` makes of each line as it comes, and `last` when there will be no more.
+    /// Adds what `make` makes of each line as it comes, and `last` when there will be no more; closes the handle then.
     func follow(_ handle: FileHandle, _ make: @escaping @Sendable (String) -> Event, last: Event? = nil) {
         // A thread that blocks: a handler of the run loop's kind may be freed while it waits.
         Thread.detachNewThread {
@@ -15,6 +15,7 @@ extension EventLog {
                     rest = Data(rest[rest.index(after: end)...])
                 }
             }
+            try? handle.close()
             if !rest.isEmpty { self.append(make(String(decoding: rest, as: UTF8.self))) }
             if let last { self.append(last) }
         }

@@ -41,6 +41,7 @@ final class RunningBroker: Sendable {
             if data.isEmpty { break }
             text += String(decoding: data, as: UTF8.self)
         }
+        try output.fileHandleForReading.close()
         guard let pid = pid_t(text.dropLast()) else {
             throw TestBroker.Failure(description: "no pid from the shell that starts mosquitto: \(text)")
         }

@@ -27,6 +27,7 @@ public enum Tool {
             }
         }
         let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        try output.fileHandleForReading.close()
         return Ending(status: status, output: text)
     }
 }

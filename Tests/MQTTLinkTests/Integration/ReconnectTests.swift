@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct ReconnectTests {
     private static let persistent = [
         "allow_anonymous true", "persistence true", "persistence_location @dir/",

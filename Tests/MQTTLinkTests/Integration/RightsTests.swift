@@ -2,7 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct RightsTests {
     private static let passwords = TestBroker.passwordFile(user: "ops", password: "right")
 

@@ -2,7 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct TLSTests {
     /// A broker with one of the test's certificates, and what a client needs to trust it.
     private func withTLS(

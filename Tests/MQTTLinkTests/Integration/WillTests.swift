@@ -2,7 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct WillTests {
     private func recorder(_ text: String) -> LinkRecorder {
         LinkRecorder(will: { MQTTMessage("state", text, retain: true) })
