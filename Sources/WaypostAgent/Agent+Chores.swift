@@ -7,8 +7,8 @@ extension Agent {
         var healthAfter = nextHealth()
         var cursor: Int64 = 0
         var lastSign: Int64 = 0
-        // Half a minute's work at most once in two seconds: an idle device sleeps.
-        let pause = min(2_000, (manager?.watchdog ?? 6_000) / 3)
+        // An idle device sleeps.
+        let pause = min(10_000, (manager?.watchdog ?? .max) / 3)
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
@@ -19,7 +19,7 @@ extension Agent {
             }
             for failure in failures.windowsOver(at: clock.wall()) { journal.append(.failed(failure)) }
             judgeMaps()
-            bringMetricsUp()
+            updateMetrics()
             guard now - lastHealth >= healthAfter else { continue }
             lastHealth = now
             healthAfter = nextHealth()
@@ -29,11 +29,12 @@ extension Agent {
         }
     }
 
-    /// Brings counters and gauges up to date for whatever collects them.
-    func bringMetricsUp() {
-        let state = health.snapshot
+    /// Brings counters and gauges up to date, which happens every 10 s; for an exporter that is asked in between.
+    public func updateMetrics() {
         health.metrics.bring(
-            upTo: .init(health: state, events: events.sequence, eventsDropped: events.dropped),
+            upTo: {
+                .init(health: health.snapshot, events: events.sequence, eventsDropped: events.dropped)
+            },
             commandsWaiting: health.commandsWaiting, outbox: outbox.waiting, isOnline: outbox.isOnline)
     }
 

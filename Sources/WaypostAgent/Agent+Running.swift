@@ -109,7 +109,7 @@ extension Agent {
         await link.stop(after: [goodbye], within: limit * 0.2)
         journal.close()
         outbox.close()
-        bringMetricsUp()
+        updateMetrics()
         logger.notice("agent \(configuration.agent) stopped")
     }
 

@@ -45,6 +45,7 @@ public final class Agent: Service {
         let topics = try configuration.validatedTopics()
         let level = try configuration.validatedLogLevel()
         try configuration.validateTrust()
+        try configuration.validateLimits()
         let agent = configuration.agent
         let limits = configuration.limits
         let boot = Identifier.boot()

@@ -21,6 +21,12 @@ extension AgentConfiguration {
         return level
     }
 
+    func validateLimits() throws(AgentConfigurationError) {
+        guard limits.commitEntries > 0 else {
+            throw fault("commit entries", "\(limits.commitEntries)", "must be 1 or more")
+        }
+    }
+
     func validateTrust() throws(AgentConfigurationError) {
         guard trust.count == 0 || (1...trust.count).contains(trust.threshold) else {
             throw fault(

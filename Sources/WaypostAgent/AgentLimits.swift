@@ -18,6 +18,10 @@ public struct AgentLimits: Sendable, Hashable {
     public var waitingCommands = 10_000
     /// Commands that are remembered, so that a repeated id is recognised; more are refused with 429 `BUSY`.
     public var dedupeKeys = 100_000
+    /// Commands, or steps of commands, that one commit carries; 1 or more.
+    ///
+    /// With 1 each step of each command waits for the disk by itself, which is for measuring only.
+    public var commitEntries = 10_000
     /// Log events a second that are published for long.
     public var logRate = 200
     /// Log events that are published at once.

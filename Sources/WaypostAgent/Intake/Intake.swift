@@ -208,9 +208,14 @@ final class Intake: Sendable {
         }
     }
 
-    /// Stores the candidates in one transaction and hands on what is new; false when they can't be stored.
+    /// Stores the candidates and hands on what is new; false when they can't be stored.
     private func store(_ candidates: inout [Candidate], at now: Int64) -> Bool {
-        guard !candidates.isEmpty else { return true }
+        defer { candidates = [] }
+        return candidates.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
+    }
+
+    /// Stores the candidates in one transaction and hands on what is new; false when they can't be stored.
+    private func store(_ candidates: ArraySlice<Candidate>, at now: Int64) -> Bool {
         let receipts: [InboxReceipt]
         FaultPoint.beforeStore.reached()
         do {
@@ -247,7 +252,6 @@ final class Intake: Sendable {
                     id: candidate.id, to: candidate.address, at: now)
             }
         }
-        candidates = []
         rooms.dispatcher.admitted(work)
         return true
     }

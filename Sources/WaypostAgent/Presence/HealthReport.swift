@@ -115,6 +115,7 @@ extension AgentLimits {
             "intakeBurst": .int(Int64(intakeBurst)),
             "waitingCommands": .int(Int64(waitingCommands)),
             "dedupeKeys": .int(Int64(dedupeKeys)),
+            "commitEntries": .int(Int64(commitEntries)),
             "logRate": .int(Int64(logRate)),
             "logBurst": .int(Int64(logBurst)),
             "logRing": .int(Int64(logRing)),

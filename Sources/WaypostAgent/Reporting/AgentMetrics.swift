@@ -51,8 +51,13 @@ final class AgentMetrics: Sendable {
     }
 
     /// Brings the counters up to what was counted, and the gauges to what is now.
-    func bring(upTo totals: Totals, commandsWaiting waiting: Int, outbox: Int, isOnline: Bool) {
+    ///
+    /// `read` is called behind the lock, so that of two callers none brings older totals than the other.
+    func bring(
+        upTo read: () -> Totals, commandsWaiting waiting: Int, outbox: Int, isOnline: Bool
+    ) {
         last.withLock { last in
+            let totals = read()
             for (status, counter) in commands {
                 counter.increment(by: (totals.health.ended[status] ?? 0) - (last.health.ended[status] ?? 0))
             }

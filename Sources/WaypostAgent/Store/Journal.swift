@@ -27,6 +27,7 @@ final class Journal: Sendable {
     private let failureTopic: String
     private let clock: AgentClock
     private let quota: Guarded<OutboxQuota>
+    private let commitEntries: Int
 
     init(
         store: Store, outbox: Outbox, events: EventLog, failures: FailureLog, health: HealthMonitor,
@@ -35,6 +36,7 @@ final class Journal: Sendable {
     ) {
         self.clock = clock
         quota = Guarded(OutboxQuota(records: limits.outboxRecords, bytes: limits.outboxBytes))
+        commitEntries = limits.commitEntries
         self.store = store
         self.outbox = outbox
         self.events = events
@@ -92,25 +94,32 @@ final class Journal: Sendable {
 
     /// Commits until ``close()``; a full disk is waited for.
     func run() async {
-        while let batch = await mailbox.next() {
-            while true {
-                // A commit that fails must leave no trace: it works on a copy.
-                let quota = quota.withLock { $0 }
-                do {
-                    let written = try await store.commitInBackground { try self.write(batch, quota, in: $0) }
-                    self.quota.withLock { $0 = written.quota }
-                    health.update {
-                        $0.isOutboxFull = written.quota.isFull
-                        $0.droppedReports = written.quota.dropped
-                    }
-                    health.storeRecovered()
-                    release(batch, written.records)
-                    break
-                } catch {
-                    health.storeFailed(error)
-                    if Task.isCancelled { return }
-                    try? await Task.sleep(for: .seconds(1))
+        while let entries = await mailbox.next() {
+            for batch in entries.chunks(commitEntries) {
+                guard await commit(batch) else { return }
+            }
+        }
+    }
+
+    /// Commits a batch and lets go out what waited for it; false when cancelled before it was done.
+    private func commit(_ batch: ArraySlice<Entry>) async -> Bool {
+        while true {
+            // A commit that fails must leave no trace: it works on a copy.
+            let quota = quota.withLock { $0 }
+            do {
+                let written = try await store.commitInBackground { try self.write(batch, quota, in: $0) }
+                self.quota.withLock { $0 = written.quota }
+                health.update {
+                    $0.isOutboxFull = written.quota.isFull
+                    $0.droppedReports = written.quota.dropped
                 }
+                health.storeRecovered()
+                release(batch, written.records)
+                return true
+            } catch {
+                health.storeFailed(error)
+                if Task.isCancelled { return false }
+                try? await Task.sleep(for: .seconds(1))
             }
         }
     }
@@ -129,7 +138,7 @@ final class Journal: Sendable {
     }
 
     private func write(
-        _ batch: [Entry], _ quota: OutboxQuota, in transaction: Store.Transaction
+        _ batch: ArraySlice<Entry>, _ quota: OutboxQuota, in transaction: Store.Transaction
     ) throws -> Written {
         var written = Written(quota: quota)
         for entry in batch {
@@ -161,7 +170,7 @@ final class Journal: Sendable {
         return report
     }
 
-    private func release(_ batch: [Entry], _ stored: [OutboxRecord]) {
+    private func release(_ batch: ArraySlice<Entry>, _ stored: [OutboxRecord]) {
         var items: [OutboxItem] = []
         for entry in batch {
             switch entry {

@@ -57,6 +57,18 @@ struct AgentOptions: ParsableArguments {
     var intakeBurst: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "Commands that are remembered, so that a repeated id is recognised; beyond them 429 BUSY.",
+            discussion: "Default: 100000.", valueName: "number"))
+    var dedupeKeys: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Most steps of commands that one commit carries; 1 is for measuring only.",
+            discussion: "Default: 10000.", valueName: "number"))
+    var commitEntries: Int?
+
+    @Option(
         name: .customLong("trust-key"), parsing: .singleValue,
         help: ArgumentHelp(
             "A public key (PEM or base64, Ed25519) that maps must be signed with; repeat it for more.",
@@ -98,6 +110,8 @@ struct AgentOptions: ParsableArguments {
             "durability": durability.map(ConfigContent.string),
             "intake-rate": intakeRate.map(ConfigContent.int),
             "intake-burst": intakeBurst.map(ConfigContent.int),
+            "dedupe-keys": dedupeKeys.map(ConfigContent.int),
+            "commit-entries": commitEntries.map(ConfigContent.int),
             "metrics": metrics.map(ConfigContent.string),
             "trust-key": trustKeys.isEmpty ? nil : .stringArray(trustKeys),
             "signed-commands": signedCommands ? .bool(true) : nil,

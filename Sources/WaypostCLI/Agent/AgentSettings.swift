@@ -48,6 +48,12 @@ struct AgentSettings: Sendable {
         if let burst = try await Self.count("intake-burst", settings) {
             configuration.limits.intakeBurst = burst
         }
+        if let keys = try await Self.count("dedupe-keys", settings, 1...10_000_000) {
+            configuration.limits.dedupeKeys = keys
+        }
+        if let entries = try await Self.count("commit-entries", settings, 1...1_000_000) {
+            configuration.limits.commitEntries = entries
+        }
         configuration.trust = try await Self.trust(settings)
         let expired = try await settings.text("expired-maps") ?? MapExpiry.keep.rawValue
         guard let expiry = MapExpiry(rawValue: expired) else {
@@ -79,10 +85,13 @@ struct AgentSettings: Sendable {
         return trust
     }
 
-    private static func count(_ name: String, _ settings: Settings) async throws(Complaint) -> Int? {
+    private static func count(
+        _ name: String, _ settings: Settings, _ range: ClosedRange<Int> = 0...1_000_000
+    ) async throws(Complaint) -> Int? {
         guard let number = try await settings.number(name) else { return nil }
-        guard (0...1_000_000).contains(number) else {
-            throw Complaint(.usage, "\(name) must be 0 to 1000000; found \(number)")
+        guard range.contains(number) else {
+            throw Complaint(
+                .usage, "\(name) must be \(range.lowerBound) to \(range.upperBound); found \(number)")
         }
         return number
     }

@@ -57,11 +57,8 @@ struct AgentCommand: OperatorCommand {
         let isJSON = output.isJSON
         let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold, isJSON: isJSON) }
         // Before anything that counts is made: what was made earlier counts for nobody.
-        if let address = settings.metrics {
-            let registry = MetricRegistry()
-            MetricsSystem.bootstrap(registry)
-            try MetricsServer.start(at: address) { registry.text }
-        }
+        let registry = MetricRegistry()
+        if settings.metrics != nil { MetricsSystem.bootstrap(registry) }
         let router = try Self.router(settings, logger)
         let agent: Agent
         do {
@@ -70,6 +67,12 @@ struct AgentCommand: OperatorCommand {
             throw Complaint(.usage, error.description)
         } catch {
             throw Complaint(.failed, "start agent \(settings.configuration.agent): \(error)")
+        }
+        if let address = settings.metrics {
+            try MetricsServer.start(at: address) {
+                agent.updateMetrics()
+                return registry.text
+            }
         }
         let reload = AgentReload(
             agent: agent, before: settings, logger: logger, threshold: threshold, read: read)
