@@ -39,7 +39,8 @@ extension Agent {
             ("root", old.root != new.root), ("state", old.stateDirectory != new.stateDirectory),
             ("durability", old.durability != new.durability),
             ("broker", old.link.brokers != new.link.brokers),
-            ("mqtt", old.link.protocolVersion != new.link.protocolVersion), ("limits", limits != new.limits),
+            ("mqtt", old.link.protocolVersion != new.link.protocolVersion),
+            ("keepalive", old.link.keepAlive != new.link.keepAlive), ("limits", limits != new.limits),
             ("expired-maps", old.mapExpiry != new.mapExpiry), ("trust-key", old.trust != new.trust),
         ].filter(\.1).map(\.0)
     }

@@ -28,9 +28,9 @@ struct ReloadTests {
         try await agent.complained("agent k1 online")
         #expect(try await health(broker)["limits"]?["intakeRate"] == 50)
 
-        try write(fixed + "intake-rate: 7\nlog-level: v\ngroup: [lobby]\n", to: file)
+        try write(fixed + "intake-rate: 7\nlog-level: v\ngroup: [lobby]\nmetrics: 127.0.0.1:1\n", to: file)
         agent.send(signal: SIGHUP)
-        try await agent.complained("can't change while the agent runs: group; restart it")
+        try await agent.complained("can't change while the agent runs: group, metrics; restart it")
         let after = try await health(broker)
         #expect(after["limits"]?["intakeRate"] == 7)
         // Nothing about the connection has changed.

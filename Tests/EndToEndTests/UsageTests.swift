@@ -68,6 +68,8 @@ struct UsageTests {
             ["agent", "--agent", "k1", "--durability", "some"],
             ["agent", "--agent", "k1", "--log-level", "loud"],
             ["agent", "--agent", "k1", "--intake-rate", "-1"],
+            ["agent", "--agent", "k1", "--commit-entries", "0"],
+            ["agent", "--agent", "k1", "--keepalive", "4"],
             ["agent", "--agent", "k1", "--config", "/nonexistent.yaml"],
         ])
     func `wrong usage ends with 64 and says what is wrong on standard error`(_ arguments: [String])
@@ -94,6 +96,16 @@ struct UsageTests {
         #expect(ending.complaints.count == 1)
         #expect(ending.complaints.first?.contains(broker) == true)
         #expect(ending.complaints.first?.contains("Connection refused") == true)
+    }
+
+    @Test func `a variable with a slip in its name is told, and somebody's own is not`() async throws {
+        let ending = try await RunningCommand.run(
+            ["agents", "--broker", "mqtt://127.0.0.1:\(try FreePort.find())"],
+            environment: ["WAYPOST_PASWORD_FILE": "/nonexistent", "WAYPOST_KIOSK_NAME": "lobby"])
+        #expect(
+            ending.complaints.first
+                == "waypost: warning: WAYPOST_PASWORD_FILE is no setting; is WAYPOST_PASSWORD_FILE meant?")
+        #expect(ending.complaints.count == 2, "\(ending.complaints)")
     }
 
     @Test func `with --json a complaint is one JSON line on standard output`() async throws {

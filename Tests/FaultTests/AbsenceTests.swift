@@ -41,6 +41,27 @@ import WaypostMessages
         await backend.disconnect()
     }
 
+    /// The connection stays open and nothing answers: only the keepalive tells.
+    @Test func `a broker that stands still is noticed, and served again when it goes on`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--keepalive", "5"])
+        try await agent.online()
+        broker.pause()
+        try await agent.printed("no sign of life for two keepalives")
+        broker.resume()
+        let backend = try await Backend(broker: broker.url)
+        let state = try await backend.message(on: "waypost/v1/k1/state") { state in
+            state["state"] == "online" && (state["epoch"]?.intValue ?? 0) > 1
+        }
+        #expect(state["why"] == "birth")
+        let reply = try await backend.command(
+            #"{"id":"c1","type":"open","url":"scheme://router/demo"}"#, to: "k1")
+        #expect(reply.code == .ok)
+        #expect(try await agent.terminate() == 0)
+        await backend.disconnect()
+    }
+
     private static func answered(_ seen: Backend.Seen) -> String? {
         guard seen.topic == "waypost/v1/k1/reply/me", let json = seen.json, json["status"] == "ok" else {
             return nil

@@ -24,7 +24,8 @@ public final class AgentProcess: Sendable {
     public func online() async throws { try await printed("online") }
 
     /// Waits for a line with `needle` in it.
-    public func printed(_ needle: String) async throws { try await command.complained(needle) }
+    @discardableResult
+    public func printed(_ needle: String) async throws -> String { try await command.complained(needle) }
 
     /// kill -9: no code of the agent runs any more.
     public func kill() async throws {

@@ -3,9 +3,13 @@ package enum NearestNames {
     /// The names with the smallest edit distance, best first; nothing when none is near.
     ///
     /// Both lengths are cut at 64 bytes, so that a stranger's long name costs no more than a short one.
-    package static func find(_ name: String, among names: some Sequence<String>, limit: Int = 3) -> [String] {
+    ///
+    /// - Parameter slips: how many bytes may differ; half of those that the name has unless given.
+    package static func find(
+        _ name: String, among names: some Sequence<String>, limit: Int = 3, slips: Int? = nil
+    ) -> [String] {
         let wanted = Array(name.lowercased().utf8.prefix(64))
-        let farthest = max(2, wanted.count / 2)
+        let farthest = slips ?? max(2, wanted.count / 2)
         return
             names
             .map { (name: $0, distance: distance(wanted, Array($0.lowercased().utf8.prefix(64)))) }

@@ -47,6 +47,12 @@ struct AgentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Seconds between signs of life to the broker; without one for two of them the link counts as broken.",
+            discussion: "Default: 30; a broker may set its own.", valueName: "seconds"))
+    var keepalive: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Commands a second that one sender may send; 0 is no limit.", discussion: "Default: 50.",
             valueName: "number"))
     var intakeRate: Int?
@@ -112,6 +118,7 @@ struct AgentOptions: ParsableArguments {
             "intake-burst": intakeBurst.map(ConfigContent.int),
             "dedupe-keys": dedupeKeys.map(ConfigContent.int),
             "commit-entries": commitEntries.map(ConfigContent.int),
+            "keepalive": keepalive.map(ConfigContent.int),
             "metrics": metrics.map(ConfigContent.string),
             "trust-key": trustKeys.isEmpty ? nil : .stringArray(trustKeys),
             "signed-commands": signedCommands ? .bool(true) : nil,

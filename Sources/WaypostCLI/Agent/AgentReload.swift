@@ -23,6 +23,7 @@ struct AgentReload: Sendable {
             var fixed = try agent.reload(settings.configuration)
             if settings.routes != before.routes { fixed.append("routes") }
             if settings.isDemo != before.isDemo { fixed.append("demo") }
+            if settings.metrics != before.metrics { fixed.append("metrics") }
             threshold.level = AgentCommand.logLevel(settings)
             logger.notice("configuration read again")
             if !fixed.isEmpty {

@@ -40,6 +40,9 @@ struct AgentSettings: Sendable {
             agent: agent, groups: try await settings.texts("group"), stateDirectory: directory,
             link: broker.lasting(clientID: agent))
         configuration.root = broker.topics.root
+        if let seconds = try await Self.count("keepalive", settings, 5...3_600) {
+            configuration.link.keepAlive = .seconds(seconds)
+        }
         configuration.logLevel = level.topicLevel
         configuration.durability = durability
         configuration.freshState = try await settings.flag("fresh-state")

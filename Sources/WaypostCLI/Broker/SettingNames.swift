@@ -32,6 +32,24 @@ struct SettingNames {
         }
     }
 
+    /// The variables that look like a setting's with a slip in it, each with what may have been meant.
+    ///
+    /// Others that begin with `WAYPOST_` may be somebody's own.
+    static func slips(in environment: some Sequence<String>) -> [(variable: String, meant: String)] {
+        environment.sorted().compactMap { variable in
+            guard variable.hasPrefix("WAYPOST_") else { return nil }
+            let name = variable.dropFirst(8).lowercased().replacing("_", with: "-")
+            guard !name.isEmpty, name != "config", !all.contains(name) else { return nil }
+            let near = NearestNames.find(name, among: all, limit: 1, slips: name.utf8.count < 6 ? 1 : 2)
+            return near.first.map { (variable, self.variable(of: $0)) }
+        }
+    }
+
+    /// The environment's variable of a setting.
+    static func variable(of name: String) -> String {
+        "WAYPOST_" + name.uppercased().replacing("-", with: "_")
+    }
+
     /// Whether the file holds a password itself.
     static func hasPassword(_ bytes: [UInt8]) -> Bool { names(in: bytes).contains { $0.text == "password" } }
 

@@ -23,6 +23,9 @@ struct Settings {
         var providers: [any ConfigProvider] = [
             InMemoryProvider(name: "options", values: values), environment.prefixKeys(with: "waypost"),
         ]
+        for slip in SettingNames.slips(in: ProcessInfo.processInfo.environment.keys) {
+            Terminal.note("waypost: warning: \(slip.variable) is no setting; is \(slip.meant) meant?")
+        }
         let named = ProcessInfo.processInfo.environment["WAYPOST_CONFIG"]
         if let path = file ?? named.flatMap({ $0.isEmpty ? nil : $0 }) {
             providers.append(try await Self.provider(path))
@@ -73,9 +76,9 @@ struct Settings {
         do {
             return try await body()
         } catch {
-            let variable = name.uppercased().replacing("-", with: "_")
+            let variable = SettingNames.variable(of: name)
             throw Complaint(
-                .usage, "setting \(name) (--\(name), WAYPOST_\(variable), or in the file) must be \(kind)")
+                .usage, "setting \(name) (--\(name), \(variable), or in the file) must be \(kind)")
         }
     }
 }
