@@ -8,7 +8,8 @@ extension Agent {
         var cursor: Int64 = 0
         var lastSign: Int64 = 0
         // An idle device sleeps.
-        let pause = min(10_000, (manager?.watchdog ?? .max) / 3)
+        let pause = min(
+            10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
         while !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()

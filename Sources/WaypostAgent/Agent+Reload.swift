@@ -40,6 +40,7 @@ extension Agent {
             ("durability", old.durability != new.durability),
             ("broker", old.link.brokers != new.link.brokers),
             ("mqtt", old.link.protocolVersion != new.link.protocolVersion),
+            ("health-interval", old.healthInterval != new.healthInterval),
             ("keepalive", old.link.keepAlive != new.link.keepAlive), ("limits", limits != new.limits),
             ("expired-maps", old.mapExpiry != new.mapExpiry), ("trust-key", old.trust != new.trust),
         ].filter(\.1).map(\.0)

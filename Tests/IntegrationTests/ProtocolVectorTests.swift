@@ -10,15 +10,9 @@ import WaypostMessages
 /// message that comes after; `$ID` is an id of the row's own. Rows run one after another, for later ones build on maps
 /// of earlier ones.
 @Suite(.aFewAtATime, .serialized, .timeLimit(.minutes(20))) struct `The wire protocol` {
-    private static let table = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("Vectors/protocol.jsonl")
-
     @Test(arguments: ["5", "3.1.1"])
     func `does what its table says`(_ version: String) async throws {
-        let lines = try String(contentsOf: Self.table, encoding: .utf8).split(separator: "\n")
-        let rows = try lines.enumerated().map { number, line in
-            try VectorRow(JSONValue(parsing: Array(line.utf8), limits: .trustedFile), number)
-        }
+        let rows = try VectorRow.read("protocol.jsonl")
         #expect(rows.count >= 150)
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
@@ -45,123 +39,5 @@ import WaypostMessages
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
         #expect(try await slow.terminate() == 0)
-    }
-}
-
-/// One row of the table.
-private struct VectorRow: Sendable {
-    private struct Sent: Sendable {
-        var topic: String
-        var payload: String
-        var isRetained: Bool
-        /// Whether the terminal reply to the row's id is waited for before this is sent.
-        var follows: Bool
-    }
-
-    fileprivate struct Expected: Sendable {
-        var topic: String
-        var match: JSONValue
-        var text: String?
-    }
-
-    let name: String
-    private let id: String
-    let isEarly: Bool
-    private var sent: [Sent] = []
-    private var expected: [Expected] = []
-    private var never: [Expected] = []
-
-    init(_ json: JSONValue, _ number: Int) throws {
-        name = try #require(json["name"]?.stringValue)
-        isEarly = json["early"] == true
-        let id = "v\(number)"
-        self.id = id
-        func filled(_ text: String) -> String {
-            text.replacingOccurrences(of: "$ID", with: id).replacingOccurrences(of: "$N", with: "\(number)")
-        }
-        for send in json["send"]?.arrayValue ?? [] {
-            let topic =
-                switch send["to"]?.stringValue {
-                case "cmd": "waypost/v1/k1/cmd/\(send["from"]?.stringValue ?? "me")"
-                case "raw": send["topic"]?.stringValue ?? ""
-                case let rest: "waypost/v1/k1/\(rest ?? "")"
-                }
-            sent.append(
-                Sent(
-                    topic: topic, payload: filled(send["payload"]?.stringValue ?? ""),
-                    isRetained: send["retain"] == true,
-                    follows: send["follows"] == true))
-        }
-        func list(_ key: String) throws -> [Expected] {
-            try (json[key]?.arrayValue ?? []).map { entry in
-                Expected(
-                    topic:
-                        "waypost/v1/\(entry["agent"]?.stringValue ?? "k1")/\(entry["on"]?.stringValue ?? "")",
-                    match: try JSONValue(
-                        parsing: Array(filled((entry["match"] ?? [:]).text).utf8), limits: .trustedFile),
-                    text: entry["text"]?.stringValue)
-            }
-        }
-        expected = try list("expect")
-        never = try list("never")
-    }
-
-    func send(_ backend: Backend) async throws {
-        for message in sent {
-            if message.follows { _ = try await backend.reply(to: id, of: "k1") }
-            try await backend.publish(message.payload, to: message.topic, retain: message.isRetained)
-        }
-    }
-
-    /// Waits for everything that is expected; what does not come is an issue with what came instead.
-    func check(_ backend: Backend, after count: Int, _ version: String) async {
-        for wanted in expected {
-            do {
-                try await backend.wait(for: wanted.topic) { seen in
-                    seen.dropFirst(count).contains { wanted.isMet(by: $0) }
-                }
-            } catch {
-                let came = backend.seen.dropFirst(count).filter { $0.topic.hasPrefix(wanted.topic) }
-                    .map { "\n    " + $0.text.prefix(400) }.joined()
-                Issue.record(
-                    "MQTT \(version), \(name): \(wanted.match.text) did not come; on \(wanted.topic) came:\(came)"
-                )
-            }
-        }
-        for unwanted in never {
-            let found = backend.seen.dropFirst(count).contains {
-                $0.topic.hasPrefix(unwanted.topic) && $0.text.contains(unwanted.text ?? "")
-            }
-            #expect(!found, "MQTT \(version), \(name): \(unwanted.text ?? "") stands on \(unwanted.topic)")
-        }
-    }
-}
-
-extension VectorRow.Expected {
-    fileprivate func isMet(by seen: Backend.Seen) -> Bool {
-        // Events come in lines, on a topic a level.
-        if topic.hasSuffix("/log") {
-            return seen.topic.hasPrefix(topic + "/") && seen.lines.contains { Self.fits($0, match) }
-        }
-        return seen.topic == topic && seen.json.map { Self.fits($0, match) } ?? false
-    }
-
-    /// Whether everything that is wanted is there: members of objects, elements of lists in order, `~text` within a
-    /// text, `$LIST` for a list that is not empty.
-    private static func fits(_ found: JSONValue, _ wanted: JSONValue) -> Bool {
-        switch wanted {
-        case .object(let members):
-            return members.allSatisfy { key, value in
-                found[key].map { fits($0, value) } ?? value.isNull
-            }
-        case .array(let elements):
-            guard let list = found.arrayValue, list.count == elements.count else { return false }
-            return zip(list, elements).allSatisfy { fits($0, $1) }
-        case .string("$LIST"): return found.arrayValue?.isEmpty == false
-        case .string(let text) where text.hasPrefix("~"):
-            let part = text.dropFirst()
-            return found.stringValue.map { part.isEmpty || $0.contains(part) } ?? false
-        default: return found == wanted
-        }
     }
 }

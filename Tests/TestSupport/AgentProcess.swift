@@ -27,6 +27,9 @@ public final class AgentProcess: Sendable {
     @discardableResult
     public func printed(_ needle: String) async throws -> String { try await command.complained(needle) }
 
+    /// The lines on standard error so far.
+    public var lines: [String] { command.complaints }
+
     /// kill -9: no code of the agent runs any more.
     public func kill() async throws {
         command.send(signal: SIGKILL)

@@ -136,8 +136,11 @@ public final class Backend: Sendable {
     }
 
     /// Waits until everything seen fulfils a condition.
-    public func wait(for what: String, until condition: @escaping @Sendable ([Seen]) -> Bool) async throws {
-        try await log.wait(for: what, until: condition)
+    public func wait(
+        for what: String, within limit: Duration = .seconds(30),
+        until condition: @escaping @Sendable ([Seen]) -> Bool
+    ) async throws {
+        try await log.wait(for: what, within: limit, until: condition)
     }
 
     /// Leaves the broker.

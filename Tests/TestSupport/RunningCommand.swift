@@ -75,6 +75,11 @@ public final class RunningCommand: Sendable {
     /// Sends a signal, if it still runs.
     public func send(signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }
 
+    /// The lines on standard error so far.
+    public var complaints: [String] {
+        log.events.compactMap { if case .complaint(let line) = $0 { line } else { nil } }
+    }
+
     /// Waits for a line on standard output.
     @discardableResult
     public func printed(_ needle: String) async throws -> String {

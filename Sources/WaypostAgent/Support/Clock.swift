@@ -14,7 +14,7 @@ package struct AgentClock: Sendable {
 
     /// The clocks of the operating system.
     package static let system = AgentClock(
-        wall: { read(CLOCK_REALTIME) },
+        wall: { read(CLOCK_REALTIME) + FaultPoint.wallClockOffset },
         monotonic: { read(CLOCK_BOOTTIME) })
 
     private static func read(_ clock: clockid_t) -> Int64 {

@@ -3,7 +3,9 @@ import Glibc
 /// The places between two durable steps at which a debug build can be made to die, so that tests see every crash.
 ///
 /// `WAYPOST_FAULT=after-store` kills the process with SIGKILL the first time it gets there; `after-store:3` the
-/// third time. A release build has none of this.
+/// third time. `WAYPOST_STALL=before-store:1:30000` holds its thread there for 30 s instead, and
+/// `WAYPOST_CLOCK_OFFSET` puts the wall clock forward by so many milliseconds, or back. A release build has none of
+/// this.
 enum FaultPoint: String, CaseIterable {
     case beforeStore = "before-store"
     case afterStore = "after-store"
@@ -12,6 +14,16 @@ enum FaultPoint: String, CaseIterable {
     case afterHandler = "after-handler"
     case afterResult = "after-result"
     case beforeReplyAcknowledged = "before-reply-acknowledged"
+
+    /// By how much the wall clock is to be wrong, in milliseconds.
+    @inline(__always)
+    static var wallClockOffset: Int64 {
+        #if DEBUG
+        clockOffset
+        #else
+        0
+        #endif
+    }
 
     /// Commands are stored: their acknowledgements leave before the turn of the loop ends.
     static func commandsStored() {
@@ -32,8 +44,16 @@ enum FaultPoint: String, CaseIterable {
     /// Dies here if this is the place and the time.
     func reached() {
         #if DEBUG
-        guard let wanted = Self.wanted, wanted.point == self else { return }
-        if Self.count.add(1, ordering: .relaxed).newValue >= wanted.time { kill(getpid(), SIGKILL) }
+        if let wanted = Self.wanted, wanted.point == self,
+            Self.count.add(1, ordering: .relaxed).newValue >= wanted.time
+        {
+            kill(getpid(), SIGKILL)
+        }
+        if let stall = Self.stall, stall.point == self,
+            Self.count.add(1, ordering: .relaxed).newValue == stall.time
+        {
+            usleep(stall.milliseconds * 1_000)
+        }
         #endif
     }
 }
@@ -45,11 +65,23 @@ extension FaultPoint {
     private static let count = Atomic<Int>(0)
     private static let areCommandsStored = Atomic<Bool>(false)
 
-    private static let wanted: (point: FaultPoint, time: Int)? = {
-        guard let value = getenv("WAYPOST_FAULT") else { return nil }
+    private static let wanted = setting("WAYPOST_FAULT").map {
+        (point: $0.point, time: $0.numbers.first ?? 1)
+    }
+    private static let stall = setting("WAYPOST_STALL").map {
+        (
+            point: $0.point, time: $0.numbers.first ?? 1,
+            milliseconds: UInt32($0.numbers.dropFirst().first ?? 0)
+        )
+    }
+    private static let clockOffset =
+        getenv("WAYPOST_CLOCK_OFFSET").flatMap { Int64(String(cString: $0)) } ?? 0
+
+    private static func setting(_ name: String) -> (point: FaultPoint, numbers: [Int])? {
+        guard let value = getenv(name) else { return nil }
         let parts = String(cString: value).split(separator: ":")
-        guard let name = parts.first, let point = FaultPoint(rawValue: String(name)) else { return nil }
-        return (point, parts.count > 1 ? Int(parts[1]) ?? 1 : 1)
-    }()
+        guard let point = parts.first.flatMap({ FaultPoint(rawValue: String($0)) }) else { return nil }
+        return (point, parts.dropFirst().compactMap { Int($0) })
+    }
 }
 #endif

@@ -70,6 +70,18 @@ struct AgentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Failure reports that wait for the broker at the most; those beyond are counted.",
+            discussion: "Default: 10000.", valueName: "number"))
+    var outboxRecords: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds between two health documents, ± 10 %.", discussion: "Default: 30.", valueName: "seconds")
+    )
+    var healthInterval: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Most steps of commands that one commit carries; 1 is for measuring only.",
             discussion: "Default: 10000.", valueName: "number"))
     var commitEntries: Int?
@@ -117,6 +129,8 @@ struct AgentOptions: ParsableArguments {
             "intake-rate": intakeRate.map(ConfigContent.int),
             "intake-burst": intakeBurst.map(ConfigContent.int),
             "dedupe-keys": dedupeKeys.map(ConfigContent.int),
+            "outbox-records": outboxRecords.map(ConfigContent.int),
+            "health-interval": healthInterval.map(ConfigContent.int),
             "commit-entries": commitEntries.map(ConfigContent.int),
             "keepalive": keepalive.map(ConfigContent.int),
             "metrics": metrics.map(ConfigContent.string),

@@ -54,6 +54,12 @@ struct AgentSettings: Sendable {
         if let keys = try await Self.count("dedupe-keys", settings, 1...10_000_000) {
             configuration.limits.dedupeKeys = keys
         }
+        if let records = try await Self.count("outbox-records", settings, 1...1_000_000) {
+            configuration.limits.outboxRecords = records
+        }
+        if let seconds = try await Self.count("health-interval", settings, 1...86_400) {
+            configuration.healthInterval = .seconds(seconds)
+        }
         if let entries = try await Self.count("commit-entries", settings, 1...1_000_000) {
             configuration.limits.commitEntries = entries
         }

@@ -58,7 +58,8 @@ struct AgentCommand: OperatorCommand {
         let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold, isJSON: isJSON) }
         // Before anything that counts is made: what was made earlier counts for nobody.
         let registry = MetricRegistry()
-        if settings.metrics != nil { MetricsSystem.bootstrap(registry) }
+        let server = try settings.metrics.map { try MetricsServer(at: $0) }
+        if server != nil { MetricsSystem.bootstrap(registry) }
         let router = try Self.router(settings, logger)
         let agent: Agent
         do {
@@ -68,11 +69,9 @@ struct AgentCommand: OperatorCommand {
         } catch {
             throw Complaint(.failed, "start agent \(settings.configuration.agent): \(error)")
         }
-        if let address = settings.metrics {
-            try MetricsServer.start(at: address) {
-                agent.updateMetrics()
-                return registry.text
-            }
+        server?.start {
+            agent.updateMetrics()
+            return registry.text
         }
         let reload = AgentReload(
             agent: agent, before: settings, logger: logger, threshold: threshold, read: read)

@@ -4,23 +4,30 @@ import Glibc
 /// Answers `GET /metrics`, one request at a time, on one address.
 ///
 /// HTTP libraries weigh more than the agent; what a scraper asks fits into a few lines with strict bounds.
-enum MetricsServer {
+struct MetricsServer {
     /// The longest request, in bytes.
     private static let maximumRequest = 8_192
     /// How long a client may be silent, in seconds.
     private static let patience = 2
 
-    /// Listens on `HOST:PORT` and answers until the process ends.
+    private let descriptor: Int32
+
+    /// Listens on `HOST:PORT`.
     ///
     /// - Throws: ``Complaint`` 64 for what is no address, 1 when it can't be listened on.
-    static func start(at address: String, _ text: @escaping @Sendable () -> String) throws(Complaint) {
+    init(at address: String) throws(Complaint) {
         guard let colon = address.lastIndex(of: ":"),
             let port = UInt16(address[address.index(after: colon)...])
         else {
             throw Complaint(.usage, "metrics must be HOST:PORT, such as 127.0.0.1:9464; found \(address)")
         }
         let host = address[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
-        let descriptor = try listen(String(host), port, address)
+        descriptor = try Self.listen(String(host), port, address)
+    }
+
+    /// Answers with what `text` returns, until the process ends.
+    func start(_ text: @escaping @Sendable () -> String) {
+        let descriptor = descriptor
         DispatchQueue(label: "waypost.metrics").async {
             while true {
                 let client = accept(descriptor, nil, nil)
@@ -29,7 +36,7 @@ enum MetricsServer {
                     if errno != EINTR { usleep(100_000) }
                     continue
                 }
-                answer(client, text)
+                Self.answer(client, text)
                 close(client)
             }
         }

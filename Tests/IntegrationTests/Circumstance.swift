@@ -1,0 +1,218 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// A broker and what is around it, for one row.
+final class Scene: Sendable {
+    let broker: TestBroker
+    let backend: Backend
+    let certificates: TestCertificates?
+    /// The port of the listener with TLS.
+    let securePort: UInt16
+    let version: String
+    /// Those that were started, which end with the scene.
+    private let agents = Guarded<[AgentProcess]>([])
+
+    init(_ given: Circumstance, _ version: String) async throws {
+        self.version = version
+        certificates = given == .strangeCertificate ? try await offThePool { try TestCertificates() } : nil
+        securePort = try FreePort.find()
+        var configuration = ["allow_anonymous true"]
+        var files: [String: String] = [:]
+        switch given {
+        case .wrongPassword:
+            configuration.append("password_file @dir/passwords")
+            files["passwords"] = try await offThePool {
+                try TestBroker.passwordFile(user: "k1", password: "right").get()
+            }
+            files["password"] = "wrong\n"
+        case .strangeCertificate:
+            configuration += [
+                "listener \(securePort) 127.0.0.1", "certfile \(certificates?["server.pem"] ?? "")",
+                "keyfile \(certificates?["server.key"] ?? "")",
+            ]
+        case .noEcho:
+            configuration.append("acl_file @dir/acl")
+            files["acl"] = "topic readwrite #\ntopic deny waypost/v1/k1/echo\n"
+        case .noSubscription:
+            configuration += [
+                "plugin \(try Self.dynamicSecurity())", "plugin_opt_config_file @dir/security.json",
+            ]
+            files["security.json"] = Self.deaf
+        case .outboxFull: configuration += ["persistence true", "persistence_location @dir/"]
+        default: break
+        }
+        broker = try await TestBroker.start(configuration, files: files)
+        backend = try await Backend(broker: broker.url)
+    }
+
+    /// Starts the agent, with the demo's features and what a row needs.
+    func agent(
+        _ arguments: [String] = [], url: String? = nil, directory: String? = nil,
+        environment: [String: String] = [:]
+    ) throws -> AgentProcess {
+        let agent = try AgentProcess(
+            "k1", broker: url ?? broker.url, directory: directory,
+            arguments: ["--demo", "--mqtt", version] + arguments, environment: environment)
+        agents.withLock { $0.append(agent) }
+        return agent
+    }
+
+    /// Starts the broker anew while the agent stands still, so that a backend is there before the agent is.
+    func restart(
+        before agent: AgentProcess, _ restart: () async throws -> Void,
+        then send: (Backend) async throws -> Void = { _ in }
+    ) async throws -> Backend {
+        kill(agent.processID, SIGSTOP)
+        defer { kill(agent.processID, SIGCONT) }
+        try await restart()
+        let backend = try await Backend(broker: broker.url)
+        try await send(backend)
+        return backend
+    }
+
+    /// mosquitto's access file can't refuse a subscription; its plugin can.
+    private static func dynamicSecurity() throws -> String {
+        let name = "mosquitto_dynamic_security.so"
+        let libraries = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
+        let found = ["/usr/lib/\(name)"] + libraries.map { "/usr/lib/\($0)/\(name)" }
+        return try #require(
+            found.first { FileManager.default.fileExists(atPath: $0) },
+            "\(name), which belongs to mosquitto, is not under /usr/lib")
+    }
+
+    private static let deaf = """
+        {"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,"subscribe":true,"unsubscribe":true},
+         "roles":[{"rolename":"deaf","acls":[
+            {"acltype":"subscribeLiteral","topic":"waypost/v1/k1/cmd/+","priority":0,"allow":false}]}],
+         "groups":[{"groupname":"all","roles":[{"rolename":"deaf","priority":0}]}],
+         "anonymousGroup":"all","clients":[]}
+        """
+}
+
+/// What is given when a row's messages are sent.
+enum Circumstance: String {
+    case well = "all is well"
+    case signatures = "signatures are asked for"
+    case retained = "it was retained before the agent came"
+    case death = "the agent dies after it started a command"
+    case noState = "the state directory is away"
+    case wrongClock = "the clock is years behind"
+    case outboxFull = "the outbox is full"
+    case wrongPassword = "the broker refuses the agent"
+    case strangeCertificate = "the broker's certificate is not trusted"
+    case noEcho = "the broker keeps the echo back"
+    case twoAgents = "another agent has the name"
+    case forgetfulBroker = "the broker forgets"
+    case noSubscription = "the broker refuses a subscription"
+    case stalledLoop = "the link's thread stands still"
+
+    /// Makes it so, and sends what the row sends; returns the backend that sees what comes of it.
+    func play(_ scene: Scene, _ row: VectorRow) async throws -> Backend {
+        switch self {
+        case .well: try await send(row, scene, to: try scene.agent())
+        case .signatures:
+            let key = scene.broker.directory + "/release.pub"
+            let secret = scene.broker.directory + "/release.pem"
+            _ = try await Tool.run("openssl", ["genpkey", "-algorithm", "ed25519", "-out", secret])
+            _ = try await Tool.run("openssl", ["pkey", "-in", secret, "-pubout", "-out", key])
+            try await send(
+                row, scene, to: scene.agent(["--trust-key", "release=\(key)", "--signed-commands"]))
+        case .retained:
+            try await row.send(scene.backend, retained: true)
+            try await scene.agent().online()
+        case .death:
+            let dying = try scene.agent(environment: ["WAYPOST_FAULT": "after-started"])
+            try await dying.online()
+            try await row.send(scene.backend)
+            _ = try await dying.ended()
+            try await scene.agent(directory: dying.directory).online()
+        case .noState:
+            let agent = try scene.agent()
+            try await agent.online()
+            try FileManager.default.moveItem(atPath: agent.directory, toPath: agent.directory + "-away")
+            try await row.send(scene.backend)
+        case .wrongClock:
+            // Ten years.
+            try await send(
+                row, scene, to: scene.agent(environment: ["WAYPOST_CLOCK_OFFSET": "-315360000000"]))
+        case .outboxFull: return try await fillOutbox(scene, row)
+        case .wrongPassword:
+            let password = scene.broker.directory + "/password"
+            let agent = try scene.agent(["--username", "k1", "--password-file", password])
+            try await agent.printed("refused with")
+            try Data("right\n".utf8).write(to: URL(fileURLWithPath: password))
+            kill(agent.processID, SIGHUP)
+            try await agent.online()
+        case .strangeCertificate:
+            let certificates = try #require(scene.certificates)
+            try certificates.copy("other-ca.pem", to: "trusted.pem")
+            let agent = try scene.agent(
+                ["--ca-file", certificates["trusted.pem"]], url: "mqtts://localhost:\(scene.securePort)")
+            try await agent.printed("certificate")
+            try certificates.copy("ca.pem", to: "trusted.pem")
+            kill(agent.processID, SIGHUP)
+            try await agent.online()
+            certificates.remove()
+        case .noEcho: try await scene.agent(["--health-interval", "1"]).online()
+        case .twoAgents:
+            // They take the session from each other until one of them sees why, and keeps away for minutes; what it
+            // has to say is on its disk.
+            let agents = [try scene.agent(), try scene.agent()]
+            var loser: AgentProcess?
+            while loser == nil {
+                try await Task.sleep(for: .milliseconds(100))
+                loser = agents.first { $0.lines.contains { $0.contains("an id of its own") } }
+            }
+            for agent in agents { _ = try await agent.terminate() }
+            try await scene.agent(directory: loser?.directory).online()
+        case .forgetfulBroker:
+            let agent = try scene.agent()
+            try await agent.online()
+            return try await scene.restart(before: agent) {
+                try await scene.broker.kill()
+                try await scene.broker.start()
+            }
+        case .noSubscription: _ = try scene.agent()
+        case .stalledLoop:
+            try await send(
+                row, scene, to: scene.agent(environment: ["WAYPOST_STALL": "before-store:1:35000"]))
+        }
+        return scene.backend
+    }
+
+    /// Has twenty commands fail while the broker is away, of which five find room; the row's command comes with the
+    /// broker's return, before it can have taken a report.
+    private func fillOutbox(_ scene: Scene, _ row: VectorRow) async throws -> Backend {
+        let agent = try scene.agent(["--outbox-records", "5"])
+        try await agent.online()
+        var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[3000]"#]
+        commands += (0..<20).map {
+            #""id":"f\#($0)","type":"open","url":"scheme://router/none/\#($0)"# + "\""
+        }
+        commands.append(
+            #""id":"end","type":"call","service":"LedgerService","method":"append","args":["end"]"#)
+        for command in commands {
+            try await scene.backend.publish("{\"lane\":\"one\",\(command)}", to: "waypost/v1/k1/cmd/me")
+        }
+        try await scene.backend.wait(for: "the nap to be taken") { seen in
+            seen.contains { $0.json?["id"] == "nap" && $0.json?["status"] == "accepted" }
+        }
+        try await scene.broker.stop()
+        let ledger = agent.directory + "/ledger.txt"
+        while (try? String(contentsOfFile: ledger, encoding: .utf8))?.contains("end") != true {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return try await scene.restart(before: agent) {
+            try await scene.broker.start()
+        } then: { backend in
+            try await row.send(backend)
+        }
+    }
+
+    private func send(_ row: VectorRow, _ scene: Scene, to agent: AgentProcess) async throws {
+        try await agent.online()
+        try await row.send(scene.backend)
+    }
+}
