@@ -30,6 +30,8 @@ package struct VerifyingKey: Sendable, Hashable {
         defer { EVP_PKEY_free(key) }
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
+        // A wrong signature leaves an error with the thread, where TLS on it would take it for its own.
+        defer { ERR_clear_error() }
         return EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1
             && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
