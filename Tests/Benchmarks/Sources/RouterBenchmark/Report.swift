@@ -97,7 +97,7 @@ final class Report {
         let names = [
             "hit", "miss", "whole URL", "whole URL as a RouteURL", "hit, Hummingbird", "miss, Hummingbird",
             "whole URL, Hummingbird",
-            "C, split and hash only",
+            "hit, C", "C, split and hash only",
         ]
         var text =
             "| ns per look-up, median of \(rounds) | "
@@ -114,9 +114,12 @@ final class Report {
         line("whole URL: times faster than Hummingbird") { ratio($0, "whole URL, Hummingbird", "whole URL") }
         line("whole URL over hit") { ratio($0, "whole URL", "hit") }
         line("miss over hit") { ratio($0, "miss", "hit") }
+        line("hit over a table in C") { ratio($0, "hit", "hit, C") }
         line("hit over C, split and hash only") { ratio($0, "hit", "C, split and hash only") }
         let first = rows.first?.nanoseconds["hit"] ?? 1
         line("hit over the smallest set") { number(($0.nanoseconds["hit"] ?? 0) / first) + " ×" }
+        let firstInC = rows.first?.nanoseconds["hit, C"] ?? 1
+        line("the same in C") { number(($0.nanoseconds["hit, C"] ?? 0) / firstInC) + " ×" }
         line("allocations per hit") { number($0.allocations) }
         line("bytes per route") { number($0.bytesPerRoute) }
         line("building, ms") { number($0.build) }

@@ -32,9 +32,38 @@ func makeTrie(_ routes: [String]) -> RouterTrie<Int> {
     return builder.build()
 }
 
+/// The same patterns in a table in C.
+final class CTable {
+    private let table = probe_table_make()
+
+    init(_ routes: [String]) {
+        for (index, route) in routes.enumerated() {
+            Array(route.utf8).withUnsafeBufferPointer {
+                probe_table_add(table, $0.baseAddress, $0.count, UInt32(index))
+            }
+        }
+    }
+
+    deinit { probe_table_free(table) }
+
+    func lookUp(_ paths: ArraySlice<[UInt8]>) -> Int {
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 16) { spans in
+            var found = 0
+            for path in paths {
+                let index = path.withUnsafeBufferPointer {
+                    probe_table_find(table, $0.baseAddress, $0.count, spans.baseAddress)
+                }
+                if index != 0 { found += 1 }
+            }
+            return found
+        }
+    }
+}
+
 /// The subjects for one set of routes.
 func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Subject] {
     let hits = set.hits.map { Array($0.utf8) }
+    let inC = CTable(set.routes)
     let misses = set.misses.map { Array($0.utf8) }
     let urls = set.hits.map { "myapp:/" + $0 + "?tab=items&source=push" }
     let bytes = urls.map { Array($0.utf8) }
@@ -50,6 +79,7 @@ func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Sub
         Subject(name: "whole URL, Hummingbird", count: urls.count) {
             lookUpParsed(requests.prefix($0), in: trie)
         },
+        Subject(name: "hit, C", count: hits.count) { inC.lookUp(hits.prefix($0)) },
         Subject(name: "C, split and hash only", count: hits.count) { readInC(hits.prefix($0)) },
     ]
 }
