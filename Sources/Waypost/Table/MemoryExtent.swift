@@ -12,19 +12,42 @@ final class MemoryExtent: @unchecked Sendable {
 
     private let memory: UnsafeMutableRawPointer
     private let capacity: Int
+    /// Whether the memory is mapped by us; if not, it is the allocator's.
+    private let isMapped: Bool
     // Only the one table that fills the extent moves this, before the table is handed on.
     private var used = 0
 
-    /// Memory for `byteCount` bytes, not zeroed.
+    /// Memory for `byteCount` bytes.
     init(byteCount: Int) {
-        capacity = byteCount
-        memory = .allocate(byteCount: capacity, alignment: 64)
+        capacity = (byteCount + 4095) & ~4095
+        if let mapped = Self.map(capacity) {
+            memory = mapped
+            isMapped = true
+        } else {
+            memory = .allocate(byteCount: capacity, alignment: 64)
+            isMapped = false
+        }
+    }
+
+    /// Fresh memory that begins where a large page does.
+    ///
+    /// The allocator would hand out what was used before, in small pages that stay small.
+    private static func map(_ length: Int) -> UnsafeMutableRawPointer? {
         #if canImport(Glibc)
-        // Advice about the whole pages of it: where the machine has no large ones, all works without.
-        let page = 4096
-        let start = memory.alignedUp(toMultipleOf: page)
-        let length = (memory + capacity - start) & ~(page - 1)
-        if length > 0 { madvise(start, length, MADV_HUGEPAGE) }
+        guard
+            let start = mmap(
+                nil, length + largePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+            start != MAP_FAILED
+        else { return nil }
+        let aligned = start.alignedUp(toMultipleOf: largePage)
+        let before = aligned - start
+        if before > 0 { munmap(start, before) }
+        munmap(aligned + length, largePage - before)
+        // Where the machine has no large ones, all works without.
+        madvise(aligned, length, MADV_HUGEPAGE)
+        return aligned
+        #else
+        return nil
         #endif
     }
 
@@ -37,6 +60,12 @@ final class MemoryExtent: @unchecked Sendable {
     }
 
     deinit {
+        #if canImport(Glibc)
+        if isMapped {
+            munmap(memory, capacity)
+            return
+        }
+        #endif
         memory.deallocate()
     }
 }

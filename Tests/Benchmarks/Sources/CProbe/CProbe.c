@@ -1,6 +1,5 @@
 // Counts allocations by standing before glibc's malloc: the executable's symbol wins over the library's.
 #include "CProbe.h"
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -26,11 +25,6 @@ int posix_memalign(void **target, size_t alignment, size_t size) {
 }
 
 uint64_t probe_allocation_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
-
-uint64_t probe_bytes_in_use(void) {
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
 
 // One byte after the other, as a careful C programmer would begin; no table is searched.
 uint64_t probe_split_and_hash(const uint8_t *path, size_t count) {

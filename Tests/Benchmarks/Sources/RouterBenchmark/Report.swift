@@ -32,14 +32,14 @@ final class Report {
 
     func measure(_ set: RouteSet) {
         let build = median((0..<5).map { _ in milliseconds { _ = makeTable(set.routes) } })
-        let before = probe_bytes_in_use()
         let table = makeTable(set.routes)
-        let bytes = Double(probe_bytes_in_use() - before)
+        let bytes = Double(table.byteCount)
         say("\(set.name): ours built in \(number(build)) ms")
         var trie = makeTrie([])
         say("\(set.name): Hummingbird's built in \(number(milliseconds { trie = makeTrie(set.routes) })) ms")
         let all = subjects(set, table: table, trie: trie)
-        // Machines are noisy: the subjects take turns in short slices, and medians are kept.
+        // Machines are noisy: the subjects take turns in slices that are long beside what another one leaves in the
+        // caches, and medians are kept.
         var samples: [String: [Double]] = [:]
         // What is slow looks up fewer paths, so that no slice is longer than some milliseconds.
         let counts = all.map { subject in
@@ -49,7 +49,7 @@ final class Report {
         }
         for round in 0...rounds {
             for (subject, count) in zip(all, counts) {
-                let repeats = max(1, 4000 / subject.count * (count == subject.count ? 1 : 0))
+                let repeats = max(1, 40_000 / subject.count * (count == subject.count ? 1 : 0))
                 var found = 0
                 // Whoever came before has emptied the caches.
                 _ = subject.round(count)

@@ -11,6 +11,30 @@ struct Subject {
     var round: (_ count: Int) -> Int
 }
 
+/// Texts one behind the other, as they lie in the buffer of whoever received them.
+struct Texts {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = [0]
+
+    init(_ texts: [String]) {
+        for text in texts {
+            bytes += Array(text.utf8)
+            ends.append(bytes.count)
+        }
+    }
+
+    var count: Int { ends.count - 1 }
+
+    /// How many of the first `count` fulfil the condition.
+    @inline(__always)
+    func count(ofFirst count: Int, where isFound: (Span<UInt8>) -> Bool) -> Int {
+        var found = 0
+        let span = bytes.span
+        for index in 0..<count where isFound(span.extracting(ends[index]..<ends[index + 1])) { found += 1 }
+        return found
+    }
+}
+
 /// Builds our table from the patterns' text.
 func makeTable(_ routes: [String]) -> RouteTable {
     var table = RouteTable()
@@ -46,60 +70,56 @@ final class CTable {
 
     deinit { probe_table_free(table) }
 
-    func lookUp(_ paths: ArraySlice<[UInt8]>) -> Int {
+    func lookUp(_ paths: Texts, _ count: Int) -> Int {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 16) { spans in
-            var found = 0
-            for path in paths {
-                let index = path.withUnsafeBufferPointer {
-                    probe_table_find(table, $0.baseAddress, $0.count, spans.baseAddress)
+            paths.count(ofFirst: count) { path in
+                path.withUnsafeBufferPointer {
+                    probe_table_find(table, $0.baseAddress, $0.count, spans.baseAddress) != 0
                 }
-                if index != 0 { found += 1 }
             }
-            return found
         }
     }
 }
 
 /// The subjects for one set of routes.
 func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Subject] {
-    let hits = set.hits.map { Array($0.utf8) }
+    let hits = Texts(set.hits)
     let inC = CTable(set.routes)
-    let misses = set.misses.map { Array($0.utf8) }
+    let misses = Texts(set.misses)
     let urls = set.hits.map { "myapp:/" + $0 + "?tab=items&source=push" }
-    let bytes = urls.map { Array($0.utf8) }
+    let bytes = Texts(urls)
     // A server gets no scheme, and Hummingbird would take the first component for a host: it has less to read.
     let requests = set.hits.map { $0 + "?tab=items&source=push" }
     return [
-        Subject(name: "hit", count: hits.count) { lookUp(hits.prefix($0), in: table) },
-        Subject(name: "miss", count: misses.count) { lookUp(misses.prefix($0), in: table) },
-        Subject(name: "whole URL", count: bytes.count) { lookUp(urls: bytes.prefix($0), in: table) },
+        Subject(name: "hit", count: hits.count) { lookUp(hits, $0, in: table) },
+        Subject(name: "miss", count: misses.count) { lookUp(misses, $0, in: table) },
+        Subject(name: "whole URL", count: bytes.count) { lookUp(urls: bytes, $0, in: table) },
         Subject(name: "whole URL as a RouteURL", count: urls.count) { lookUp(urls.prefix($0), in: table) },
         Subject(name: "hit, Hummingbird", count: hits.count) { lookUp(set.hits.prefix($0), in: trie) },
         Subject(name: "miss, Hummingbird", count: misses.count) { lookUp(set.misses.prefix($0), in: trie) },
         Subject(name: "whole URL, Hummingbird", count: urls.count) {
             lookUpParsed(requests.prefix($0), in: trie)
         },
-        Subject(name: "hit, C", count: hits.count) { inC.lookUp(hits.prefix($0)) },
-        Subject(name: "C, split and hash only", count: hits.count) { readInC(hits.prefix($0)) },
+        Subject(name: "hit, C", count: hits.count) { inC.lookUp(hits, $0) },
+        Subject(name: "C, split and hash only", count: hits.count) { readInC(hits, $0) },
     ]
 }
 
 @inline(never)
-private func lookUp(_ paths: ArraySlice<[UInt8]>, in table: RouteTable) -> Int {
-    var found = 0
-    for path in paths where table.firstMatch(path: path.span) != nil { found += 1 }
-    return found
+private func lookUp(_ paths: Texts, _ count: Int, in table: RouteTable) -> Int {
+    paths.count(ofFirst: count) { table.firstMatch(path: $0) != nil }
 }
 
 // The caller's bytes, as the hits are: parsed, looked up, and nothing kept.
 @inline(never)
-private func lookUp(urls: ArraySlice<[UInt8]>, in table: RouteTable) -> Int {
-    var found = 0
-    for bytes in urls {
-        guard let match = try? table.firstMatch(url: bytes.span) else { continue }
-        if match.parameterCount >= 0 { found += 1 }
+private func lookUp(urls: Texts, _ count: Int, in table: RouteTable) -> Int {
+    urls.count(ofFirst: count) { url in
+        do {
+            return try table.firstMatch(url: url) != nil
+        } catch {
+            return false
+        }
     }
-    return found
 }
 
 // A value that keeps its text: what the router hands on to destinations.
@@ -129,10 +149,8 @@ private func lookUpParsed(_ urls: ArraySlice<String>, in trie: RouterTrie<Int>) 
 }
 
 @inline(never)
-private func readInC(_ paths: ArraySlice<[UInt8]>) -> Int {
-    var found = 0
-    for path in paths {
-        found += path.withUnsafeBufferPointer { probe_split_and_hash($0.baseAddress, $0.count) == 0 ? 0 : 1 }
+private func readInC(_ paths: Texts, _ count: Int) -> Int {
+    paths.count(ofFirst: count) { path in
+        path.withUnsafeBufferPointer { probe_split_and_hash($0.baseAddress, $0.count) != 0 }
     }
-    return found
 }
