@@ -1,7 +1,7 @@
 /// The search for the common case: literals and plain placeholders, nothing encoded, one priority for all.
 ///
 /// It reads the path only once, component by component, eight bytes at a time: the word in which `/` is found is
-/// also what is hashed and compared. Whatever it is not made for it leaves to ``TableSearch``.
+/// also what is hashed and compared. Whatever it is not made for, such as a `%`, is left to ``TableSearch``.
 struct QuickSearch {
     let reader: UnsafeMutablePointer<TableReader>
     let text: UnsafePointer<UInt8>
@@ -9,16 +9,13 @@ struct QuickSearch {
     let limit: Int
     let end: Int
     let scheme: UInt32
-    /// Whether the path was not searched for `%` before.
-    let mayHavePercent: Bool
-    /// Start and length of each component on the way.
+    /// Start and length of each component that a placeholder took, by its position.
     let spans: UnsafeMutablePointer<UInt64>
 
     /// What `find` returns when it met something it is not made for.
     static let unsuited: UInt32 = .max
 
     private static let slashes = UInt64(UInt8(ascii: "/")) &* ByteWord.ones
-    private static let percents = UInt64(UInt8(ascii: "%")) &* ByteWord.ones
 
     /// The eight bytes at `position`, of which those behind `limit` are not meant to be used.
     @inline(__always)
@@ -45,12 +42,6 @@ struct QuickSearch {
         return (word, ends(word) | 0x80 &<< UInt64(truncatingIfNeeded: left &* 8))
     }
 
-    @inline(__always)
-    private func hasPercent(_ word: UInt64) -> Bool {
-        let difference = word ^ Self.percents
-        return mayHavePercent && (difference &- ByteWord.ones) & ~difference & ByteWord.highs != 0
-    }
-
     /// The first entry whose pattern takes what lies from `position` on, 0 without one, or `unsuited`.
     ///
     /// `path` is the hash of the way to `start`.
@@ -72,7 +63,6 @@ struct QuickSearch {
             if headEnd != 0 {
                 head &= (headEnd ^ (headEnd &- 1)) &>> 8
                 length = headEnd.trailingZeroBitCount &>> 3
-                if hasPercent(head) { return Self.unsuited }
             } else {
                 let tailEnd: UInt64
                 (tail, tailEnd) = read(position &+ 8, left: left &- 8)
@@ -81,15 +71,12 @@ struct QuickSearch {
                     length = 8 &+ tailEnd.trailingZeroBitCount &>> 3
                 } else {
                     length = longLength(position)
-                    if length < 0 { return Self.unsuited }
                 }
-                if hasPercent(head) || hasPercent(tail) { return Self.unsuited }
             }
             let node = reader.pointee.node(index)
             if node.pointee.special != 0 { return Self.unsuited }
             let placeholder = node.pointee.placeholder
             let next = position &+ length &+ 1
-            spans[depth] = UInt64(truncatingIfNeeded: position) | UInt64(truncatingIfNeeded: length) &<< 32
             if node.pointee.literals != 0 {
                 var hash = reader.pointee.seed.hash(head: head, tail: tail)
                 if length > 16 { hash = reader.pointee.seed.hash(hash, rest: text + position, count: length) }
@@ -110,6 +97,7 @@ struct QuickSearch {
                 }
             }
             if placeholder == 0 { return 0 }
+            spans[depth] = UInt64(truncatingIfNeeded: position) | UInt64(truncatingIfNeeded: length) &<< 32
             index = placeholder
             path = EdgeIndex.placeholderPath(path)
             position = next
@@ -117,14 +105,12 @@ struct QuickSearch {
         }
     }
 
-    // The length of a component of sixteen bytes or more; -1 when it has a `%` behind the sixteenth.
+    // The length of a component of sixteen bytes or more.
     @inline(never)
     private func longLength(_ position: Int) -> Int {
         var index = position &+ 16
         while true {
-            var (word, wordEnd) = read(index, left: end &- index)
-            if wordEnd != 0 { word &= (wordEnd ^ (wordEnd &- 1)) &>> 8 }
-            if hasPercent(word) { return -1 }
+            let wordEnd = read(index, left: end &- index).ends
             if wordEnd != 0 { return index &- position &+ wordEnd.trailingZeroBitCount &>> 3 }
             index &+= 8
         }

@@ -74,12 +74,14 @@ extension RouteTable {
         otherwise general: () -> RouteMatch?
     ) -> RouteMatch? {
         let reader = storage.reader
-        guard reader.pointee.isPlain, limit >= 8 else { return general() }
+        guard reader.pointee.isPlain, limit >= 8,
+            !(mayHavePercent && ByteWord.hasPercent(text, path, limit: limit))
+        else { return general() }
         return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.stackComponents) { spans in
             guard let spans = spans.baseAddress else { return nil }
             let search = QuickSearch(
                 reader: reader, text: text, limit: limit, end: path.upperBound, scheme: scheme,
-                mayHavePercent: mayHavePercent, spans: spans)
+                spans: spans)
             var entry = search.find(
                 TableNode.root, path: EdgeIndex.path(UInt64(TableNode.root)), position: path.lowerBound,
                 depth: 0)
