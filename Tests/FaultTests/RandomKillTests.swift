@@ -111,17 +111,16 @@ private actor Sender {
 
     /// Sends again what has no reply, until everything has one.
     func settleAll() async throws {
-        var rounds = 0
-        while true {
+        var idleRounds = 0
+        while idleRounds < 120 {
             let open = sent.keys.filter { replies[$0] == nil }
             if open.isEmpty { return }
-            rounds += 1
-            guard rounds < 120 else { return }
-            for id in open { await publish(sent[id]?.payload ?? "") }
+            for id in open.prefix(2_000) { await publish(sent[id]?.payload ?? "") }
             let before = replies.count
-            for _ in 0..<50 where replies.count < sent.count && (rounds < 2 || replies.count == before) {
+            for _ in 0..<50 where sent.count > replies.count && replies.count == before {
                 try await Task.sleep(for: .milliseconds(100))
             }
+            idleRounds = replies.count == before ? idleRounds + 1 : 0
         }
     }
 
@@ -155,7 +154,8 @@ private actor Sender {
 
     private func took(_ message: MQTTMessage) {
         guard let json = try? JSONValue(parsing: message.payload), let reply = try? Reply(json),
-            reply.status != .accepted
+            // On a starved machine more may wait than the agent takes: BUSY is no end, it asks to try again.
+            reply.status != .accepted, reply.code != .busy
         else { return }
         var content = reply
         content.isDuplicate = false

@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// `waypost bench` counts what comes back, and what does not.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct BenchTests {
+    private func report(_ ending: RunningCommand.Ending) throws -> JSONValue {
+        try JSONValue(parsing: try #require(ending.output.first, "\(ending.complaints)"))
+    }
+
+    @Test(
+        arguments: [
+            [], ["--qos", "0"], ["--service", "CalculatorService", "--method", "add", "--args", "[2,40]"],
+            ["--url", "scheme://router/demo?id=2"], ["--rate", "2000"],
+        ])
+    func `counts every reply, and orders its percentiles`(_ load: [String]) async throws {
+        let site = try await Site.open(["--demo", "--intake-rate", "0"])
+        let ending = try await RunningCommand.run(
+            ["bench", "--agent", "k1", "--count", "500", "--in-flight", "50", "--json"] + load,
+            environment: ["WAYPOST_BROKER": site.broker.url])
+        #expect(ending.status == 0, "\(ending)")
+        let report = try report(ending)
+        #expect(report["sent"] == 500)
+        #expect(report["ok"] == 500)
+        #expect(report["lost"] == 0)
+        #expect(report["doubled"] == 0)
+        let latency = ["p50", "p99", "p99.9", "max"].compactMap {
+            report["latencyMicroseconds"]?[$0]?.intValue
+        }
+        #expect(latency.count == 4)
+        #expect(latency == latency.sorted())
+        #expect((latency.first ?? 0) > 0)
+        #expect(try await site.agent.terminate() == 0)
+    }
+
+    @Test func `what the agent holds back is told by name, and is no loss`() async throws {
+        let site = try await Site.open(["--demo", "--intake-rate", "1", "--intake-burst", "1"])
+        let ending = try await site.run("bench", "--agent", "k1", "--count", "100", "--json")
+        let report = try report(ending)
+        #expect(ending.status == 0)
+        #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 50, "\(report)")
+        #expect(report["lost"] == 0)
+        let text = try await site.run("bench", "--agent", "k1", "--count", "100")
+        #expect(text.output.contains { $0.contains("× 429 BUSY") }, "\(text.output)")
+        #expect(text.output.contains("0 lost, 0 doubled"))
+    }
+
+    @Test func `an agent that is not there loses all, and the status says so`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let ending = try await RunningCommand.run(
+            ["bench", "--agent", "nobody", "--count", "10", "--wait", "1s", "--json"],
+            environment: ["WAYPOST_BROKER": broker.url])
+        #expect(ending.status == 1)
+        #expect(try report(ending)["lost"] == 10)
+    }
+
+    @Test func `without a broker it ends with 4`() async throws {
+        let ending = try await RunningCommand.run(
+            ["bench", "--agent", "k1", "--broker", "mqtt://127.0.0.1:\(try FreePort.find())"])
+        #expect(ending.status == 4, "\(ending)")
+    }
+}
