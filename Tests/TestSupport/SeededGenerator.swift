@@ -1,5 +1,5 @@
 /// Chance that can be repeated: SplitMix64.
-public struct SeededGenerator: RandomNumberGenerator {
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// The same seed gives the same numbers.
