@@ -63,8 +63,10 @@ public final class Agent: Service {
             agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits,
             level: level, redaction: redaction)
         let failures = FailureLog()
+        let underWay = CommandsUnderWay()
         let journal = Journal(
-            store: store, outbox: outbox, events: events, failures: failures, health: health,
+            store: store, underWay: underWay, outbox: outbox, events: events, failures: failures,
+            health: health,
             redaction: redaction, failureTopic: topics.failures(of: agent),
             clock: clock, limits: limits)
         let maps = MapRoom(
@@ -84,7 +86,7 @@ public final class Agent: Service {
             agent: agent, groups: configuration.groups, topics: topics, limits: limits, clock: clock,
             rooms: Intake.Rooms(
                 store: store, maps: maps, dispatcher: dispatcher, runner: runner, journal: journal,
-                outbox: outbox, events: events, health: health),
+                underWay: underWay, outbox: outbox, events: events, health: health),
             trust: configuration.trust, keys: try store.commit { try $0.inboxCount() })
         presence = Presence(agent: agent, boot: boot, topics: topics, store: store)
         manager = configuration.tellsServiceManager ? ServiceManager() : nil

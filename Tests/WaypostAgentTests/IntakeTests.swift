@@ -1,3 +1,4 @@
+import Foundation
 import MQTTLink
 import TestSupport
 import Testing
@@ -142,6 +143,36 @@ import WaypostMessages
         _ = try await house.reply(to: "c2")
         #expect(!house.published.events.contains { $0.topic == "victim/topic" })
         _ = try await house.event { $0.level == .warning && $0.message.contains("response topic") }
+    }
+
+    @Test func `a command that comes again while it runs is known without the store`() async throws {
+        let (goAhead, signal) = AsyncStream.makeStream(of: Void.self)
+        let router = try router()
+        try router.register("scheme://router/slow") { _ in
+            for await _ in goAhead { break }
+            return .opened("done")
+        }
+        let house = try House(router: router)
+        let topic = "waypost/v1/k1/cmd/me"
+        let slow = #"{"id":"c1","type":"open","url":"scheme://router/slow"}"#
+        #expect(house.receive(slow, on: topic) == .acknowledge)
+        let directory = house.agent.configuration.stateDirectory
+        try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
+        #expect(house.receive(slow, on: topic) == .acknowledge)
+        #expect(house.agent.health.snapshot.duplicates == 1)
+        #expect(house.receive(#"{"id":"c2","type":"ping"}"#, on: topic) == .refuse)
+        try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
+        let before = house.published.events.count
+        house.receive(#"{"id":"c1","type":"ping"}"#, on: topic)
+        #expect(try await house.reply(to: "c1", after: before).code == .idReused)
+        let after = house.published.events.count
+        signal.finish()
+        let reply = try await house.reply(to: "c1", after: after)
+        #expect(reply.status == .ok)
+        #expect(!reply.isDuplicate)
+        let again = try await house.command(slow)
+        #expect(again.isDuplicate)
+        #expect(again.result["value"] == "done")
     }
 
     @Test func `a secret in a URL is masked in events and reports`() async throws {

@@ -19,6 +19,7 @@ final class Journal: Sendable {
 
     private let mailbox = Mailbox<Entry>()
     private let store: Store
+    private let underWay: CommandsUnderWay
     private let outbox: Outbox
     private let events: EventLog
     private let failures: FailureLog
@@ -30,7 +31,8 @@ final class Journal: Sendable {
     private let commitEntries: Int
 
     init(
-        store: Store, outbox: Outbox, events: EventLog, failures: FailureLog, health: HealthMonitor,
+        store: Store, underWay: CommandsUnderWay, outbox: Outbox, events: EventLog, failures: FailureLog,
+        health: HealthMonitor,
         redaction: Redaction, failureTopic: String,
         clock: AgentClock, limits: AgentLimits
     ) {
@@ -38,6 +40,7 @@ final class Journal: Sendable {
         quota = Guarded(OutboxQuota(records: limits.outboxRecords, bytes: limits.outboxBytes))
         commitEntries = limits.commitEntries
         self.store = store
+        self.underWay = underWay
         self.outbox = outbox
         self.events = events
         self.failures = failures
@@ -179,6 +182,7 @@ final class Journal: Sendable {
                 then()
             case .ended(let sequence, _, let reply, let address):
                 FaultPoint.afterResult.reached()
+                underWay.ended(sequence)
                 items.append(
                     OutboxItem(
                         origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
