@@ -12,6 +12,4 @@ struct Candidate: Sendable {
     var command: Result<Command, Refusal>
     /// When it must have been started, in milliseconds since 1970.
     var expires: Int64
-
-    var key: CommandsUnderWay.Key { .init(topic: topic, id: id) }
 }

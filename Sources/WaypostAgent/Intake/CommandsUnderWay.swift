@@ -3,43 +3,49 @@ import Waypost
 /// The stored commands that have no result on disk yet: one that comes again meanwhile need not ask the store.
 ///
 /// After a connection was lost the broker delivers again what it had no acknowledgement for. Bounded by the commands
-/// that may wait.
+/// that may wait. Only the same bytes on the same topic are known here; what else an id was used for the store knows.
 final class CommandsUnderWay: Sendable {
-    /// What tells one command from another.
-    struct Key: Sendable, Hashable {
-        var topic: String
-        var id: String
-    }
-
-    /// What is known of one.
-    struct Known: Sendable {
+    private struct Known {
         var sequence: Int64
+        var topic: String
         var digest: [UInt8]
     }
 
     private struct State {
-        var known: [Key: Known] = [:]
-        var keys: [Int64: Key] = [:]
+        /// By the first bytes of the digest.
+        var known: [UInt64: Known] = [:]
+        var starts: [Int64: UInt64] = [:]
     }
 
     private let state = Guarded(State())
 
-    /// The command with this key, unless its result is on disk.
-    subscript(key: Key) -> Known? { state.withLock { $0.known[key] } }
+    /// The sequence of the command with these bytes, unless its result is on disk.
+    func sequence(of digest: [UInt8], on topic: String) -> Int64? {
+        let found = state.withLock { $0.known[Self.start(of: digest)] }
+        guard let found, found.digest == digest, found.topic == topic else { return nil }
+        return found.sequence
+    }
 
     /// A command is stored and will run.
-    func began(_ key: Key, _ known: Known) {
+    func began(_ sequence: Int64, digest: [UInt8], on topic: String) {
+        let start = Self.start(of: digest)
         state.withLock { state in
-            state.known[key] = known
-            state.keys[known.sequence] = key
+            state.known[start] = Known(sequence: sequence, topic: topic, digest: digest)
+            state.starts[sequence] = start
         }
     }
 
     /// Its result is on disk.
     func ended(_ sequence: Int64) {
         state.withLock { state in
-            guard let key = state.keys.removeValue(forKey: sequence) else { return }
-            state.known[key] = nil
+            guard let start = state.starts.removeValue(forKey: sequence),
+                state.known[start]?.sequence == sequence
+            else { return }
+            state.known[start] = nil
         }
+    }
+
+    private static func start(of digest: [UInt8]) -> UInt64 {
+        digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

@@ -212,18 +212,16 @@ final class Intake: Sendable {
     /// Stores the candidates and hands on what is new; false when they can't be stored.
     private func store(_ candidates: inout [Candidate], at now: Int64) -> Bool {
         defer { candidates = [] }
-        candidates.removeAll { isUnderWay($0, at: now) }
+        candidates.removeAll(where: isUnderWay)
         return candidates.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
     }
 
-    /// Whether a command is known that has no result yet; it is seen to then, and the store is not asked.
-    private func isUnderWay(_ candidate: Candidate, at now: Int64) -> Bool {
-        guard let known = rooms.underWay[candidate.key] else { return false }
-        if known.digest == candidate.digest {
-            repeatReply(candidate, known.sequence, nil)
-        } else {
-            refuseReuse(candidate, at: now)
+    /// Whether a command came before and has no result yet; it is counted then, and the store is not asked.
+    private func isUnderWay(_ candidate: Candidate) -> Bool {
+        guard let sequence = rooms.underWay.sequence(of: candidate.digest, on: candidate.topic) else {
+            return false
         }
+        repeatReply(candidate, sequence, nil)
         return true
     }
 
@@ -259,7 +257,10 @@ final class Intake: Sendable {
             switch receipt {
             case .stored(let sequence): work += handOn(candidate, sequence, at: now)
             case .duplicate(let sequence, let reply): repeatReply(candidate, sequence, reply)
-            case .reused: refuseReuse(candidate, at: now)
+            case .reused:
+                answer(
+                    Refusal(.idReused, "id \(candidate.id) was used before on this topic, with other bytes"),
+                    id: candidate.id, to: candidate.address, at: now)
             }
         }
         rooms.dispatcher.admitted(work)
@@ -272,8 +273,7 @@ final class Intake: Sendable {
         switch candidate.command {
         case .success(let command):
             countSequence(of: candidate.sender, command, at: now)
-            rooms.underWay.began(
-                candidate.key, .init(sequence: sequence, digest: candidate.digest))
+            rooms.underWay.began(sequence, digest: candidate.digest, on: candidate.topic)
             return [
                 Work(
                     sequence: sequence, sender: candidate.sender, address: candidate.address,
@@ -302,12 +302,6 @@ final class Intake: Sendable {
                 origin: .reply(sequence: sequence), kind: .reply,
                 message: candidate.address.message(Reply.duplicate(of: reply)))
         ])
-    }
-
-    private func refuseReuse(_ candidate: Candidate, at now: Int64) {
-        answer(
-            Refusal(.idReused, "id \(candidate.id) was used before on this topic, with other bytes"),
-            id: candidate.id, to: candidate.address, at: now)
     }
 
     private func countSequence(of sender: String, _ command: Command, at now: Int64) {
