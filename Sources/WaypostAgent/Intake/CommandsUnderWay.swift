@@ -19,29 +19,45 @@ final class CommandsUnderWay: Sendable {
 
     private let state = Guarded(State())
 
-    /// The sequence of the command with these bytes, unless its result is on disk.
-    func sequence(of digest: [UInt8], on topic: String) -> Int64? {
-        let found = state.withLock { $0.known[Self.start(of: digest)] }
-        guard let found, found.digest == digest, found.topic == topic else { return nil }
-        return found.sequence
+    /// Takes those out whose first has no result yet; returns them with its sequence.
+    func takeRepeated(_ candidates: inout [Candidate]) -> [(Candidate, sequence: Int64)] {
+        var repeated: [(Candidate, sequence: Int64)] = []
+        state.withLock { state in
+            guard !state.known.isEmpty else { return }
+            candidates.removeAll { candidate in
+                guard let known = state.known[Self.start(of: candidate.digest)],
+                    known.digest == candidate.digest, known.topic == candidate.topic
+                else { return false }
+                repeated.append((candidate, known.sequence))
+                return true
+            }
+        }
+        return repeated
     }
 
-    /// A command is stored and will run.
-    func began(_ sequence: Int64, digest: [UInt8], on topic: String) {
-        let start = Self.start(of: digest)
+    /// Commands are stored and will run.
+    func began(_ commands: [(Candidate, sequence: Int64)]) {
+        guard !commands.isEmpty else { return }
         state.withLock { state in
-            state.known[start] = Known(sequence: sequence, topic: topic, digest: digest)
-            state.starts[sequence] = start
+            for (candidate, sequence) in commands {
+                let start = Self.start(of: candidate.digest)
+                state.known[start] = Known(
+                    sequence: sequence, topic: candidate.topic, digest: candidate.digest)
+                state.starts[sequence] = start
+            }
         }
     }
 
-    /// Its result is on disk.
-    func ended(_ sequence: Int64) {
+    /// Their results are on disk.
+    func ended(_ sequences: [Int64]) {
+        guard !sequences.isEmpty else { return }
         state.withLock { state in
-            guard let start = state.starts.removeValue(forKey: sequence),
-                state.known[start]?.sequence == sequence
-            else { return }
-            state.known[start] = nil
+            for sequence in sequences {
+                guard let start = state.starts.removeValue(forKey: sequence),
+                    state.known[start]?.sequence == sequence
+                else { continue }
+                state.known[start] = nil
+            }
         }
     }
 

@@ -212,17 +212,10 @@ final class Intake: Sendable {
     /// Stores the candidates and hands on what is new; false when they can't be stored.
     private func store(_ candidates: inout [Candidate], at now: Int64) -> Bool {
         defer { candidates = [] }
-        candidates.removeAll(where: isUnderWay)
-        return candidates.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
-    }
-
-    /// Whether a command came before and has no result yet; it is counted then, and the store is not asked.
-    private func isUnderWay(_ candidate: Candidate) -> Bool {
-        guard let sequence = rooms.underWay.sequence(of: candidate.digest, on: candidate.topic) else {
-            return false
+        for (candidate, sequence) in rooms.underWay.takeRepeated(&candidates) {
+            repeatReply(candidate, sequence, nil)
         }
-        repeatReply(candidate, sequence, nil)
-        return true
+        return candidates.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
     }
 
     /// Stores the candidates in one transaction and hands on what is new; false when they can't be stored.
@@ -253,9 +246,13 @@ final class Intake: Sendable {
         FaultPoint.afterStore.reached()
         FaultPoint.commandsStored()
         var work: [Work] = []
+        var begun: [(Candidate, sequence: Int64)] = []
         for (candidate, receipt) in zip(candidates, receipts) {
             switch receipt {
-            case .stored(let sequence): work += handOn(candidate, sequence, at: now)
+            case .stored(let sequence):
+                let new = handOn(candidate, sequence, at: now)
+                if !new.isEmpty { begun.append((candidate, sequence)) }
+                work += new
             case .duplicate(let sequence, let reply): repeatReply(candidate, sequence, reply)
             case .reused:
                 answer(
@@ -263,6 +260,7 @@ final class Intake: Sendable {
                     id: candidate.id, to: candidate.address, at: now)
             }
         }
+        rooms.underWay.began(begun)
         rooms.dispatcher.admitted(work)
         return true
     }
@@ -273,7 +271,6 @@ final class Intake: Sendable {
         switch candidate.command {
         case .success(let command):
             countSequence(of: candidate.sender, command, at: now)
-            rooms.underWay.began(sequence, digest: candidate.digest, on: candidate.topic)
             return [
                 Work(
                     sequence: sequence, sender: candidate.sender, address: candidate.address,

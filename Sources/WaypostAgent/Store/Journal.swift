@@ -175,6 +175,7 @@ final class Journal: Sendable {
 
     private func release(_ batch: ArraySlice<Entry>, _ stored: [OutboxRecord]) {
         var items: [OutboxItem] = []
+        var ended: [Int64] = []
         for entry in batch {
             switch entry {
             case .started(_, _, let then):
@@ -182,13 +183,14 @@ final class Journal: Sendable {
                 then()
             case .ended(let sequence, _, let reply, let address):
                 FaultPoint.afterResult.reached()
-                underWay.ended(sequence)
+                ended.append(sequence)
                 items.append(
                     OutboxItem(
                         origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
             case .failed, .replyAcknowledged, .outboxAcknowledged: break
             }
         }
+        underWay.ended(ended)
         outbox.enqueue(items + stored.map(OutboxItem.init))
     }
 }
