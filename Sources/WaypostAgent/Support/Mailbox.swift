@@ -1,4 +1,4 @@
-import Synchronization
+import Waypost
 
 /// Hands values from any thread to one task, in order and all that is there at once.
 ///
@@ -10,7 +10,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     func send(_ element: Element) { send(contentsOf: CollectionOfOne(element)) }
 
