@@ -40,6 +40,7 @@ let package = Package(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // SHA-256, Ed25519 and the dates of certificates, by the library that libmosquitto brings along anyway.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CPathScan"),
         .target(name: "CRouteRecords"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
@@ -55,7 +56,9 @@ let package = Package(
             ]),
         .target(
             name: "Waypost",
-            dependencies: ["CRouteRecords", .target(name: "WaypostMacros", condition: whenMacros)]),
+            dependencies: [
+                "CPathScan", "CRouteRecords", .target(name: "WaypostMacros", condition: whenMacros),
+            ]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto", "COpenSSL"]),
         .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Waypost"]),
         .target(

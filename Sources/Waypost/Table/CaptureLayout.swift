@@ -9,20 +9,27 @@ struct CaptureLayout: Sendable {
         /// The converter's number plus one; 0 without one.
         var converter = 0
         var isRest = false
+        /// How many bytes it takes in the pattern's text, delimiters included.
+        var written = 0
     }
 
     var captures: [Capture] = []
+    /// ``WayShape/key``, or 0.
+    var shape: UInt32 = 0
     /// By which it is found; and how many routes have it, so that it goes with the last of them.
     var hash: UInt64 = 0
     var uses = 0
 
     var record: TableLayout {
         var positions: UInt64 = 0
+        var written: UInt64 = 0
         for (index, capture) in captures.prefix(8).enumerated() {
             positions |= UInt64(UInt8(truncatingIfNeeded: capture.position)) << UInt64(index * 8)
+            written |= UInt64(UInt8(truncatingIfNeeded: capture.written)) << UInt64(index * 8)
         }
         return TableLayout(
-            count: UInt32(captures.count), endsWithRest: captures.last?.isRest ?? false, positions: positions)
+            count: UInt32(captures.count), shape: shape, endsWithRest: captures.last?.isRest ?? false,
+            positions: positions, written: written)
     }
 }
 
@@ -42,16 +49,19 @@ struct CapturedPieces {
                 truncatingIfNeeded: key.prefix.count &<< 40 ^ key.suffix.count &<< 24 ^ key.converter &<< 8)
             mixed ^= UInt64(key.kind.rawValue &+ 1) &<< 56
         }
+        mixed ^= UInt64(piece.holeEnd &- piece.holeStart) &<< 32
         for index in Int(piece.nameStart)..<Int(piece.nameEnd) {
             mixed = (mixed ^ UInt64(bytes[index])) &* 0x100_0000_01b3
         }
-        hash = EdgeIndex.path(mixed ^ 0xff)
+        let product = (mixed ^ 0xff) &* 0x9e37_79b9_7f4a_7c15
+        hash = product &>> 32 | product &<< 32
     }
 
     func layout(of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>) -> CaptureLayout {
-        var layout = CaptureLayout(hash: hash)
+        var layout = CaptureLayout()
         forEach(pattern) { piece, position in
             var capture = CaptureLayout.Capture(name: piece.name(in: bytes), position: position)
+            capture.written = Int(piece.end &- piece.start)
             if let more = special.first(where: { $0.position == position }) {
                 capture.prefix = more.prefix
                 capture.suffix = more.suffix
@@ -75,7 +85,9 @@ struct CapturedPieces {
             guard number < known.captures.count else { return false }
             let capture = known.captures[number]
             number += 1
-            guard capture.position == position, capture.isRest == (piece.kind == .rest) else { return false }
+            guard capture.position == position, capture.isRest == (piece.kind == .rest),
+                capture.written == Int(piece.end &- piece.start)
+            else { return false }
             let more = special.first { $0.position == position } ?? (position, 0, 0, 0)
             guard capture.prefix == more.prefix, capture.suffix == more.suffix,
                 capture.converter == more.converter

@@ -42,6 +42,12 @@ struct TableSeed: BitwiseCopyable, Sendable {
         Self.mix(head ^ first, tail ^ second)
     }
 
+    /// The hash of a literal edge, from the node that it leaves and the hash of its text.
+    @inline(__always)
+    func edge(_ parent: UInt32, _ text: UInt64) -> UInt64 {
+        Self.mix(text ^ UInt64(parent), second | 1)
+    }
+
     /// The hash of a text longer than sixteen bytes, from that of its first sixteen.
     func hash(_ start: UInt64, rest text: UnsafePointer<UInt8>, count: Int) -> UInt64 {
         var hash = start

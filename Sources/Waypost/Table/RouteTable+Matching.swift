@@ -35,66 +35,96 @@ extension RouteTable {
     public func firstMatch(path bytes: Span<UInt8>) -> RouteMatch? {
         bytes.withUnsafeBufferPointer { bytes in
             guard let text = bytes.baseAddress, bytes.count < Int32.max else { return nil }
-            return firstMatch(
-                text, limit: bytes.count, scheme: 0, path: 0..<bytes.count, mayHavePercent: true
-            ) {
-                search(
-                    text, limit: bytes.count, scheme: 0, host: 0..<0, path: 0..<bytes.count, isEncoded: nil
-                ) { search in
-                    let entry = search.best()
-                    return entry == 0 ? nil : search.match(entry, pathEnd: bytes.count)
-                }
-            }
+            return firstMatch(text, limit: bytes.count, scheme: 0, path: 0..<bytes.count)
         }
     }
 
     @inline(__always)
     private func firstMatch(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts) -> RouteMatch? {
-        func general() -> RouteMatch? {
-            withSearch(bytes, parts) { search in
-                let entry = search.best()
-                return entry == 0 ? nil : search.match(entry, pathEnd: Int(parts.pathEnd))
-            }
-        }
         // A port stands between host and path, so that they are not one text.
-        guard let text = bytes.baseAddress, parts.hostEnd == parts.pathStart, !parts.isEncoded else {
-            return general()
+        guard let text = bytes.baseAddress, parts.hostEnd == parts.pathStart else {
+            return withSearch(bytes, parts) { $0.bestMatch(pathEnd: Int(parts.pathEnd)) }
         }
-        let scheme = storage.reader.pointee.scheme(
+        let reader = storage.reader
+        let scheme = reader.pointee.scheme(
             text, start: Int(parts.start), length: Int(parts.schemeLength), limit: bytes.count)
-        return firstMatch(
-            text, limit: bytes.count, scheme: scheme, path: Int(parts.hostStart)..<Int(parts.pathEnd),
-            mayHavePercent: false, otherwise: general)
+        let path = Int(parts.hostStart)..<Int(parts.pathEnd)
+        guard path.upperBound < 64, bytes.count >= 16, parts.slashes != .max, !parts.isEncoded,
+            reader.pointee.isPlain
+        else { return firstUncommonMatch(text, limit: bytes.count, scheme: scheme, path: path) }
+        let search = WaySearch(reader: reader, text: text, path: path, scheme: scheme) {
+            ShortPathEnds(slashes: parts.slashes, from: $0, to: $1)
+        }
+        return firstMatch(search, text, limit: bytes.count, scheme, path)
     }
 
-    /// Tries the quick search, and the general one where the quick one is not suited.
     @inline(__always)
     private func firstMatch(
-        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>, mayHavePercent: Bool,
-        otherwise general: () -> RouteMatch?
+        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>
     ) -> RouteMatch? {
         let reader = storage.reader
-        guard reader.pointee.isPlain, limit >= 8,
-            !(mayHavePercent && ByteWord.hasPercent(text, path, limit: limit))
-        else { return general() }
-        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.stackComponents) { spans in
-            guard let spans = spans.baseAddress else { return nil }
-            let search = QuickSearch(
-                reader: reader, text: text, limit: limit, end: path.upperBound, scheme: scheme,
-                spans: spans)
-            var entry = search.find(
-                TableNode.root, path: EdgeIndex.path(UInt64(TableNode.root)), position: path.lowerBound,
-                depth: 0)
-            if entry == QuickSearch.unsuited { return general() }
-            if entry == 0 {
-                if scheme != 0, scheme != TableNode.unknownScheme { entry = search.terminal(scheme) }
-                if entry == 0 { entry = search.terminal(TableNode.fallback) }
-                if entry == 0 { return nil }
+        guard reader.pointee.isPlain, path.upperBound < 64 else {
+            return firstLongMatch(text, limit: limit, scheme: scheme, path: path)
+        }
+        var room = SIMD2<UInt64>()
+        return withUnsafeMutableBytes(of: &room) { room in
+            var (text, limit) = (text, limit)
+            if limit < 16, let copy = room.baseAddress {
+                // As many bytes must be there to be read.
+                let words = SIMD2(
+                    ByteWord.load(text, at: 0, limit: limit), ByteWord.load(text, at: 8, limit: limit))
+                copy.storeBytes(of: words, as: SIMD2<UInt64>.self)
+                text = UnsafePointer(copy.assumingMemoryBound(to: UInt8.self))
+                limit = 16
             }
-            return RouteMatch(entry: entry, reader: reader, pathEnd: path.upperBound) { position in
-                let span = spans[position]
-                return (UInt32(truncatingIfNeeded: span), UInt32(truncatingIfNeeded: span &>> 32))
+            let search = WaySearch(reader: reader, text: text, path: path, scheme: scheme) {
+                ShortPathEnds(text, limit: limit, from: $0, to: $1)
             }
+            return firstMatch(search, text, limit: limit, scheme, path)
+        }
+    }
+
+    @inline(__always)
+    private func firstMatch(
+        _ search: WaySearch<some PathEnds>?, _ text: UnsafePointer<UInt8>, limit: Int, _ scheme: UInt32,
+        _ path: Range<Int>
+    ) -> RouteMatch? {
+        switch search?.find() ?? .unsuited {
+        case .match(let match): match
+        case .nothing: storage.reader.pointee.fallbackMatch(scheme)
+        case .unsuited: firstMatchInTree(text, limit: limit, scheme: scheme, path: path)
+        }
+    }
+
+    // What follows stays out of the way of that, which is made short.
+
+    @inline(never)
+    private func firstUncommonMatch(
+        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>
+    ) -> RouteMatch? {
+        firstMatch(text, limit: limit, scheme: scheme, path: path)
+    }
+
+    @inline(never)
+    private func firstLongMatch(
+        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>
+    ) -> RouteMatch? {
+        let reader = storage.reader
+        guard reader.pointee.isPlain else {
+            return firstMatchInTree(text, limit: limit, scheme: scheme, path: path)
+        }
+        let search = WaySearch(reader: reader, text: text, path: path, scheme: scheme) {
+            LongPathEnds(text, limit: limit, from: $0, to: $1)
+        }
+        return firstMatch(search, text, limit: limit, scheme, path)
+    }
+
+    @inline(never)
+    private func firstMatchInTree(
+        _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>
+    ) -> RouteMatch? {
+        return search(text, limit: limit, scheme: scheme, host: 0..<0, path: path, isEncoded: nil) {
+            $0.bestMatch(pathEnd: path.upperBound)
         }
     }
 

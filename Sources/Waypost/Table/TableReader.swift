@@ -6,8 +6,11 @@ struct TableReader {
     var specials: PagedStore<TableSpecial>.Directory
     var entries: PagedStore<TableEntry>.Directory
     var layouts: PagedStore<TableLayout>.Directory
-    var edges: UnsafeMutablePointer<EdgeIndex.Chunk>
+    var edges: UnsafeMutablePointer<HashIndex<TableEdge>.Chunk>
     var edgeShift: UInt64
+    var ways: UnsafeMutablePointer<HashIndex<TableWay>.Chunk>
+    var wayShift: UInt64
+    var shapes: WayShapes.Reader
     var texts: TextArena.Directory
     var seed: TableSeed
     var converters: Unmanaged<ConverterList>
@@ -17,7 +20,7 @@ struct TableReader {
     var hasOnePriority: Bool
     var hasDeeperTakers: Bool
     var hasSchemes: Bool
-    /// Whether the quick search may be tried: one priority, no parents that take deeper URLs, not too deep.
+    /// Whether the search by shapes may be tried: one priority, no parents that take deeper URLs.
     var isPlain: Bool
 
     @inline(__always)
@@ -36,14 +39,46 @@ struct TableReader {
     }
 
     @inline(__always)
-    func layout(_ index: UInt32) -> TableLayout {
-        layouts[Int(index >> PagedStore<TableLayout>.shift)][Int(index & PagedStore<TableLayout>.mask)]
+    func layout(_ index: UInt32) -> UnsafeMutablePointer<TableLayout> {
+        layouts[Int(index >> PagedStore<TableLayout>.shift)] + Int(index & PagedStore<TableLayout>.mask)
+    }
+
+    /// The first entry of the list that begins with `index` that takes a URL of this scheme.
+    @inline(__always)
+    func first(_ index: UInt32, _ scheme: UInt32) -> UInt32 {
+        var next = index
+        while next != 0 {
+            let entry = entry(next)
+            if entry.pointee.scheme == 0 || entry.pointee.scheme == scheme { return next }
+            next = entry.pointee.next
+        }
+        return 0
+    }
+
+    /// The entry for a URL of this scheme that nothing else takes.
+    func fallback(_ scheme: UInt32) -> UInt32 {
+        if scheme != 0, scheme != TableNode.unknownScheme {
+            let found = first(node(scheme).pointee.terminal, scheme)
+            if found != 0 { return found }
+        }
+        return first(node(TableNode.fallback).pointee.terminal, scheme)
+    }
+
+    /// The match of that entry.
+    @inline(never)
+    func fallbackMatch(_ scheme: UInt32) -> RouteMatch? {
+        let entry = fallback(scheme)
+        return entry == 0 ? nil : RouteMatch(entry: entry, of: self, shape: 1, start: 0, ends: SIMD2())
+    }
+
+    @inline(__always)
+    func text(_ reference: UInt32) -> UnsafeMutablePointer<UInt8> {
+        texts[Int(reference >> TextArena.pageShift)] + Int(reference & 0xffff)
     }
 
     @inline(__always)
     func bytes(_ reference: UInt32, count: Int) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(
-            start: texts[Int(reference >> TextArena.pageShift)] + Int(reference & 0xffff), count: count)
+        UnsafeBufferPointer(start: text(reference), count: count)
     }
 
     /// The node behind the literal edge for `component`, or 0.
@@ -51,25 +86,16 @@ struct TableReader {
     /// `text` is what the component's text lies in.
     @inline(__always)
     func child(of parent: UInt32, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
-        child(
-            of: parent, hash: EdgeIndex.hash(node(parent).pointee.path, component.hash), head: component.head,
-            tail: component.tail, text: text + Int(component.textStart), length: component.textLength)
-    }
-
-    /// The same for an edge whose hash is known and a component in parts; `text` is its first byte.
-    @inline(__always)
-    func child(
-        of parent: UInt32, hash: UInt64, head: UInt64, tail: UInt64, text: UnsafePointer<UInt8>,
-        length: UInt32
-    ) -> UInt32 {
+        let hash = seed.edge(parent, component.hash)
         let chunk = edges + Int(truncatingIfNeeded: hash &>> edgeShift)
-        let key = TableEdge.key(parent, length: length)
-        var place = EdgeIndex.home(EdgeIndex.homeBits(hash), capacity: chunk.pointee.capacity)
+        let key = TableEdge.key(parent, length: component.textLength)
+        var place = chunk.pointee.home(hash)
         while true {
             let edge = chunk.pointee.places + place
             // A length beyond 16 bits equals none: no pattern is that long.
-            if edge.pointee.key == key, edge.pointee.head == head, edge.pointee.tail == tail,
-                length <= 16 || Self.isEqual(texts, edge, text)
+            if edge.pointee.key == key, edge.pointee.head == component.head,
+                edge.pointee.tail == component.tail,
+                component.textLength <= 16 || isEqual(edge, text + Int(component.textStart))
             {
                 return edge.pointee.child
             }
@@ -80,11 +106,8 @@ struct TableReader {
     }
 
     @inline(never)
-    private static func isEqual(
-        _ texts: TextArena.Directory, _ edge: UnsafeMutablePointer<TableEdge>, _ text: UnsafePointer<UInt8>
-    ) -> Bool {
-        let reference = edge.pointee.text
-        let known = texts[Int(reference >> TextArena.pageShift)] + Int(reference & 0xffff)
+    private func isEqual(_ edge: UnsafeMutablePointer<TableEdge>, _ text: UnsafePointer<UInt8>) -> Bool {
+        let known = self.text(edge.pointee.text)
         for index in 16..<Int(edge.pointee.length) where known[index] != text[index] { return false }
         return true
     }

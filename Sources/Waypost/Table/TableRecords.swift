@@ -2,10 +2,6 @@
 ///
 /// Record 0 is never used, so that 0 can mean none.
 struct TableNode: BitwiseCopyable {
-    /// A hash of the way to this node.
-    ///
-    /// See ``EdgeIndex/hash(_:_:)``.
-    var path: UInt64 = 0
     /// The node behind a plain placeholder.
     var placeholder: UInt32 = 0
     /// The first entry of those whose pattern ends here; they are ordered by priority, then scheme before none.
@@ -18,10 +14,6 @@ struct TableNode: BitwiseCopyable {
     var literals: UInt32 = 0
 
     var isEmpty: Bool { placeholder == 0 && terminal == 0 && special == 0 && literals == 0 }
-
-    init(path: UInt64) {
-        self.path = path
-    }
 
     /// The node that every pattern starts from.
     static let root: UInt32 = 1
@@ -36,7 +28,7 @@ struct TableNode: BitwiseCopyable {
 /// A literal edge.
 ///
 /// Two of them fill a cache line; the first sixteen bytes of the text lie inside.
-struct TableEdge: BitwiseCopyable {
+struct TableEdge: IndexPlace {
     /// From the lowest bit: the node it leaves, 16 bits of the length of its text, and in the upper twelve the part of
     /// its hash that gives its place; 0 in an empty place.
     private var word: UInt64 = 0
@@ -50,7 +42,7 @@ struct TableEdge: BitwiseCopyable {
     init() {}
 
     init(key: UInt64, hash: UInt64, head: UInt64, tail: UInt64, child: UInt32) {
-        word = key | UInt64(EdgeIndex.homeBits(hash)) &<< 52
+        word = key | UInt64(HashIndex<Self>.homeBits(hash)) &<< 52
         self.head = head
         self.tail = tail
         self.child = child
@@ -65,9 +57,35 @@ struct TableEdge: BitwiseCopyable {
     @inline(__always) var key: UInt64 { word & 0xffff_ffff_ffff }
     var parent: UInt32 { UInt32(truncatingIfNeeded: word) }
     var length: UInt32 { UInt32(truncatingIfNeeded: word &>> 32) & 0xffff }
-    /// The part of the hash that gives the place in a chunk; with it, growing need not look at the nodes.
     var homeBits: UInt32 { UInt32(truncatingIfNeeded: word &>> 52) }
     @inline(__always) var isEmpty: Bool { word == 0 }
+    static var fullest: Int { 8 }
+}
+
+/// Where a way leads: from the literals of a pattern to its entry.
+struct TableWay: IndexPlace {
+    /// The first entry of those whose pattern ends where the way does; 0 in an empty place.
+    var entry: UInt32 = 0
+    /// The upper half of its hash.
+    private(set) var tag: UInt32 = 0
+
+    /// An empty place.
+    init() {}
+
+    init(hash: UInt64, entry: UInt32) {
+        tag = Self.tag(hash)
+        self.entry = entry
+    }
+
+    @inline(__always)
+    static func tag(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 32) }
+
+    /// As much of the hash as the index needs.
+    var hash: UInt64 { UInt64(tag) &<< 32 }
+    var homeBits: UInt32 { HashIndex<Self>.homeBits(hash) }
+    @inline(__always) var isEmpty: Bool { entry == 0 }
+    // They are small and asked for first.
+    static var fullest: Int { 6 }
 }
 
 /// An edge that is neither a literal nor a plain placeholder.
@@ -96,11 +114,19 @@ struct TableEntry: BitwiseCopyable {
     var scheme: UInt32
     var layout: UInt32
     /// The pattern as it was written.
-    var text: UInt32
-    var textLength: UInt16
-    var takesDeeper: Bool
-    /// Whether the pattern lies under the syntax's fixed host.
-    var isBased: Bool
+    var text: UInt32 = 0
+    var textLength: UInt16 = 0
+    /// Where in the text the components begin, if they can be compared as they stand.
+    var pathStart: UInt8 = 0
+    var takesDeeper = false
+
+    init(priority: Int64, index: UInt32, next: UInt32, scheme: UInt32, layout: UInt32) {
+        self.priority = priority
+        self.index = index
+        self.next = next
+        self.scheme = scheme
+        self.layout = layout
+    }
 }
 
 /// Which components a pattern captures.
@@ -108,8 +134,12 @@ struct TableEntry: BitwiseCopyable {
 /// Equal ones are shared, so there are few.
 struct TableLayout: BitwiseCopyable {
     var count: UInt32
+    /// The pattern's ``WayShape`` as a number; 0 when it has none, or a text that can't be compared.
+    var shape: UInt32
     /// Whether the last one is a rest.
     var endsWithRest: Bool
     /// The positions of the first eight, one in each byte.
     var positions: UInt64
+    /// How many bytes each of these eight takes in the pattern's text, if it has a shape.
+    var written: UInt64
 }

@@ -16,12 +16,17 @@ struct TableSearch {
         case whole, parent, schemeFallback, fallback
     }
 
+    /// The match that comes first in the order of §3.
+    @inline(__always)
+    func bestMatch(pathEnd: Int) -> RouteMatch? {
+        let entry = best()
+        return entry == 0 ? nil : match(entry, pathEnd: pathEnd)
+    }
+
     /// The match that an entry of this search makes.
     @inline(__always)
     func match(_ entry: UInt32, pathEnd: Int) -> RouteMatch {
-        RouteMatch(entry: entry, reader: reader, pathEnd: pathEnd) { position in
-            (components[position].start, components[position].length)
-        }
+        RouteMatch(entry: entry, reader: reader, pathEnd: pathEnd, components: components)
     }
 
     // MARK: The first hit, when all routes have one priority
@@ -89,13 +94,7 @@ struct TableSearch {
     /// The first entry of a list that takes the URL's scheme.
     @inline(__always)
     func terminal(_ index: UInt32) -> UInt32 {
-        var next = reader.pointee.node(index).pointee.terminal
-        while next != 0 {
-            let entry = reader.pointee.entry(next)
-            if entry.pointee.scheme == 0 || entry.pointee.scheme == scheme { return next }
-            next = entry.pointee.next
-        }
-        return 0
+        reader.pointee.first(reader.pointee.node(index).pointee.terminal, scheme)
     }
 
     @inline(__always)
@@ -186,19 +185,11 @@ struct TableSearch {
         if reader.pointee.hasOnePriority {
             let found = findWhole(TableNode.root, 0)
             if found != 0 { return found }
-            if !reader.pointee.hasDeeperTakers { return firstFallback() }
+            if !reader.pointee.hasDeeperTakers { return reader.pointee.fallback(scheme) }
         }
         var sink = BestCandidate()
         visitAll(&sink)
         return sink.entry
-    }
-
-    private func firstFallback() -> UInt32 {
-        if scheme != 0, scheme != TableNode.unknownScheme {
-            let found = terminal(scheme)
-            if found != 0 { return found }
-        }
-        return terminal(TableNode.fallback)
     }
 }
 

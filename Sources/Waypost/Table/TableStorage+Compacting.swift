@@ -10,7 +10,9 @@ extension TableStorage {
             entries.update(index) { $0.text = text }
             return true
         }
-        edges.updateTexts { fresh.append(old.bytes($0.text, count: Int($0.length))) }
+        edges.updateAll {
+            if $0.length > 16 { $0.text = fresh.append(old.bytes($0.text, count: Int($0.length))) }
+        }
         // Free specials are few; their texts go along rather than being told apart.
         var special: UInt32 = 1
         while special < specials.count {

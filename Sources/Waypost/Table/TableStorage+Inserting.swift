@@ -26,9 +26,7 @@ extension TableStorage {
                         pattern: pattern.text, rival: patternText(entry), priority: Int(priority),
                         rivalIndex: entry.index)
                 }
-                replace(
-                    next, pattern, takesDeeper: takesDeeper, index: index,
-                    layout: number(of: captured, pattern))
+                replace(next, pattern, way(of: pattern), takesDeeper: takesDeeper, index: index, captured)
                 return entry.index
             }
             if entry.priority < priority { break }
@@ -36,19 +34,17 @@ extension TableStorage {
             before = next
             next = entry.next
         }
-        let text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
-        let new = makeEntry(
-            TableEntry(
-                priority: priority, index: index, next: next, scheme: scheme,
-                layout: number(of: captured, pattern),
-                text: text,
-                textLength: UInt16(truncatingIfNeeded: pattern.text.utf8.count), takesDeeper: takesDeeper,
-                isBased: pattern.base != nil))
+        let way = way(of: pattern)
+        var entry = TableEntry(priority: priority, index: index, next: next, scheme: scheme, layout: 0)
+        describe(&entry, pattern, way, captured)
+        entry.takesDeeper = takesDeeper
+        let new = makeEntry(entry)
         if before == 0 {
-            nodes.update(end) { $0.terminal = new }
+            setFirst(new, at: end, way)
         } else {
             entries.update(before) { $0.next = new }
         }
+        addShape(of: entry, pattern, way)
         captures[Int(entries[new].layout)].uses += 1
         count += 1
         priorities[priority, default: 0] += 1
@@ -63,23 +59,33 @@ extension TableStorage {
     }
 
     private func replace(
-        _ entry: UInt32, _ pattern: RoutePattern, takesDeeper: Bool, index: UInt32, layout: UInt32
+        _ entry: UInt32, _ pattern: RoutePattern, _ way: PatternWay?, takesDeeper: Bool, index: UInt32,
+        _ captured: CapturedPieces
     ) {
         let old = entries[entry]
-        captures[Int(layout)].uses += 1
-        releaseLayout(old.layout)
+        removeShape(of: old, pattern, way)
         if old.takesDeeper != takesDeeper { deeperTakers += takesDeeper ? 1 : -1 }
-        deadText += Int(old.textLength)
-        let text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
-        entries.update(entry) {
-            $0.index = index
-            $0.layout = layout
-            $0.takesDeeper = takesDeeper
-            $0.text = text
-            $0.textLength = UInt16(truncatingIfNeeded: pattern.text.utf8.count)
-            $0.isBased = pattern.base != nil
-        }
+        deadText += Int(old.textLength) + 1
+        var new = old
+        new.index = index
+        new.takesDeeper = takesDeeper
+        describe(&new, pattern, way, captured)
+        captures[Int(new.layout)].uses += 1
+        releaseLayout(old.layout)
+        entries.update(entry) { $0 = new }
+        addShape(of: new, pattern, way)
         publish()
+    }
+
+    // What an entry holds of its pattern.
+    private func describe(
+        _ entry: inout TableEntry, _ pattern: RoutePattern, _ way: PatternWay?, _ captured: CapturedPieces
+    ) {
+        let start = pattern.comparablePathStart
+        entry.text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
+        entry.textLength = UInt16(truncatingIfNeeded: pattern.text.utf8.count)
+        entry.pathStart = start ?? 0
+        entry.layout = number(of: captured, pattern, shape: start == nil ? 0 : way?.shape.key ?? 0)
     }
 
     // MARK: The way to a pattern's end
@@ -128,8 +134,8 @@ extension TableStorage {
         let component = seed.component(text)
         let known = findLiteral(component, text, under: parent)
         if known != 0 { return known }
-        let hash = EdgeIndex.hash(nodes[parent].path, component.hash)
-        let child = makeNode(path: EdgeIndex.path(hash))
+        let hash = seed.edge(parent, component.hash)
+        let child = makeNode()
         var edge = TableEdge(
             key: TableEdge.key(parent, length: component.textLength), hash: hash, head: component.head,
             tail: component.tail, child: child)
@@ -159,13 +165,13 @@ extension TableStorage {
         if edge.length > 16, let base = texts.bytes(edge.text, count: Int(edge.length)).baseAddress {
             hash = seed.hash(hash, rest: base, count: Int(edge.length))
         }
-        return EdgeIndex.hash(nodes[edge.parent].path, hash)
+        return seed.edge(edge.parent, hash)
     }
 
     private func placeholder(under parent: UInt32) -> UInt32 {
         let known = nodes[parent].placeholder
         if known != 0 { return known }
-        let child = makeNode(path: EdgeIndex.placeholderPath(nodes[parent].path))
+        let child = makeNode()
         nodes.update(parent) { $0.placeholder = child }
         return child
     }
@@ -180,8 +186,7 @@ extension TableStorage {
             before = next
             next = specials[next].next
         }
-        // Nobody derives the way through a special edge; it only has to differ from others.
-        let child = makeNode(path: EdgeIndex.path(nodes[parent].path ^ UInt64(nodes.count + freeNode)))
+        let child = makeNode()
         let text = (key.prefix + key.suffix).withUnsafeBufferPointer { texts.append($0) }
         let new = makeSpecial(
             TableSpecial(
@@ -208,11 +213,18 @@ extension TableStorage {
     }
 
     // Most patterns capture what others do, so names are compared before they are made into strings.
-    private func number(of captured: CapturedPieces, _ pattern: RoutePattern) -> UInt32 {
+    private func number(of captured: CapturedPieces, _ pattern: RoutePattern, shape: UInt32) -> UInt32 {
         pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            let known = captureNumbers[captured.hash]
-            if let known, captured.describes(captures[Int(known)], pattern, in: bytes) { return known }
-            let layout = captured.layout(of: pattern, in: bytes)
+            let hash = captured.hash ^ UInt64(shape)
+            let known = captureNumbers[hash]
+            if let known, captures[Int(known)].shape == shape,
+                captured.describes(captures[Int(known)], pattern, in: bytes)
+            {
+                return known
+            }
+            var layout = captured.layout(of: pattern, in: bytes)
+            layout.shape = shape
+            layout.hash = hash
             let number: UInt32
             if let free = freeLayouts.popLast() {
                 number = free
@@ -223,7 +235,7 @@ extension TableStorage {
                 captures.append(layout)
             }
             // Of two with one hash the first stays known, and the other is made anew each time.
-            if known == nil { captureNumbers[captured.hash] = number }
+            if known == nil { captureNumbers[hash] = number }
             return number
         }
     }
@@ -238,11 +250,11 @@ extension TableStorage {
         freeLayouts.append(number)
     }
 
-    private func makeNode(path: UInt64) -> UInt32 {
-        guard freeNode != 0 else { return nodes.append(TableNode(path: path)) }
+    private func makeNode() -> UInt32 {
+        guard freeNode != 0 else { return nodes.append(TableNode()) }
         let index = freeNode
         freeNode = nodes[index].placeholder
-        nodes.update(index) { $0 = TableNode(path: path) }
+        nodes.update(index) { $0 = TableNode() }
         return index
     }
 

@@ -10,13 +10,15 @@ extension TableStorage {
     func remove(_ pattern: RoutePattern, priority: Int64?) -> [UInt32] {
         guard let (end, steps) = findEnd(of: pattern) else { return [] }
         let scheme = schemeNode(of: pattern)
+        let way = way(of: pattern)
         var removed: [UInt32] = []
         var before: UInt32 = 0
         var next = nodes[end].terminal
         while next != 0 {
             let entry = entries[next]
             if priority == nil || entry.priority == priority, holds(entry, pattern) {
-                unlink(next, before: before, at: end)
+                removeShape(of: entry, pattern, way)
+                unlink(next, before: before, at: end, way)
                 removed.append(entry.index)
             } else {
                 before = next
@@ -103,10 +105,10 @@ extension TableStorage {
 
     // MARK: Taking out
 
-    private func unlink(_ index: UInt32, before: UInt32, at node: UInt32) {
+    private func unlink(_ index: UInt32, before: UInt32, at node: UInt32, _ way: PatternWay?) {
         let entry = entries[index]
         if before == 0 {
-            nodes.update(node) { $0.terminal = entry.next }
+            setFirst(entry.next, at: node, way)
         } else {
             entries.update(before) { $0.next = entry.next }
         }
@@ -118,7 +120,7 @@ extension TableStorage {
         }
         let left = (priorities[entry.priority] ?? 1) - 1
         priorities[entry.priority] = left > 0 ? left : nil
-        deadText += Int(entry.textLength)
+        deadText += Int(entry.textLength) + 1
         releaseLayout(entry.layout)
         let free = freeEntry
         entries.update(index) {
@@ -155,7 +157,7 @@ extension TableStorage {
     private func removeLiteral(
         _ component: PathComponent, _ text: [UInt8], under parent: UInt32, child: UInt32
     ) {
-        edges.remove(hash: EdgeIndex.hash(nodes[parent].path, component.hash)) {
+        edges.remove(hash: seed.edge(parent, component.hash)) {
             $0.parent == parent && $0.child == child
         }
         if text.count > 16 { deadText += text.count }
@@ -180,7 +182,7 @@ extension TableStorage {
     private func release(_ node: UInt32) {
         let free = freeNode
         nodes.update(node) {
-            $0 = TableNode(path: 0)
+            $0 = TableNode()
             $0.placeholder = free
         }
         freeNode = node

@@ -16,6 +16,7 @@ extension TableStorage {
         entries.settle(into: extent)
         layouts.settle(into: extent)
         edges.settle(into: extent)
+        ways.settle(into: extent)
         texts.settle(into: extent)
     }
 
@@ -24,6 +25,6 @@ extension TableStorage {
 
     private var scatteredBytes: Int {
         nodes.scatteredBytes + specials.scatteredBytes + entries.scatteredBytes + layouts.scatteredBytes
-            + edges.scatteredBytes + texts.scatteredBytes
+            + edges.scatteredBytes + ways.scatteredBytes + texts.scatteredBytes
     }
 }

@@ -12,7 +12,9 @@ final class TableStorage: @unchecked Sendable {
     @exclusivity(unchecked) var specials = PagedStore<TableSpecial>()
     @exclusivity(unchecked) var entries = PagedStore<TableEntry>()
     @exclusivity(unchecked) var layouts = PagedStore<TableLayout>()
-    @exclusivity(unchecked) var edges = EdgeIndex()
+    @exclusivity(unchecked) var edges = HashIndex<TableEdge>()
+    @exclusivity(unchecked) var ways = HashIndex<TableWay>()
+    @exclusivity(unchecked) var shapes: WayShapes
     @exclusivity(unchecked) var texts = TextArena()
     var converters: ConverterList
     let seed: TableSeed
@@ -45,23 +47,15 @@ final class TableStorage: @unchecked Sendable {
         self.converters = converters
         self.seed = seed
         // Record 0 means none; then come root, fallback and schemes.
-        for index in 0...TableNode.schemes {
-            _ = nodes.append(TableNode(path: EdgeIndex.path(UInt64(index))))
-        }
+        shapes = WayShapes(seed: seed)
+        for _ in 0...TableNode.schemes { _ = nodes.append(TableNode()) }
         _ = entries.append(
-            TableEntry(
-                priority: 0, index: 0, next: 0, scheme: 0, layout: 0, text: 0, textLength: 0,
-                takesDeeper: false,
-                isBased: false))
+            TableEntry(priority: 0, index: 0, next: 0, scheme: 0, layout: 0))
         _ = specials.append(
             TableSpecial(
                 kind: .rest, converter: 0, prefixLength: 0, suffixLength: 0, text: 0, child: 0, next: 0))
         reader = .allocate(capacity: 1)
-        reader.initialize(
-            to: Self.makeReader(
-                nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges,
-                texts: texts,
-                seed: seed, converters: converters))
+        reader.initialize(to: makeReader())
     }
 
     deinit {
@@ -76,6 +70,8 @@ final class TableStorage: @unchecked Sendable {
         entries = other.entries
         layouts = other.layouts
         edges = other.edges
+        ways = other.ways
+        shapes = other.shapes
         texts = other.texts
         converters = other.converters
         seed = other.seed
@@ -101,33 +97,24 @@ final class TableStorage: @unchecked Sendable {
         changes &+= 1
         // Finding out takes a look at every page.
         if changes & 255 == 0 { settle(ifScattered: 2) }
-        var fresh = Self.makeReader(
-            nodes: nodes, specials: specials, entries: entries, layouts: layouts, edges: edges, texts: texts,
-            seed: seed, converters: converters)
-        fresh.deepest = deepest
-        fresh.hasOnePriority = priorities.count <= 1
-        fresh.hasDeeperTakers = deeperTakers > 0
-        fresh.hasSchemes = schemes > 0
-        fresh.isPlain = fresh.hasOnePriority && !fresh.hasDeeperTakers && deepest < RouteTable.stackComponents
-        reader.pointee = fresh
+        reader.pointee = makeReader()
     }
 
-    private static func makeReader(
-        nodes: PagedStore<TableNode>, specials: PagedStore<TableSpecial>, entries: PagedStore<TableEntry>,
-        layouts: PagedStore<TableLayout>, edges: EdgeIndex, texts: TextArena, seed: TableSeed,
-        converters: ConverterList
-    ) -> TableReader {
-        TableReader(
+    private func makeReader() -> TableReader {
+        let hasOnePriority = priorities.count <= 1
+        return TableReader(
             nodes: nodes.directory, specials: specials.directory, entries: entries.directory,
-            layouts: layouts.directory, edges: edges.directory, edgeShift: UInt64(64 - edges.depth),
-            texts: texts.directory, seed: seed, converters: .passUnretained(converters), deepest: 0,
-            hasOnePriority: true, hasDeeperTakers: false, hasSchemes: false, isPlain: true)
+            layouts: layouts.directory, edges: edges.directory, edgeShift: edges.shift,
+            ways: ways.directory, wayShift: ways.shift, shapes: shapes.reader, texts: texts.directory,
+            seed: seed, converters: .passUnretained(converters), deepest: deepest,
+            hasOnePriority: hasOnePriority, hasDeeperTakers: deeperTakers > 0, hasSchemes: schemes > 0,
+            isPlain: hasOnePriority && deeperTakers == 0)
     }
 
     /// The bytes that the table's records and texts hold.
     var byteCount: Int {
         nodes.byteCount + specials.byteCount + entries.byteCount + layouts.byteCount + edges.byteCount
-            + texts.byteCount
+            + ways.byteCount + shapes.byteCount + texts.byteCount
     }
 
     /// The pattern of an entry, as it was written.

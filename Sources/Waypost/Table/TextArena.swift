@@ -1,17 +1,22 @@
 /// The texts of a table, one behind the other in pages; a text never crosses a page.
 ///
+/// Behind every text stands a `/`. Eight bytes before a text and sixteen behind its `/` may be read.
+///
 /// A reference is the page's number and the offset in it. Texts are never changed, only added.
 struct TextArena {
     typealias Directory = UnsafeMutablePointer<UnsafeMutablePointer<UInt8>>
 
     static let pageShift: UInt32 = 16
     static let pageBytes = 1 << 16
+    /// What lies behind the last text of a page: its `/`, and room to read.
+    private static let margin = 24
+    /// What lies before the first: room to read, and a reference of 0 for the empty text.
+    private static let lead = 8
 
     private var pages: [MemoryPage] = []
     private var directoryPage = MemoryPage(byteCount: 64)
-    private var used = 1
+    private var used = Self.lead
 
-    // The first byte stays unused: 0 is what the empty text refers to.
     init() {
         pages.append(MemoryPage(byteCount: 1024))
         publish(0)
@@ -26,17 +31,18 @@ struct TextArena {
         return UnsafeBufferPointer(start: page + Int(reference & 0xffff), count: count)
     }
 
-    /// Adds a text of at most 65 536 bytes.
+    /// Adds a text of at most 65 000 bytes.
     mutating func append(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
         guard let source = text.baseAddress, !text.isEmpty else { return 0 }
         var page = pages.count - 1
-        if used + text.count > Self.pageBytes {
+        let needed = used + text.count + Self.margin
+        if needed > Self.pageBytes {
             page += 1
-            used = 0
+            used = Self.lead
             pages.append(MemoryPage(byteCount: Self.pageBytes))
             publish(page)
-        } else if used + text.count > pages[page].byteCount {
-            let byteCount = min(Self.pageBytes, max(pages[page].byteCount * 2, used + text.count))
+        } else if needed > pages[page].byteCount {
+            let byteCount = min(Self.pageBytes, max(pages[page].byteCount * 2, needed))
             pages[page] = MemoryPage(byteCount: byteCount, copying: pages[page])
             publish(page)
         } else if !isKnownUniquelyReferenced(&pages[page]) {
@@ -44,8 +50,9 @@ struct TextArena {
             publish(page)
         }
         (pages[page].memory + used).copyMemory(from: source, byteCount: text.count)
+        (pages[page].memory + used + text.count).storeBytes(of: UInt8(ascii: "/"), as: UInt8.self)
         let reference = UInt32(page) << Self.pageShift | UInt32(used)
-        used += text.count
+        used += text.count + 1
         return reference
     }
 

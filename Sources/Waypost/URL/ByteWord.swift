@@ -53,19 +53,6 @@ enum ByteWord {
         (word &- ones) & ~word & highs
     }
 
-    /// Whether there is a `%` in a part of a text of which at least eight bytes, and no more than `limit`, may be read.
-    @inline(__always)
-    static func hasPercent(_ text: UnsafePointer<UInt8>, _ range: Range<Int>, limit: Int) -> Bool {
-        var found: UInt64 = 0
-        var index = range.lowerBound
-        while index < range.upperBound {
-            // The last word may begin a bit early: nothing before the path is a `%` either.
-            found |= zeros(load(text + min(index, limit &- 8)) ^ repeating(UInt8(ascii: "%")))
-            index &+= 8
-        }
-        return found != 0
-    }
-
     /// Whether the first `count` bytes, of which there are one to seven, are ASCII letters.
     @inline(__always)
     static func areLetters(_ word: UInt64, count: Int) -> Bool {

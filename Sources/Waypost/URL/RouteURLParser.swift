@@ -1,9 +1,13 @@
-/// Reads a URL in one pass over its UTF-8, eight bytes at a time, and decodes nothing.
+internal import CPathScan
+
+/// Reads a URL in one pass over its UTF-8, 64 bytes at a time, and decodes nothing.
 ///
 /// Encoded text takes a second, slower pass that checks what it decodes to.
 struct RouteURLParser {
     private let text: UnsafePointer<UInt8>
     private let count: Int
+    /// How many bytes may be read.
+    private let limit: Int
     private var parts = RouteURLParts()
     private var sawPercentInQuery = false
     private var sawHighByte = false
@@ -11,6 +15,7 @@ struct RouteURLParser {
     /// Parses `bytes`.
     ///
     /// With `trusted` they are known to be UTF-8, as those of a `String` are.
+    @inline(__always)
     static func parse(
         _ bytes: UnsafeBufferPointer<UInt8>, trusted: Bool
     ) throws(RouteURLFault) -> RouteURLParts {
@@ -18,61 +23,97 @@ struct RouteURLParser {
             throw RouteURLFault(reason: .empty, offset: 0)
         }
         guard bytes.count < Int32.max else { throw RouteURLFault(reason: .tooLong, offset: Int(Int32.max)) }
-        var parser = RouteURLParser(text: base, count: bytes.count)
+        if bytes.count >= 16 {
+            return try parse(base, count: bytes.count, limit: bytes.count, trusted: trusted)
+        }
+        return try parse(short: bytes, base, trusted: trusted)
+    }
+
+    // As many bytes must be there to be read.
+    @inline(never)
+    private static func parse(
+        short bytes: UnsafeBufferPointer<UInt8>, _ base: UnsafePointer<UInt8>, trusted: Bool
+    ) throws(RouteURLFault) -> RouteURLParts {
+        let words = SIMD2(
+            ByteWord.load(base, at: 0, limit: bytes.count), ByteWord.load(base, at: 8, limit: bytes.count))
+        return try withUnsafeBytes(of: words) { (copy) throws(RouteURLFault) in
+            guard let base = copy.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
+                return RouteURLParts()
+            }
+            return try parse(base, count: bytes.count, limit: 16, trusted: trusted)
+        }
+    }
+
+    @inline(__always)
+    private static func parse(
+        _ text: UnsafePointer<UInt8>, count: Int, limit: Int, trusted: Bool
+    ) throws(RouteURLFault) -> RouteURLParts {
+        var parser = RouteURLParser(text: text, count: count, limit: limit)
         try parser.run(trusted: trusted)
         return parser.parts
     }
 
-    private init(text: UnsafePointer<UInt8>, count: Int) {
+    private init(text: UnsafePointer<UInt8>, count: Int, limit: Int) {
         self.text = text
         self.count = count
+        self.limit = limit
     }
 
+    @inline(__always)
     private mutating func run(trusted: Bool) throws(RouteURLFault) {
         let (start, end) = Whitespace.trimmed(UnsafeBufferPointer(start: text, count: count))
         guard start < end else { throw RouteURLFault(reason: .empty, offset: 0) }
         parts.start = UInt32(truncatingIfNeeded: start)
         parts.end = UInt32(truncatingIfNeeded: end)
-        let body = try readScheme(from: start, to: end)
-        let pathEnd = try scan(from: body, to: end)
+        let marks = waypost_scan_url(text, 0, end, limit)
+        parts.slashes = marks.slashes
+        let body = try readScheme(marks, from: start, to: end)
+        let pathEnd = try scan(marks, from: body, to: end)
         parts.pathEnd = UInt32(truncatingIfNeeded: pathEnd)
         parts.pathStart = UInt32(truncatingIfNeeded: body)
         parts.hostStart = parts.pathStart
         parts.hostEnd = parts.pathStart
-        if parts.schemeLength > 0 { try readAuthority(from: body, to: pathEnd) }
+        if parts.schemeLength > 0 { try readAuthority(marks, from: body, to: pathEnd) }
         if sawHighByte { try checkCharacters(from: start, to: end, trusted: trusted) }
         if parts.isEncoded { try checkComponents() }
         if sawPercentInQuery { try checkQuery() }
     }
 
+    /// Ones for the places from `first` up to `end`, as far as they lie in a window.
+    @inline(__always)
+    private static func mask(_ window: Int = 0, from first: Int, to end: Int) -> UInt64 {
+        let from: UInt64 = first <= window ? .max : .max << UInt64(first &- window)
+        return end &- window >= 64 ? from : from & ((1 &<< UInt64(truncatingIfNeeded: end &- window)) &- 1)
+    }
+
     // MARK: Scheme
 
-    private mutating func readScheme(from start: Int, to end: Int) throws(RouteURLFault) -> Int {
-        // A scheme of up to seven letters, which most are, is found in one word.
-        let word = ByteWord.load(text, at: start, limit: end)
-        let colons = ByteWord.find(UInt8(ascii: ":"), in: word)
-        var colon = start
-        if colons != 0 {
-            colon = start &+ colons.trailingZeroBitCount &>> 3
-        } else {
-            while colon < end, !Self.endsScheme(text[colon]) { colon &+= 1 }
+    @inline(__always)
+    private mutating func readScheme(
+        _ marks: waypost_marks, from start: Int, to end: Int
+    ) throws(RouteURLFault) -> Int {
+        // A scheme of up to seven letters, which most are, is seen in one word.
+        let colon = (marks.others & Self.mask(from: start, to: end)).trailingZeroBitCount
+        if colon > start, colon &- start < 8, colon &+ 2 < end, text[colon] == UInt8(ascii: ":"),
+            text[colon &+ 1] == UInt8(ascii: "/"), text[colon &+ 2] == UInt8(ascii: "/"),
+            ByteWord.areLetters(ByteWord.load(text, at: start, limit: end), count: colon &- start)
+        {
+            parts.schemeLength = UInt32(truncatingIfNeeded: colon &- start)
+            return colon &+ 3
         }
+        return try readUncommonScheme(from: start, to: end)
+    }
+
+    @inline(never)
+    private mutating func readUncommonScheme(from start: Int, to end: Int) throws(RouteURLFault) -> Int {
+        var colon = start
+        while colon < end, !Self.endsScheme(text[colon]) { colon &+= 1 }
         guard colon &+ 2 < end, text[colon] == UInt8(ascii: ":"), text[colon &+ 1] == UInt8(ascii: "/"),
             text[colon &+ 2] == UInt8(ascii: "/")
         else { return start }
         var index = start
-        if colon &- start < 8, colon > start, ByteWord.areLetters(word, count: colon &- start) {
-            index = colon
-        } else {
-            while index < colon, RouteScheme.allows(text[index], first: index == start) { index &+= 1 }
-        }
-        if index < colon || colon == start {
-            // `a/b://c` has no scheme: the colon belongs to its second component.
-            var before = start
-            while before < colon, !Self.endsScheme(text[before]) { before &+= 1 }
-            if before < colon { return start }
-            throw RouteURLFault(reason: .invalidScheme, offset: index)
-        }
+        while index < colon, RouteScheme.allows(text[index], first: index == start) { index &+= 1 }
+        if index < colon || colon == start { throw RouteURLFault(reason: .invalidScheme, offset: index) }
         parts.schemeLength = UInt32(truncatingIfNeeded: colon &- start)
         return colon &+ 3
     }
@@ -84,84 +125,63 @@ struct RouteURLParser {
 
     // MARK: Path, query, fragment
 
-    private mutating func scan(from start: Int, to end: Int) throws(RouteURLFault) -> Int {
+    @inline(__always)
+    private mutating func scan(_ marks: waypost_marks, from start: Int, to end: Int) throws(RouteURLFault)
+        -> Int
+    {
         parts.queryStart = parts.end
         parts.queryEnd = parts.end
-        if start < end, text[start] == UInt8(ascii: ".") { try checkDots(at: start, to: end) }
-        var high: UInt64 = 0
-        var index = start
         var pathEnd = end
-        scanning: while index < end {
-            let word = ByteWord.load(text, at: index, limit: end)
-            high |= word
-            // A slash before a dot is found in two words, one of which is a byte ahead.
-            let pairs =
-                (word ^ ByteWord.repeating(UInt8(ascii: "/")))
-                | (ByteWord.load(text, at: index &+ 1, limit: end) ^ ByteWord.repeating(UInt8(ascii: ".")))
-            var found = Self.special(word) | ByteWord.zeros(pairs)
-            while found != 0 {
-                let position = index &+ found.trailingZeroBitCount &>> 3
-                if position >= end { break }
-                found &= found &- 1
-                switch text[position] {
-                case UInt8(ascii: "/"):
-                    if position &+ 1 < end, text[position &+ 1] == UInt8(ascii: ".") {
-                        try checkDots(at: position &+ 1, to: end)
-                    }
-                case UInt8(ascii: "%"): parts.isEncoded = true
-                case UInt8(ascii: "?"), UInt8(ascii: "#"):
-                    pathEnd = position
-                    break scanning
-                case 0..<0x20, 0x7f: throw RouteURLFault(reason: .controlCharacter, offset: position)
-                default: break
-                }
-            }
-            index &+= 8
+        var found = start < 64 ? marks.others & Self.mask(from: start, to: end) : 0
+        while found != 0 {
+            try read(found.trailingZeroBitCount, from: start, to: end, &pathEnd)
+            found &= found &- 1
         }
-        if pathEnd < end { high |= try scanQuery(from: pathEnd, to: end) }
-        sawHighByte = high & ByteWord.highs != 0
+        if end > 64 { try scanMore(from: start, to: end, &pathEnd) }
         return pathEnd
     }
 
-    /// Marks every byte that could matter, and some others: what is below `&`, `?` and DEL.
-    @inline(__always)
-    private static func special(_ word: UInt64) -> UInt64 {
-        ByteWord.find(below: 0x26, in: word)
-            | ByteWord.zeros((word ^ ByteWord.repeating(0x3f)) & ByteWord.repeating(0xbf))
+    @inline(never)
+    private mutating func scanMore(from start: Int, to end: Int, _ pathEnd: inout Int) throws(RouteURLFault) {
+        for window in stride(from: 64, to: end, by: 64) where window &+ 64 > start {
+            var found =
+                waypost_scan_url(text, window, end, limit).others & Self.mask(window, from: start, to: end)
+            while found != 0 {
+                try read(window &+ found.trailingZeroBitCount, from: start, to: end, &pathEnd)
+                found &= found &- 1
+            }
+        }
     }
 
-    // From the `?` or `#` that ends the path.
-    private mutating func scanQuery(from start: Int, to end: Int) throws(RouteURLFault) -> UInt64 {
-        var high: UInt64 = 0
-        var index = start
-        if text[start] == UInt8(ascii: "?") {
-            parts.queryStart = UInt32(truncatingIfNeeded: start &+ 1)
-            index = start &+ 1
-        }
-        while index < end {
-            let word = ByteWord.load(text, at: index, limit: end)
-            high |= word
-            var found = Self.special(word)
-            while found != 0 {
-                let position = index &+ found.trailingZeroBitCount &>> 3
-                if position >= end { break }
-                found &= found &- 1
-                switch text[position] {
-                case UInt8(ascii: "%"): sawPercentInQuery = true
-                case UInt8(ascii: "#") where parts.fragmentStart == .max:
-                    parts.fragmentStart = UInt32(truncatingIfNeeded: position &+ 1)
-                    parts.queryEnd = UInt32(truncatingIfNeeded: position)
-                    if parts.queryStart > parts.queryEnd { parts.queryStart = parts.queryEnd }
-                case 0..<0x20, 0x7f: throw RouteURLFault(reason: .controlCharacter, offset: position)
-                default: break
-                }
+    // One of the bytes that matter.
+    @inline(__always)
+    private mutating func read(
+        _ position: Int, from start: Int, to end: Int, _ pathEnd: inout Int
+    ) throws(RouteURLFault) {
+        let isInPath = pathEnd == end
+        switch text[position] {
+        case UInt8(ascii: "."):
+            if isInPath, position == start || text[position &- 1] == UInt8(ascii: "/") {
+                try checkDots(at: position, to: end)
             }
-            index &+= 8
+        case UInt8(ascii: "%"):
+            if isInPath { parts.isEncoded = true } else { sawPercentInQuery = true }
+        case UInt8(ascii: "?") where isInPath:
+            pathEnd = position
+            parts.queryStart = UInt32(truncatingIfNeeded: position &+ 1)
+        case UInt8(ascii: "#") where parts.fragmentStart == .max:
+            if isInPath { pathEnd = position }
+            parts.fragmentStart = UInt32(truncatingIfNeeded: position &+ 1)
+            parts.queryEnd = UInt32(truncatingIfNeeded: position)
+            if parts.queryStart > parts.queryEnd { parts.queryStart = parts.queryEnd }
+        case 0..<0x20, 0x7f: throw RouteURLFault(reason: .controlCharacter, offset: position)
+        case 0x80...: sawHighByte = true
+        default: break
         }
-        return high
     }
 
     // A component of one or two dots that ends here, at a slash, or where the path ends.
+    @inline(never)
     private func checkDots(at position: Int, to end: Int) throws(RouteURLFault) {
         var index = position &+ 1
         if index < end, text[index] == UInt8(ascii: ".") { index &+= 1 }
@@ -174,24 +194,22 @@ struct RouteURLParser {
 
     // MARK: Authority
 
-    private mutating func readAuthority(from start: Int, to end: Int) throws(RouteURLFault) {
+    @inline(__always)
+    private mutating func readAuthority(
+        _ marks: waypost_marks, from start: Int, to end: Int
+    ) throws(RouteURLFault) {
         // Most have neither user nor port, and so are over where the first slash is.
-        var quick = start
-        while true {
-            var word = ByteWord.load(text, at: quick, limit: end)
-            let slashes = ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "/")))
-            if slashes != 0 { word &= (slashes ^ (slashes &- 1)) &>> 8 }
-            let others =
-                ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: ":")))
-                | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "@")))
-            if others != 0 { break }
-            quick = slashes != 0 ? quick &+ slashes.trailingZeroBitCount &>> 3 : min(quick &+ 8, end)
-            if slashes != 0 || quick == end {
-                parts.hostEnd = UInt32(truncatingIfNeeded: quick)
-                parts.pathStart = parts.hostEnd
-                return
-            }
+        let slash = min((marks.slashes & Self.mask(from: start, to: end)).trailingZeroBitCount, end)
+        if slash < 64, marks.others & Self.mask(from: start, to: slash) == 0 {
+            parts.hostEnd = UInt32(truncatingIfNeeded: slash)
+            parts.pathStart = parts.hostEnd
+        } else {
+            try readUncommonAuthority(from: start, to: end)
         }
+    }
+
+    @inline(never)
+    private mutating func readUncommonAuthority(from start: Int, to end: Int) throws(RouteURLFault) {
         var index = start
         var colon = -1
         while index < end, text[index] != UInt8(ascii: "/") {
@@ -229,6 +247,7 @@ struct RouteURLParser {
 
     // MARK: The slow pass, for text that is not plain ASCII
 
+    @inline(never)
     private func checkCharacters(from start: Int, to end: Int, trusted: Bool) throws(RouteURLFault) {
         var check = UTF8Check()
         var index = start
@@ -243,6 +262,7 @@ struct RouteURLParser {
         if !check.isComplete { throw RouteURLFault(reason: .invalidUTF8, offset: end) }
     }
 
+    @inline(never)
     private func checkComponents() throws(RouteURLFault) {
         try checkComponent(from: Int(parts.hostStart), to: Int(parts.hostEnd))
         var start = Int(parts.pathStart)
@@ -278,6 +298,7 @@ struct RouteURLParser {
     }
 
     // Values are texts: a line break is fine once it is encoded, NUL is not.
+    @inline(never)
     private func checkQuery() throws(RouteURLFault) {
         let start = Int(min(parts.queryStart, parts.queryEnd))
         let bytes = UnsafeBufferPointer(start: text + start, count: Int(parts.end) &- start)

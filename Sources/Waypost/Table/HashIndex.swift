@@ -1,26 +1,43 @@
-/// All literal edges of a table in one open-addressing hash, keyed by the node they leave and their text.
+/// What lies in a ``HashIndex``.
+protocol IndexPlace: BitwiseCopyable {
+    /// An empty place.
+    init()
+    var isEmpty: Bool { get }
+    /// What ``HashIndex/homeBits(_:)`` gave for its hash; with it, growing need not look anywhere else.
+    var homeBits: UInt32 { get }
+    /// How much of a chunk may be taken, in twelfths.
+    static var fullest: Int { get }
+}
+
+/// An open-addressing hash that is extendible: the upper bits of a hash choose a chunk, lower ones a place in it, and
+/// a full chunk grows by a quarter or is split in two.
 ///
-/// The hash is extendible: the upper bits of a hash choose a chunk, the lower ones a place in it, and a full chunk
-/// grows by a quarter or is split in two. So nothing is ever rehashed as a whole, a change copies one chunk, and
-/// the load stays between a half and two thirds. Hashes are seeded, for patterns come from outside.
-struct EdgeIndex {
+/// So nothing is ever rehashed as a whole, a change copies one chunk, and the load stays between the fullest and
+/// three quarters of that. Hashes are seeded, for patterns come from outside.
+struct HashIndex<Place: IndexPlace> {
     /// What a reader sees of a chunk.
     struct Chunk: BitwiseCopyable {
-        var places: UnsafeMutablePointer<TableEdge>
+        var places: UnsafeMutablePointer<Place>
         var capacity: UInt32
         var number: UInt32
+
+        /// The place at which the search for a hash begins.
+        @inline(__always)
+        func home(_ hash: UInt64) -> Int {
+            HashIndex.home(HashIndex.homeBits(hash), capacity: capacity)
+        }
     }
 
     private struct Owner {
         var page: MemoryPage
         var count: Int
-        /// How many upper bits of the hash all edges of the chunk share.
+        /// How many upper bits of the hash all places of the chunk share.
         var depth: Int
     }
 
-    static let largestChunk = 1024
+    static var largestChunk: Int { 1024 }
     // Beyond this depth a chunk grows instead: only equal hashes could bring it here.
-    static let largestDepth = 20
+    static var largestDepth: Int { 20 }
 
     private var owners: [Owner] = []
     private var directoryPage: MemoryPage
@@ -29,7 +46,7 @@ struct EdgeIndex {
     init() {
         directoryPage = MemoryPage(byteCount: 2 * MemoryLayout<Chunk>.stride)
         owners.append(
-            Owner(page: MemoryPage(byteCount: 8 * MemoryLayout<TableEdge>.stride), count: 0, depth: 0))
+            Owner(page: MemoryPage(byteCount: 8 * MemoryLayout<Place>.stride), count: 0, depth: 0))
         publish(0, prefix: 0)
     }
 
@@ -37,39 +54,17 @@ struct EdgeIndex {
         directoryPage.memory.assumingMemoryBound(to: Chunk.self)
     }
 
+    /// By how much a hash is shifted to give the chunk's place in the directory.
+    var shift: UInt64 { UInt64(64 - depth) }
+
     var count: Int { owners.reduce(0) { $0 + $1.count } }
     var byteCount: Int { owners.reduce(directoryPage.byteCount) { $0 + $1.page.byteCount } }
 
-    // MARK: Hashing
-
-    /// The hash of an edge, from that of the way to the node it leaves and that of its text.
-    ///
-    /// The way's hash is made of texts and not of node numbers, though an edge is told by its node's number. So a
-    /// search knows where the next edge must lie before it has read the one before, and the waiting for memory at
-    /// every level overlaps. The texts' hashes hold the secret.
+    /// The twelve bits of a hash that give the place in a chunk: the lowest of its upper half.
     @inline(__always)
-    static func hash(_ path: UInt64, _ text: UInt64) -> UInt64 {
-        path ^ text
-    }
+    static func homeBits(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 32) & 0xfff }
 
-    /// The hash of the way to the node behind an edge.
-    @inline(__always)
-    static func path(_ hash: UInt64) -> UInt64 {
-        let product = hash &* 0x9e37_79b9_7f4a_7c15
-        return product &>> 32 | product &<< 32
-    }
-
-    /// The hash of the way to the node behind the placeholder.
-    @inline(__always)
-    static func placeholderPath(_ path: UInt64) -> UInt64 {
-        Self.path(path ^ 0xd6e8_feb8_6659_fd93)
-    }
-
-    /// The twelve bits of a hash that give the place in a chunk.
-    @inline(__always)
-    static func homeBits(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 20) & 0xfff }
-
-    /// The place in which an edge is put if there is room.
+    /// The place in which something is put if there is room.
     @inline(__always)
     static func home(_ bits: UInt32, capacity: UInt32) -> Int {
         Int(truncatingIfNeeded: (bits &* capacity) &>> 12)
@@ -81,20 +76,22 @@ struct EdgeIndex {
 
     // MARK: Changes
 
-    /// Adds an edge that is not there yet.
-    mutating func insert(_ edge: TableEdge, hash: UInt64, rehash: (TableEdge) -> UInt64) {
+    /// Adds what is not there yet.
+    ///
+    /// `rehash` gives the upper half, at least, of the hash of what is there.
+    mutating func insert(_ new: Place, hash: UInt64, rehash: (Place) -> UInt64) {
         var number = chunk(hash)
-        while (owners[number].count + 1) * 3 > capacity(of: number) * 2 {
+        while (owners[number].count + 1) * 12 > capacity(of: number) * Place.fullest {
             makeRoom(in: number, hash: hash, rehash: rehash)
             number = chunk(hash)
         }
         makeUnique(number, hash: hash)
-        Self.place(edge, in: places(of: number), capacity: capacity(of: number))
+        Self.put(new, in: places(of: number), capacity: capacity(of: number))
         owners[number].count += 1
     }
 
-    /// Takes out the edge for which `isMeant` is true.
-    mutating func remove(hash: UInt64, isMeant: (TableEdge) -> Bool) {
+    /// Takes out that for which `isMeant` is true.
+    mutating func remove(hash: UInt64, isMeant: (Place) -> Bool) {
         let number = chunk(hash)
         makeUnique(number, hash: hash)
         let places = places(of: number)
@@ -117,12 +114,25 @@ struct EdgeIndex {
                 hole = next
             }
         }
-        places[hole] = TableEdge()
+        places[hole] = Place()
         owners[number].count -= 1
     }
 
-    /// Changes the reference to each long text; hashes must stay what they are.
-    mutating func updateTexts(_ change: (TableEdge) -> UInt32) {
+    /// Changes that for which `isMeant` is true; its hash must stay what it is.
+    mutating func update(hash: UInt64, where isMeant: (Place) -> Bool, _ change: (inout Place) -> Void) {
+        let number = chunk(hash)
+        makeUnique(number, hash: hash)
+        let places = places(of: number)
+        let capacity = capacity(of: number)
+        var index = Self.home(Self.homeBits(hash), capacity: UInt32(capacity))
+        while !places[index].isEmpty {
+            if isMeant(places[index]) { return change(&places[index]) }
+            index = index + 1 == capacity ? 0 : index + 1
+        }
+    }
+
+    /// Changes everything there is; hashes must stay what they are.
+    mutating func updateAll(_ change: (inout Place) -> Void) {
         for number in owners.indices {
             // Any hash of the chunk will do: its directory entries are found by the chunk's upper bits.
             var prefix: UInt64?
@@ -133,26 +143,22 @@ struct EdgeIndex {
             guard let prefix else { continue }
             makeUnique(number, hash: prefix)
             let places = places(of: number)
-            for index in 0..<capacity(of: number) where !places[index].isEmpty && places[index].length > 16 {
-                places[index].text = change(places[index])
-            }
+            for index in 0..<capacity(of: number) where !places[index].isEmpty { change(&places[index]) }
         }
     }
 
     private func capacity(of number: Int) -> Int {
-        owners[number].page.byteCount / MemoryLayout<TableEdge>.stride
+        owners[number].page.byteCount / MemoryLayout<Place>.stride
     }
 
-    private func places(of number: Int) -> UnsafeMutablePointer<TableEdge> {
-        owners[number].page.memory.assumingMemoryBound(to: TableEdge.self)
+    private func places(of number: Int) -> UnsafeMutablePointer<Place> {
+        owners[number].page.memory.assumingMemoryBound(to: Place.self)
     }
 
-    private static func place(
-        _ edge: TableEdge, in places: UnsafeMutablePointer<TableEdge>, capacity: Int
-    ) {
-        var index = home(edge.homeBits, capacity: UInt32(capacity))
+    private static func put(_ new: Place, in places: UnsafeMutablePointer<Place>, capacity: Int) {
+        var index = home(new.homeBits, capacity: UInt32(capacity))
         while !places[index].isEmpty { index = index + 1 == capacity ? 0 : index + 1 }
-        places[index] = edge
+        places[index] = new
     }
 
     private mutating func makeUnique(_ number: Int, hash: UInt64) {
@@ -162,35 +168,37 @@ struct EdgeIndex {
         publish(number, prefix: hash)
     }
 
-    private mutating func makeRoom(in number: Int, hash: UInt64, rehash: (TableEdge) -> UInt64) {
+    private mutating func makeRoom(in number: Int, hash: UInt64, rehash: (Place) -> UInt64) {
         let old = owners[number]
         let capacity = capacity(of: number)
         if capacity < Self.largestChunk || old.depth >= Self.largestDepth {
             let larger = capacity < 64 ? capacity * 2 : capacity + capacity / 4
-            owners[number].page = MemoryPage(byteCount: larger * MemoryLayout<TableEdge>.stride)
+            owners[number].page = MemoryPage(byteCount: larger * MemoryLayout<Place>.stride)
             let target = places(of: number)
-            forEach(in: old.page) { Self.place($0, in: target, capacity: larger) }
+            forEach(in: old.page) { Self.put($0, in: target, capacity: larger) }
             publish(number, prefix: hash)
             return
         }
-        // Five eighths: each half starts a bit over half full.
+        // Five eighths: each half starts at four fifths of what it may hold.
         let half = Self.largestChunk * 5 / 8
         let bit = UInt64(1) << UInt64(63 - old.depth)
         if old.depth == depth { doubleDirectory() }
         var parts = [0, 1].map { _ in
             Owner(
-                page: MemoryPage(byteCount: half * MemoryLayout<TableEdge>.stride), count: 0,
+                page: MemoryPage(byteCount: half * MemoryLayout<Place>.stride), count: 0,
                 depth: old.depth + 1)
         }
         // A lopsided split may need more room than a half has.
-        let sides = edges(in: old.page).map { (edge: $0, side: rehash($0) & bit == 0 ? 0 : 1) }
-        for side in 0...1 where sides.count(where: { $0.side == side }) * 3 > half * 2 {
+        var sides: [(place: Place, side: Int)] = []
+        sides.reserveCapacity(old.count)
+        forEach(in: old.page) { sides.append(($0, rehash($0) & bit == 0 ? 0 : 1)) }
+        for side in 0...1 where sides.count(where: { $0.side == side }) * 12 > half * Place.fullest {
             parts[side].page = MemoryPage(byteCount: old.page.byteCount)
         }
-        for (edge, side) in sides {
-            Self.place(
-                edge, in: parts[side].page.memory.assumingMemoryBound(to: TableEdge.self),
-                capacity: parts[side].page.byteCount / MemoryLayout<TableEdge>.stride)
+        for (place, side) in sides {
+            Self.put(
+                place, in: parts[side].page.memory.assumingMemoryBound(to: Place.self),
+                capacity: parts[side].page.byteCount / MemoryLayout<Place>.stride)
             parts[side].count += 1
         }
         owners[number] = parts[0]
@@ -199,18 +207,11 @@ struct EdgeIndex {
         publish(owners.count - 1, prefix: hash | bit)
     }
 
-    private func forEach(in page: MemoryPage, _ body: (TableEdge) -> Void) {
-        let places = page.memory.assumingMemoryBound(to: TableEdge.self)
-        for index in 0..<(page.byteCount / MemoryLayout<TableEdge>.stride) where !places[index].isEmpty {
+    private func forEach(in page: MemoryPage, _ body: (Place) -> Void) {
+        let places = page.memory.assumingMemoryBound(to: Place.self)
+        for index in 0..<(page.byteCount / MemoryLayout<Place>.stride) where !places[index].isEmpty {
             body(places[index])
         }
-    }
-
-    private func edges(in page: MemoryPage) -> [TableEdge] {
-        var edges: [TableEdge] = []
-        edges.reserveCapacity(Self.largestChunk)
-        forEach(in: page) { edges.append($0) }
-        return edges
     }
 
     /// Moves all chunks into an extent.

@@ -1,0 +1,54 @@
+extension TableStorage {
+    /// The way that leads to a pattern's entries; nil when it has other components than literals and plain
+    /// placeholders, or too many.
+    func way(of pattern: RoutePattern) -> PatternWay? {
+        guard !pattern.isFallback, pattern.depths.upperBound <= WayShape.deepest else { return nil }
+        var way = PatternWay()
+        if let base = pattern.base {
+            base.utf8Span.span.withUnsafeBufferPointer { way.add(literal: $0, seed) }
+        }
+        return pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            for piece in pattern.pieces {
+                switch piece.kind {
+                case .literal:
+                    withText(of: piece, from: piece.start, to: piece.end, in: bytes) {
+                        way.add(literal: $0, seed)
+                    }
+                case .placeholder: way.addPlaceholder()
+                default: return nil
+                }
+            }
+            return way
+        }
+    }
+
+    /// Makes an entry, or none, the first of those whose pattern ends at a node.
+    func setFirst(_ entry: UInt32, at node: UInt32, _ way: PatternWay?) {
+        let old = nodes[node].terminal
+        nodes.update(node) { $0.terminal = entry }
+        guard let hash = way?.hash(shapes) else { return }
+        if old == 0 {
+            ways.insert(TableWay(hash: hash, entry: entry), hash: hash) { $0.hash }
+        } else if entry == 0 {
+            ways.remove(hash: hash) { $0.entry == old }
+        } else {
+            ways.update(hash: hash, where: { $0.entry == old }, { $0.entry = entry })
+        }
+    }
+
+    /// Counts an entry of a pattern among the shapes.
+    func addShape(of entry: TableEntry, _ pattern: RoutePattern, _ way: PatternWay?) {
+        if let way { shapes.add(way) }
+        if isOther(entry, pattern) { shapes.count(others: pattern.depths, by: 1) }
+    }
+
+    /// Takes it out of the count.
+    func removeShape(of entry: TableEntry, _ pattern: RoutePattern, _ way: PatternWay?) {
+        if let way { shapes.remove(way) }
+        if isOther(entry, pattern) { shapes.count(others: pattern.depths, by: -1) }
+    }
+
+    private func isOther(_ entry: TableEntry, _ pattern: RoutePattern) -> Bool {
+        captures[Int(entry.layout)].shape == 0 && !pattern.isFallback
+    }
+}
