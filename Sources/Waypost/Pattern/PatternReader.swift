@@ -37,6 +37,9 @@ struct PatternReader {
     private mutating func readTrimmed(_ bytes: UnsafeBufferPointer<UInt8>) throws(PatternFault) {
         let body = try readScheme(bytes)
         var pathEnd = body
+        if let text = bytes.baseAddress {
+            while pathEnd &+ 8 <= bytes.count, !Self.hasTail(ByteWord.load(text + pathEnd)) { pathEnd &+= 8 }
+        }
         while pathEnd < bytes.count, bytes[pathEnd] != UInt8(ascii: "?"), bytes[pathEnd] != UInt8(ascii: "#")
         {
             pathEnd &+= 1
@@ -61,6 +64,13 @@ struct PatternReader {
             isFallback = scheme != nil && pieces.isEmpty
         }
         try checkNames(bytes)
+    }
+
+    /// Whether there is a `?` or `#` among eight bytes.
+    @inline(__always)
+    private static func hasTail(_ word: UInt64) -> Bool {
+        ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "?")))
+            | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "#"))) != 0
     }
 
     // MARK: Scheme and authority
@@ -120,6 +130,9 @@ struct PatternReader {
         var isHole = false
         var isPlain = true
         var index = start
+        if let text = bytes.baseAddress {
+            while index &+ 8 <= end, Self.isPlain(ByteWord.load(text + index)) { index &+= 8 }
+        }
         while index < end {
             switch bytes[index] {
             case UInt8(ascii: ":"), UInt8(ascii: "<"):
@@ -155,6 +168,14 @@ struct PatternReader {
         }
         if pieces.isEmpty { pieces.reserveCapacity(6) }
         pieces.append(piece)
+    }
+
+    /// Whether eight bytes are ASCII without `%`, what is below it, `:`, `<` and DEL.
+    @inline(__always)
+    private static func isPlain(_ word: UInt64) -> Bool {
+        func has(_ byte: UInt8) -> UInt64 { ByteWord.zeros(word ^ ByteWord.repeating(byte)) }
+        let special = has(UInt8(ascii: ":")) | has(UInt8(ascii: "<")) | has(0x7f)
+        return (word | ByteWord.find(below: 0x26, in: word) | special) & ByteWord.highs == 0
     }
 
     private func readPlaceholder(

@@ -60,6 +60,15 @@ struct PatternPiece: Sendable, Hashable {
         nameStart == nameEnd ? "**" : text(nameStart, nameEnd, in: bytes)
     }
 
+    func isNamed(_ name: String, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        if nameStart == nameEnd { return name == "**" }
+        return name.utf8Span.span.withUnsafeBufferPointer { name in
+            guard name.count == Int(nameEnd &- nameStart) else { return false }
+            for index in name.indices where name[index] != bytes[Int(nameStart) &+ index] { return false }
+            return true
+        }
+    }
+
     func converter(in bytes: UnsafeBufferPointer<UInt8>) -> String? {
         converterStart == converterEnd ? nil : text(converterStart, converterEnd, in: bytes)
     }

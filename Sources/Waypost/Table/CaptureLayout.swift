@@ -92,10 +92,7 @@ struct CapturedPieces {
             guard capture.prefix == more.prefix, capture.suffix == more.suffix,
                 capture.converter == more.converter
             else { return false }
-            isEqual =
-                piece.nameStart == piece.nameEnd
-                ? capture.name == "**"
-                : bytes[Int(piece.nameStart)..<Int(piece.nameEnd)].elementsEqual(capture.name.utf8)
+            isEqual = piece.isNamed(capture.name, in: bytes)
             return isEqual
         }
         return isEqual && number == known.captures.count

@@ -7,13 +7,15 @@ protocol IndexPlace: BitwiseCopyable {
     var homeBits: UInt32 { get }
     /// How much of a chunk may be taken, in twelfths.
     static var fullest: Int { get }
+    /// By how much a full chunk grows, in quarters.
+    static var growth: Int { get }
 }
 
 /// An open-addressing hash that is extendible: the upper bits of a hash choose a chunk, lower ones a place in it, and
-/// a full chunk grows by a quarter or is split in two.
+/// a full chunk grows or is split in two.
 ///
-/// So nothing is ever rehashed as a whole, a change copies one chunk, and the load stays between the fullest and
-/// three quarters of that. Hashes are seeded, for patterns come from outside.
+/// So nothing is ever rehashed as a whole, and a change copies one chunk. Hashes are seeded, for patterns come from
+/// outside.
 struct HashIndex<Place: IndexPlace> {
     /// What a reader sees of a chunk.
     struct Chunk: BitwiseCopyable {
@@ -172,15 +174,15 @@ struct HashIndex<Place: IndexPlace> {
         let old = owners[number]
         let capacity = capacity(of: number)
         if capacity < Self.largestChunk || old.depth >= Self.largestDepth {
-            let larger = capacity < 64 ? capacity * 2 : capacity + capacity / 4
+            let larger = capacity < 64 ? capacity * 2 : capacity + capacity / 4 * Place.growth
             owners[number].page = MemoryPage(byteCount: larger * MemoryLayout<Place>.stride)
             let target = places(of: number)
             forEach(in: old.page) { Self.put($0, in: target, capacity: larger) }
             publish(number, prefix: hash)
             return
         }
-        // Five eighths: each half starts at four fifths of what it may hold.
-        let half = Self.largestChunk * 5 / 8
+        // Each half starts at four fifths of what it may hold.
+        let half = capacity * 5 / 8
         let bit = UInt64(1) << UInt64(63 - old.depth)
         if old.depth == depth { doubleDirectory() }
         var parts = [0, 1].map { _ in

@@ -5,16 +5,25 @@ struct PatternWay {
     private(set) var firstPart: UInt64?
     private var parts: UInt64 = 0
 
-    mutating func add(literal text: UnsafeBufferPointer<UInt8>, _ seed: TableSeed) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count + 16) { copy in
-            guard let base = copy.baseAddress, let source = text.baseAddress else { return }
-            base.initialize(repeating: 0, count: text.count + 16)
-            (base + 8).update(from: source, count: text.count)
-            let words = WayWords(base, from: 8, to: 8 + text.count)
-            let part = words.part(seed.first, seed.second &+ UInt64(shape.depth) &* WayWords.step)
-            if shape.depth == 0 { firstPart = part }
-            parts &+= part
+    /// Adds the literal that lies from `start` to `end`.
+    mutating func add(
+        literal text: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int, _ seed: TableSeed
+    ) {
+        guard let base = text.baseAddress else { return }
+        if end >= 8 || start + 8 <= text.count { return add(WayWords(base, from: start, to: end), seed) }
+        // A text too short to read words in is moved to where there is room before it.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { copy in
+            guard let copied = copy.baseAddress else { return }
+            copied.initialize(repeating: 0, count: 16)
+            (copied + 8).update(from: base + start, count: end - start)
+            add(WayWords(copied, from: 8, to: 8 + end - start), seed)
         }
+    }
+
+    private mutating func add(_ words: WayWords, _ seed: TableSeed) {
+        let part = words.part(seed.first, seed.second &+ UInt64(shape.depth) &* WayWords.step)
+        if shape.depth == 0 { firstPart = part }
+        parts &+= part
         shape.depth += 1
     }
 
@@ -41,16 +50,19 @@ extension RoutePattern {
     var comparablePathStart: UInt8? {
         guard base == nil else { return nil }
         guard let first = pieces.first, let last = pieces.last else { return 0 }
-        guard pieces.count(where: { $0.kind != .literal }) <= RouteMatch.inlineCaptures else { return nil }
         var next = first.start
-        for piece in pieces {
-            guard piece.start == next, !piece.isEncoded,
-                piece.kind == .literal || piece.end - piece.start < 256
-            else { return nil }
+        var placeholders = 0
+        let pieces = pieces.span
+        for index in pieces.indices {
+            let piece = pieces[index]
+            guard piece.start == next, !piece.isEncoded else { return nil }
             next = piece.end &+ 1
+            guard piece.kind != .literal else { continue }
+            placeholders += 1
+            guard piece.end - piece.start < 256, placeholders <= RouteMatch.inlineCaptures else { return nil }
         }
-        let behind = text.utf8.dropFirst(Int(last.end))
-        guard behind.isEmpty || behind.elementsEqual("/".utf8) else { return nil }
+        let behind = text.utf8.count - Int(last.end)
+        guard behind == 0 || behind == 1 && text.utf8.last == UInt8(ascii: "/") else { return nil }
         return UInt8(exactly: first.start)
     }
 }

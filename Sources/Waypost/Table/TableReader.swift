@@ -6,8 +6,7 @@ struct TableReader {
     var specials: PagedStore<TableSpecial>.Directory
     var entries: PagedStore<TableEntry>.Directory
     var layouts: PagedStore<TableLayout>.Directory
-    var edges: UnsafeMutablePointer<HashIndex<TableEdge>.Chunk>
-    var edgeShift: UInt64
+    var edges: EdgeReader
     var ways: UnsafeMutablePointer<HashIndex<TableWay>.Chunk>
     var wayShift: UInt64
     var shapes: WayShapes.Reader
@@ -73,43 +72,12 @@ struct TableReader {
 
     @inline(__always)
     func text(_ reference: UInt32) -> UnsafeMutablePointer<UInt8> {
-        texts[Int(reference >> TextArena.pageShift)] + Int(reference & 0xffff)
+        TextArena.text(reference, in: texts)
     }
 
     @inline(__always)
     func bytes(_ reference: UInt32, count: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: text(reference), count: count)
-    }
-
-    /// The node behind the literal edge for `component`, or 0.
-    ///
-    /// `text` is what the component's text lies in.
-    @inline(__always)
-    func child(of parent: UInt32, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
-        let hash = seed.edge(parent, component.hash)
-        let chunk = edges + Int(truncatingIfNeeded: hash &>> edgeShift)
-        let key = TableEdge.key(parent, length: component.textLength)
-        var place = chunk.pointee.home(hash)
-        while true {
-            let edge = chunk.pointee.places + place
-            // A length beyond 16 bits equals none: no pattern is that long.
-            if edge.pointee.key == key, edge.pointee.head == component.head,
-                edge.pointee.tail == component.tail,
-                component.textLength <= 16 || isEqual(edge, text + Int(component.textStart))
-            {
-                return edge.pointee.child
-            }
-            if edge.pointee.isEmpty { return 0 }
-            place &+= 1
-            if place == Int(chunk.pointee.capacity) { place = 0 }
-        }
-    }
-
-    @inline(never)
-    private func isEqual(_ edge: UnsafeMutablePointer<TableEdge>, _ text: UnsafePointer<UInt8>) -> Bool {
-        let known = self.text(edge.pointee.text)
-        for index in 16..<Int(edge.pointee.length) where known[index] != text[index] { return false }
-        return true
     }
 
     /// The node of a URL's scheme: 0 without a scheme, `unknownScheme` for one that no pattern names.
@@ -128,13 +96,13 @@ struct TableReader {
                 head: head, tail: tail, hash: seed.hash(head: head, tail: tail), start: 0, length: 0,
                 textStart: 0,
                 textLength: UInt32(truncatingIfNeeded: length))
-            found = child(of: TableNode.schemes, component, in: text)
+            found = edges.child(of: TableNode.schemes, component, in: text)
         } else {
             found = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { copy in
                 for index in 0..<length { copy[index] = RouteScheme.lowercased(text[start &+ index]) }
                 let bytes = UnsafeBufferPointer(copy)
                 guard let base = bytes.baseAddress else { return 0 }
-                return child(of: TableNode.schemes, seed.component(bytes), in: base)
+                return edges.child(of: TableNode.schemes, seed.component(bytes), in: base)
             }
         }
         if found == 0 { found = TableNode.unknownScheme }

@@ -60,6 +60,7 @@ struct TableEdge: IndexPlace {
     var homeBits: UInt32 { UInt32(truncatingIfNeeded: word &>> 52) }
     @inline(__always) var isEmpty: Bool { word == 0 }
     static var fullest: Int { 8 }
+    static var growth: Int { 1 }
 }
 
 /// Where a way leads: from the literals of a pattern to its entry.
@@ -86,6 +87,7 @@ struct TableWay: IndexPlace {
     @inline(__always) var isEmpty: Bool { entry == 0 }
     // They are small and asked for first.
     static var fullest: Int { 6 }
+    static var growth: Int { 2 }
 }
 
 /// An edge that is neither a literal nor a plain placeholder.

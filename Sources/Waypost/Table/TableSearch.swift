@@ -40,7 +40,7 @@ struct TableSearch {
             if node.pointee.special != 0 { return findAmongSpecial(index, depth) }
             let placeholder = node.pointee.placeholder
             if node.pointee.literals != 0 {
-                let child = reader.pointee.child(of: index, components[depth], in: text)
+                let child = reader.pointee.edges.child(of: index, components[depth], in: text)
                 if child != 0 {
                     if placeholder == 0 {
                         index = child
@@ -61,7 +61,7 @@ struct TableSearch {
     private func findAmongSpecial(_ index: UInt32, _ depth: Int) -> UInt32 {
         let node = reader.pointee.node(index)
         if node.pointee.literals != 0 {
-            let child = reader.pointee.child(of: index, components[depth], in: text)
+            let child = reader.pointee.edges.child(of: index, components[depth], in: text)
             if child != 0 {
                 let found = findWhole(child, depth &+ 1)
                 if found != 0 { return found }
@@ -156,7 +156,7 @@ struct TableSearch {
         if reader.pointee.hasDeeperTakers { visitTerminal(index, .parent, depth, &sink) }
         let node = reader.pointee.node(index).pointee
         if node.literals != 0 {
-            let child = reader.pointee.child(of: index, components[depth], in: text)
+            let child = reader.pointee.edges.child(of: index, components[depth], in: text)
             if child != 0 { visit(child, depth &+ 1, &sink) }
         }
         var next = node.special

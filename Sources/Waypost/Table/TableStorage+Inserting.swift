@@ -99,7 +99,9 @@ extension TableStorage {
             node = base.utf8Span.span.withUnsafeBufferPointer { literal($0, under: node) }
             position = 1
         }
-        for piece in pattern.pieces {
+        let pieces = pattern.pieces.span
+        for index in pieces.indices {
+            let piece = pieces[index]
             switch piece.kind {
             case .literal:
                 node = withText(of: piece, from: piece.start, to: piece.end, in: bytes) {
@@ -150,13 +152,7 @@ extension TableStorage {
         _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, under parent: UInt32
     ) -> UInt32 {
         guard let base = text.baseAddress else { return 0 }
-        // Only these of the reader's pointers are needed, and they are fresh.
-        var fresh = reader.pointee
-        fresh.nodes = nodes.directory
-        fresh.edges = edges.directory
-        fresh.edgeShift = UInt64(64 - edges.depth)
-        fresh.texts = texts.directory
-        return fresh.child(of: parent, component, in: base)
+        return edgeReader.child(of: parent, component, in: base)
     }
 
     /// The hash of an edge that is in the index.

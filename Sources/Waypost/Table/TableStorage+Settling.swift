@@ -2,13 +2,13 @@ extension TableStorage {
     // Below this the usual pages do.
     private static let smallestSettled = MemoryExtent.largePage
 
-    /// Moves all pages of a large table together, if more than a `share`th of it lies scattered.
+    /// Moves all pages of a large table together, if more than a `share` of it, 0 through 1, lies scattered.
     ///
-    /// As a growing array moves now and then, so that each route is copied about twice on the average; a change of
+    /// As a growing array moves now and then, so that each route is copied about once on the average; a change of
     /// a settled table of 100 000 routes scatters some twenty of its 1 500 pages.
-    func settle(ifScattered share: Int) {
+    func settle(ifScattered share: Double) {
         let total = byteCount
-        guard total >= Self.smallestSettled, scatteredBytes > total / share else { return }
+        guard total >= Self.smallestSettled, scatteredShare > share else { return }
         // The pages are rounded up to cache lines each.
         let extent = MemoryExtent(byteCount: total + total / 256)
         nodes.settle(into: extent)

@@ -5,14 +5,21 @@ extension TableStorage {
         guard !pattern.isFallback, pattern.depths.upperBound <= WayShape.deepest else { return nil }
         var way = PatternWay()
         if let base = pattern.base {
-            base.utf8Span.span.withUnsafeBufferPointer { way.add(literal: $0, seed) }
+            base.utf8Span.span.withUnsafeBufferPointer { way.add(literal: $0, from: 0, to: $0.count, seed) }
         }
         return pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            for piece in pattern.pieces {
+            // Without a copy of the array, and so without counting who holds it.
+            let pieces = pattern.pieces.span
+            for index in pieces.indices {
+                let piece = pieces[index]
                 switch piece.kind {
                 case .literal:
-                    withText(of: piece, from: piece.start, to: piece.end, in: bytes) {
-                        way.add(literal: $0, seed)
+                    if piece.isEncoded {
+                        withText(of: piece, from: piece.start, to: piece.end, in: bytes) {
+                            way.add(literal: $0, from: 0, to: $0.count, seed)
+                        }
+                    } else {
+                        way.add(literal: bytes, from: Int(piece.start), to: Int(piece.end), seed)
                     }
                 case .placeholder: way.addPlaceholder()
                 default: return nil

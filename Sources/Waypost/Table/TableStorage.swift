@@ -16,14 +16,14 @@ final class TableStorage: @unchecked Sendable {
     @exclusivity(unchecked) var ways = HashIndex<TableWay>()
     @exclusivity(unchecked) var shapes: WayShapes
     @exclusivity(unchecked) var texts = TextArena()
-    var converters: ConverterList
+    @exclusivity(unchecked) var converters: ConverterList
     let seed: TableSeed
 
-    var captures: [CaptureLayout] = []
+    @exclusivity(unchecked) var captures: [CaptureLayout] = []
     /// The numbers of layouts by their hash.
-    var captureNumbers: [UInt64: UInt32] = [:]
+    @exclusivity(unchecked) var captureNumbers: [UInt64: UInt32] = [:]
     /// How many routes have each priority.
-    var priorities: [Int64: Int] = [:]
+    @exclusivity(unchecked) var priorities: [Int64: Int] = [:]
     var count = 0
     var deeperTakers = 0
     var schemes = 0
@@ -96,15 +96,19 @@ final class TableStorage: @unchecked Sendable {
     func publish() {
         changes &+= 1
         // Finding out takes a look at every page.
-        if changes & 255 == 0 { settle(ifScattered: 2) }
+        if changes & 4095 == 0 { settle(ifScattered: 0.75) }
         reader.pointee = makeReader()
+    }
+
+    var edgeReader: EdgeReader {
+        EdgeReader(chunks: edges.directory, shift: edges.shift, texts: texts.directory, seed: seed)
     }
 
     private func makeReader() -> TableReader {
         let hasOnePriority = priorities.count <= 1
         return TableReader(
             nodes: nodes.directory, specials: specials.directory, entries: entries.directory,
-            layouts: layouts.directory, edges: edges.directory, edgeShift: edges.shift,
+            layouts: layouts.directory, edges: edgeReader,
             ways: ways.directory, wayShift: ways.shift, shapes: shapes.reader, texts: texts.directory,
             seed: seed, converters: .passUnretained(converters), deepest: deepest,
             hasOnePriority: hasOnePriority, hasDeeperTakers: deeperTakers > 0, hasSchemes: schemes > 0,

@@ -26,9 +26,14 @@ struct TextArena {
         directoryPage.memory.assumingMemoryBound(to: UnsafeMutablePointer<UInt8>.self)
     }
 
+    /// Where a text begins.
+    @inline(__always)
+    static func text(_ reference: UInt32, in directory: Directory) -> UnsafeMutablePointer<UInt8> {
+        directory[Int(reference >> pageShift)] + Int(reference & 0xffff)
+    }
+
     func bytes(_ reference: UInt32, count: Int) -> UnsafeBufferPointer<UInt8> {
-        let page = directory[Int(reference >> Self.pageShift)]
-        return UnsafeBufferPointer(start: page + Int(reference & 0xffff), count: count)
+        UnsafeBufferPointer(start: Self.text(reference, in: directory), count: count)
     }
 
     /// Adds a text of at most 65 000 bytes.

@@ -60,16 +60,17 @@ struct WayShapes {
     static func `class`(_ part: UInt64) -> Int { Int(truncatingIfNeeded: part &>> 57) }
 
     private struct Tally {
+        var shape: WayShape
         var routes = 0
         /// Bit `i` is set when there was a route with a first component of class `i`.
         var classes = SIMD2<UInt64>()
     }
 
     private let seed: TableSeed
-    private var tallies: [WayShape: Tally] = [:]
-    /// How many shapes each depth has.
-    private var shapes = Array(repeating: 0, count: WayShape.deepest + 1)
-    /// How many patterns take URLs of a depth and have no shape, or a text that can't be compared.
+    /// The shapes of each depth in the order of §3, ``most`` of them.
+    private var tallies = Array(repeating: [Tally](), count: WayShape.deepest + 1)
+    /// How many routes take URLs of a depth that a search by shapes does not find: their pattern has no shape, or one
+    /// too many, or a text that can't be compared.
     private var others = Array(repeating: 0, count: WayShape.deepest + 1)
     private var page: MemoryPage
 
@@ -108,55 +109,72 @@ struct WayShapes {
 
     /// Counts one route more of a way's shape.
     mutating func add(_ way: PatternWay) {
-        let shape = way.shape
         var classes = SIMD2<UInt64>(repeating: .max)
         if let part = way.firstPart {
             classes = SIMD2()
             classes[Self.class(part) >> 6] = 1 << UInt64(Self.class(part) & 63)
         }
-        let known = tallies[shape, default: Tally()]
-        tallies[shape] = Tally(routes: known.routes + 1, classes: known.classes | classes)
-        if known.routes == 0 { shapes[shape.depth] += 1 }
-        // Where there are too many shapes, more make no difference.
-        if known.classes | classes != known.classes, shapes[shape.depth] <= Self.most + 1 { publish() }
+        let depth = way.shape.depth
+        switch Self.add(way.shape, classes, to: &tallies[depth]) {
+        case .known: break
+        case .new: publish()
+        case .tooMany: count(others: depth...depth, by: 1)
+        }
+    }
+
+    private enum Addition {
+        case known, new, tooMany
+    }
+
+    private static func add(
+        _ shape: WayShape, _ classes: SIMD2<UInt64>, to tallies: inout [Tally]
+    ) -> Addition {
+        var index = 0
+        while index < tallies.count, tallies[index].shape.precedes(shape) { index += 1 }
+        if index == tallies.count || tallies[index].shape != shape {
+            if tallies.count == most { return .tooMany }
+            tallies.insert(Tally(shape: shape), at: index)
+        }
+        tallies[index].routes += 1
+        let known = tallies[index].classes
+        tallies[index].classes = known | classes
+        return known | classes == known ? .known : .new
     }
 
     /// Counts one route less.
     ///
-    /// The class of its first component may stay: it only spares searches.
+    /// The class of its first component may stay: it only spares searches. A shape may have been one too many when a
+    /// route came, and not when it goes: the sums are right all the same.
     mutating func remove(_ way: PatternWay) {
-        let shape = way.shape
-        let left = tallies[shape, default: Tally()].routes - 1
-        if left > 0 {
-            tallies[shape]?.routes = left
-        } else {
-            tallies[shape] = nil
-            shapes[shape.depth] -= 1
-            if shapes[shape.depth] <= Self.most { publish() }
+        let depth = way.shape.depth
+        guard let index = tallies[depth].firstIndex(where: { $0.shape == way.shape }) else {
+            return count(others: depth...depth, by: -1)
         }
-    }
-
-    /// Counts patterns more or fewer that take URLs of these depths and that a search by shapes does not see.
-    mutating func count(others range: ClosedRange<Int>, by change: Int) {
-        guard range.lowerBound <= WayShape.deepest else { return }
-        for depth in range.clamped(to: 0...WayShape.deepest) { others[depth] += change }
+        tallies[depth][index].routes -= 1
+        if tallies[depth][index].routes > 0 { return }
+        tallies[depth].remove(at: index)
         publish()
     }
 
+    /// Counts routes more or fewer that take URLs of these depths and that a search by shapes does not find.
+    mutating func count(others range: ClosedRange<Int>, by change: Int) {
+        guard range.lowerBound <= WayShape.deepest else { return }
+        let before = others
+        for depth in range.clamped(to: 0...WayShape.deepest) { others[depth] += change }
+        if zip(before, others).contains(where: { ($0 == 0) != ($1 == 0) }) { publish() }
+    }
+
     private mutating func publish() {
-        var depths = Array(repeating: [WayShape](), count: WayShape.deepest + 1)
-        for shape in tallies.keys where shapes[shape.depth] <= Self.most { depths[shape.depth].append(shape) }
-        let count = depths.reduce(0) { $0 + $1.count }
+        let count = tallies.reduce(0) { $0 + $1.count }
         page = MemoryPage(byteCount: Self.recordsOffset + count * MemoryLayout<Record>.stride)
         var next = 0
-        for (depth, unsorted) in depths.enumerated() {
-            let isSuited = others[depth] == 0 && shapes[depth] <= Self.most
-            first[depth] = isSuited ? UInt32(next) : Self.unsuited
-            for (number, shape) in unsorted.sorted(by: { $0.precedes($1) }).enumerated() {
+        for (depth, tallies) in tallies.enumerated() {
+            first[depth] = others[depth] == 0 ? UInt32(next) : Self.unsuited
+            for (number, tally) in tallies.enumerated() {
+                let shape = tally.shape
                 records[next] = Record(key: shape.key, placeholders: shape.placeholders, salt: salt(shape))
                 next += 1
-                let classes = tallies[shape, default: Tally()].classes
-                for index in 0..<Self.classes where classes[index >> 6] >> UInt64(index & 63) & 1 != 0 {
+                for index in 0..<Self.classes where tally.classes[index >> 6] >> UInt64(index & 63) & 1 != 0 {
                     candidates[depth * Self.classes + index] |= 1 << UInt16(number)
                 }
             }
