@@ -19,6 +19,9 @@ var mutator = Mutator(
     ])
 var table = RouteTable()
 var patterns: [RoutePattern] = []
+// Literals and plain placeholders of one priority, which are searched in another way.
+var plainTable = RouteTable()
+var plainPatterns: [RoutePattern] = []
 var accepted = (urls: 0, patterns: 0, hits: 0)
 
 func check(_ condition: Bool, _ law: String, _ input: [UInt8], _ run: UInt64) {
@@ -56,6 +59,18 @@ for run in 0..<runs {
             let same = try match.get()
             check(same?.index == found?.index, "bytes and text find the same", input, run)
         }
+        let plain = plainTable.firstMatch(url)
+        check(plain?.index == plainTable.match(url).first?.index, "both searches find the same", input, run)
+        if let plain {
+            accepted.hits += 1
+            check(
+                plainTable.parameters(of: plain, in: url).count == plain.parameterCount, "parameters", input,
+                run)
+            for number in 0..<plain.parameterCount {
+                let range = plain.range(ofParameter: number) ?? 0..<0
+                check(range.upperBound <= input.count || !isUTF8, "range", input, run)
+            }
+        }
         if let found {
             accepted.hits += 1
             check(
@@ -70,6 +85,17 @@ for run in 0..<runs {
         accepted.patterns += 1
         mutator.keep(input)
         check(Set(pattern.placeholderNames).count == pattern.placeholderNames.count, "names", input, run)
+        let isPlain = pattern.segments.allSatisfy {
+            switch $0 {
+            case .literal, .placeholder: true
+            default: false
+            }
+        }
+        if isPlain {
+            _ = try? plainTable.add(pattern, index: UInt32(run & 0xffff), replacing: true)
+            plainPatterns.append(pattern)
+        }
+        if plainPatterns.count > 300 { plainTable.remove(plainPatterns.remove(at: Int(run % 300))) }
         // The table changes all the time, and stays at some hundred routes.
         if case .success = Result(catching: {
             try table.add(pattern, priority: Int(run % 3 / 2), index: UInt32(run & 0xffff))
