@@ -30,7 +30,7 @@ extension Agent {
         }
     }
 
-    /// Brings counters and gauges up to date, which happens every 10 s; for an exporter that is asked in between.
+    /// Brings counters and gauges up to date, which happens at least every 10 s; for an exporter that is asked in between.
     public func updateMetrics() {
         health.metrics.bring(
             upTo: {

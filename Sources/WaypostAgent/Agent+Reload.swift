@@ -41,7 +41,10 @@ extension Agent {
             ("broker", old.link.brokers != new.link.brokers),
             ("mqtt", old.link.protocolVersion != new.link.protocolVersion),
             ("health-interval", old.healthInterval != new.healthInterval),
-            ("keepalive", old.link.keepAlive != new.link.keepAlive), ("limits", limits != new.limits),
+            ("keepalive", old.link.keepAlive != new.link.keepAlive),
+            ("dedupe-keys", limits.dedupeKeys != new.limits.dedupeKeys),
+            ("outbox-records", limits.outboxRecords != new.limits.outboxRecords),
+            ("commit-entries", limits.commitEntries != new.limits.commitEntries),
             ("expired-maps", old.mapExpiry != new.mapExpiry), ("trust-key", old.trust != new.trust),
         ].filter(\.1).map(\.0)
     }

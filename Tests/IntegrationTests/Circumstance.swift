@@ -161,9 +161,9 @@ enum Circumstance: String {
             // has to say is on its disk.
             let agents = [try scene.agent(), try scene.agent()]
             var loser: AgentProcess?
-            while loser == nil {
-                try await Task.sleep(for: .milliseconds(100))
+            try await until("one of the two gives way") {
                 loser = agents.first { $0.lines.contains { $0.contains("an id of its own") } }
+                return loser != nil
             }
             for agent in agents { _ = try await agent.terminate() }
             try await scene.agent(directory: loser?.directory).online()
@@ -201,13 +201,22 @@ enum Circumstance: String {
         }
         try await scene.broker.stop()
         let ledger = agent.directory + "/ledger.txt"
-        while (try? String(contentsOfFile: ledger, encoding: .utf8))?.contains("end") != true {
-            try await Task.sleep(for: .milliseconds(50))
+        try await until("the last command ran") {
+            (try? String(contentsOfFile: ledger, encoding: .utf8))?.contains("end") == true
         }
         return try await scene.restart(before: agent) {
             try await scene.broker.start()
         } then: { backend in
             try await row.send(backend)
+        }
+    }
+
+    /// Waits for what is seen from outside only; the limit is for a hanging test.
+    private func until(_ what: String, _ holds: () -> Bool) async throws {
+        let limit = ContinuousClock.now + .seconds(600)
+        while !holds() {
+            try #require(ContinuousClock.now < limit, "\(what) did not happen")
+            try await Task.sleep(for: .milliseconds(50))
         }
     }
 

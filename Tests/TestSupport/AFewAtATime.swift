@@ -1,3 +1,4 @@
+import Synchronization
 public import Testing
 
 /// Lets a few tests that start processes run at a time; the others wait for their turn.
@@ -18,13 +19,8 @@ public struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         await Self.turnstile.enter()
-        do {
-            try await function()
-        } catch {
-            await Self.turnstile.leave()
-            throw error
-        }
-        await Self.turnstile.leave()
+        defer { Self.turnstile.leave() }
+        try await function()
     }
 }
 
@@ -33,25 +29,38 @@ extension Trait where Self == AFewAtATime {
     public static var aFewAtATime: Self { AFewAtATime() }
 }
 
-private actor Turnstile {
-    private var places: Int
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+private final class Turnstile: Sendable {
+    private struct State {
+        var places: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
 
-    init(places: Int) { self.places = places }
+    private let state: Mutex<State>
+
+    init(places: Int) { state = Mutex(State(places: places)) }
 
     func enter() async {
-        if places > 0 {
-            places -= 1
-        } else {
-            await withCheckedContinuation { waiting.append($0) }
+        await withCheckedContinuation { continuation in
+            let mayEnter = state.withLock { state in
+                if state.places > 0 {
+                    state.places -= 1
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if mayEnter { continuation.resume() }
         }
     }
 
     func leave() {
-        if waiting.isEmpty {
-            places += 1
-        } else {
-            waiting.removeFirst().resume()
+        let next = state.withLock { state in
+            if state.waiting.isEmpty {
+                state.places += 1
+                return nil as CheckedContinuation<Void, Never>?
+            }
+            return state.waiting.removeFirst()
         }
+        next?.resume()
     }
 }

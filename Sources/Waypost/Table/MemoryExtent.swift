@@ -6,6 +6,8 @@ import Glibc
 ///
 /// A table of 100 000 routes spreads over 6 000 pages of the usual 4 KiB, more than a processor remembers the places
 /// of: a look-up then waits longer for addresses to be translated than for what lies there.
+///
+/// Safe to send because only the one table that fills it takes memory from it, before that table is handed on.
 final class MemoryExtent: @unchecked Sendable {
     /// What a large page usually has.
     static let largePage = 2 << 20
@@ -14,12 +16,12 @@ final class MemoryExtent: @unchecked Sendable {
     private let capacity: Int
     /// Whether the memory is mapped by us; if not, it is the allocator's.
     private let isMapped: Bool
-    // Only the one table that fills the extent moves this, before the table is handed on.
     private var used = 0
 
     /// Memory for `byteCount` bytes.
     init(byteCount: Int) {
-        capacity = (byteCount + 4095) & ~4095
+        let page = Self.pageSize
+        capacity = (byteCount + page - 1) / page * page
         if let mapped = Self.map(capacity) {
             memory = mapped
             isMapped = true
@@ -27,6 +29,15 @@ final class MemoryExtent: @unchecked Sendable {
             memory = .allocate(byteCount: capacity, alignment: 64)
             isMapped = false
         }
+    }
+
+    // What munmap wants lengths to be whole numbers of.
+    private static var pageSize: Int {
+        #if canImport(Glibc)
+        return Int(getpagesize())
+        #else
+        return 4096
+        #endif
     }
 
     /// Fresh memory that begins where a large page does.

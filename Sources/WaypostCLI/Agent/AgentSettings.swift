@@ -40,28 +40,19 @@ struct AgentSettings: Sendable {
             agent: agent, groups: try await settings.texts("group"), stateDirectory: directory,
             link: broker.lasting(clientID: agent))
         configuration.root = broker.topics.root
-        if let seconds = try await Self.count("keepalive", settings, 5...3_600) {
-            configuration.link.keepAlive = .seconds(seconds)
-        }
         configuration.logLevel = level.topicLevel
         configuration.durability = durability
         configuration.freshState = try await settings.flag("fresh-state")
         configuration.tellsServiceManager = true
-        if let rate = try await Self.count("intake-rate", settings) { configuration.limits.intakeRate = rate }
-        if let burst = try await Self.count("intake-burst", settings) {
-            configuration.limits.intakeBurst = burst
+        for (name, range, limit) in Self.limits {
+            guard let number = try await Self.count(name, settings, range) else { continue }
+            configuration.limits[keyPath: limit] = number
         }
-        if let keys = try await Self.count("dedupe-keys", settings, 1...10_000_000) {
-            configuration.limits.dedupeKeys = keys
-        }
-        if let records = try await Self.count("outbox-records", settings, 1...1_000_000) {
-            configuration.limits.outboxRecords = records
+        if let seconds = try await Self.count("keepalive", settings, 5...3_600) {
+            configuration.link.keepAlive = .seconds(seconds)
         }
         if let seconds = try await Self.count("health-interval", settings, 1...86_400) {
             configuration.healthInterval = .seconds(seconds)
-        }
-        if let entries = try await Self.count("commit-entries", settings, 1...1_000_000) {
-            configuration.limits.commitEntries = entries
         }
         configuration.trust = try await Self.trust(settings)
         let expired = try await settings.text("expired-maps") ?? MapExpiry.keep.rawValue
@@ -94,8 +85,17 @@ struct AgentSettings: Sendable {
         return trust
     }
 
+    private static var limits: [(String, ClosedRange<Int>, WritableKeyPath<AgentLimits, Int>)] {
+        [
+            ("intake-rate", 0...1_000_000, \.intakeRate), ("intake-burst", 0...1_000_000, \.intakeBurst),
+            ("dedupe-keys", 1...10_000_000, \.dedupeKeys),
+            ("outbox-records", 1...1_000_000, \.outboxRecords),
+            ("commit-entries", 1...1_000_000, \.commitEntries),
+        ]
+    }
+
     private static func count(
-        _ name: String, _ settings: Settings, _ range: ClosedRange<Int> = 0...1_000_000
+        _ name: String, _ settings: Settings, _ range: ClosedRange<Int>
     ) async throws(Complaint) -> Int? {
         guard let number = try await settings.number(name) else { return nil }
         guard range.contains(number) else {
