@@ -98,6 +98,7 @@ extension RouteTable {
 
     // What follows stays out of the way of that, which is made short.
 
+    /// The same, for callers that have no use for another copy of it.
     @inline(never)
     private func firstUncommonMatch(
         _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>
@@ -123,7 +124,7 @@ extension RouteTable {
     private func firstMatchInTree(
         _ text: UnsafePointer<UInt8>, limit: Int, scheme: UInt32, path: Range<Int>
     ) -> RouteMatch? {
-        return search(text, limit: limit, scheme: scheme, host: 0..<0, path: path, isEncoded: nil) {
+        search(text, limit: limit, scheme: scheme, host: 0..<0, path: path, isEncoded: nil) {
             $0.bestMatch(pathEnd: path.upperBound)
         }
     }

@@ -1,6 +1,7 @@
 /// The texts of a table, one behind the other in pages; a text never crosses a page.
 ///
-/// Behind every text stands a `/`. Eight bytes before a text and sixteen behind its `/` may be read.
+/// Behind every text stands a `/`. Eight bytes before a text may be read, and 136 behind its `/`: a word more than the
+/// longest path that is compared word by word.
 ///
 /// A reference is the page's number and the offset in it. Texts are never changed, only added.
 struct TextArena {
@@ -9,7 +10,7 @@ struct TextArena {
     static let pageShift: UInt32 = 16
     static let pageBytes = 1 << 16
     /// What lies behind the last text of a page: its `/`, and room to read.
-    private static let margin = 24
+    private static let margin = 1 + 136
     /// What lies before the first: room to read, and a reference of 0 for the empty text.
     private static let lead = 8
 

@@ -86,13 +86,13 @@ struct WaySearch<Ends: PathEnds> {
         var place = chunk.pointee.home(hash)
         while true {
             let way = places[place]
+            if way.isEmpty { return 0 }
             if way.tag == tag {
                 let entry = reader.pointee.entry(way.entry)
                 if takes(entry, shape) {
                     return entry.pointee.scheme == 0 ? way.entry : reader.pointee.first(way.entry, scheme)
                 }
             }
-            if way.isEmpty { return 0 }
             place &+= 1
             if place == Int(chunk.pointee.capacity) { place = 0 }
         }
@@ -103,8 +103,9 @@ struct WaySearch<Ends: PathEnds> {
     private func takes(_ entry: UnsafePointer<TableEntry>, _ shape: UInt32) -> Bool {
         let layout = reader.pointee.layout(entry.pointee.layout)
         if layout.pointee.shape != shape { return false }
-        // Every component is followed by a `/`, and a text by bytes that may be read. What is known runs along with
-        // the path, moved by as much as placeholders are longer than what they take.
+        // Every component is followed by a `/`, and a text by as many bytes as a path here may have, so that one that is
+        // longer than what is known does no harm. What is known runs along with the path, moved by as much as
+        // placeholders are longer than what they take.
         var known =
             UnsafePointer(reader.pointee.text(entry.pointee.text)) + (Int(entry.pointee.pathStart) &- start)
         var written = layout.pointee.written
