@@ -12,6 +12,8 @@ struct PatternReader {
     private(set) var scheme: String?
     private(set) var isFallback = false
     private(set) var pieces: [PatternPiece] = []
+    /// How many pieces have a name.
+    private var named = 0
 
     init(syntax: PatternSyntax) {
         self.syntax = syntax
@@ -166,6 +168,7 @@ struct PatternReader {
         if !isPlain || isHole || piece.isEncoded || bytes[start] == UInt8(ascii: ".") {
             try checkText(bytes, of: piece)
         }
+        if piece.kind != .literal, piece.kind != .wildcard { named &+= 1 }
         if pieces.isEmpty { pieces.reserveCapacity(6) }
         pieces.append(piece)
     }
@@ -263,6 +266,7 @@ struct PatternReader {
 
     private func checkNames(_ bytes: UnsafeBufferPointer<UInt8>) throws(PatternFault) {
         // At most 128 names, mostly none to three: comparing each with each is the quickest.
+        if named < 2 { return }
         for (index, piece) in pieces.enumerated() where piece.kind != .literal && piece.kind != .wildcard {
             let name = bytes[Int(piece.nameStart)..<Int(piece.nameEnd)]
             for other in pieces[..<index] where other.kind != .literal && other.kind != .wildcard {

@@ -47,7 +47,7 @@ extension TableStorage {
         addShape(of: entry, pattern, way)
         captures[Int(entries[new].layout)].uses += 1
         count += 1
-        priorities[priority, default: 0] += 1
+        priorities.add(priority)
         if takesDeeper { deeperTakers += 1 }
         if scheme != 0 {
             schemes += 1

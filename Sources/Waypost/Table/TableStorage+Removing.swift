@@ -118,8 +118,7 @@ extension TableStorage {
             schemes -= 1
             nodes.update(entry.scheme) { $0.literals -= 1 }
         }
-        let left = (priorities[entry.priority] ?? 1) - 1
-        priorities[entry.priority] = left > 0 ? left : nil
+        priorities.remove(entry.priority)
         deadText += Int(entry.textLength) + 1
         releaseLayout(entry.layout)
         let free = freeEntry

@@ -23,7 +23,7 @@ final class TableStorage: @unchecked Sendable {
     /// The numbers of layouts by their hash.
     @exclusivity(unchecked) var captureNumbers: [UInt64: UInt32] = [:]
     /// How many routes have each priority.
-    @exclusivity(unchecked) var priorities: [Int64: Int] = [:]
+    @exclusivity(unchecked) var priorities = PriorityCounts()
     var count = 0
     var deeperTakers = 0
     var schemes = 0
@@ -105,14 +105,13 @@ final class TableStorage: @unchecked Sendable {
     }
 
     private func makeReader() -> TableReader {
-        let hasOnePriority = priorities.count <= 1
-        return TableReader(
+        TableReader(
             nodes: nodes.directory, specials: specials.directory, entries: entries.directory,
             layouts: layouts.directory, edges: edgeReader,
             ways: ways.directory, wayShift: ways.shift, shapes: shapes.reader, texts: texts.directory,
             seed: seed, converters: .passUnretained(converters), deepest: deepest,
-            hasOnePriority: hasOnePriority, hasDeeperTakers: deeperTakers > 0, hasSchemes: schemes > 0,
-            isPlain: hasOnePriority && deeperTakers == 0)
+            hasOnePriority: priorities.areOne, hasDeeperTakers: deeperTakers > 0, hasSchemes: schemes > 0,
+            isPlain: priorities.areOne && deeperTakers == 0)
     }
 
     /// The bytes that the table's records and texts hold.
