@@ -3,6 +3,12 @@ extension TableStorage {
     /// placeholders, or too many.
     func way(of pattern: RoutePattern) -> PatternWay? {
         guard !pattern.isFallback, pattern.depths.upperBound <= WayShape.deepest else { return nil }
+        let way = beginning(of: pattern)
+        return way.shape.depth == pattern.depths.upperBound ? way : nil
+    }
+
+    /// The way as far as there are literals and plain placeholders.
+    private func beginning(of pattern: RoutePattern) -> PatternWay {
         var way = PatternWay()
         if let base = pattern.base {
             base.utf8Span.span.withUnsafeBufferPointer { way.add(literal: $0, from: 0, to: $0.count, seed) }
@@ -10,7 +16,7 @@ extension TableStorage {
         return pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
             // Without a copy of the array, and so without counting who holds it.
             let pieces = pattern.pieces.span
-            for index in pieces.indices {
+            for index in pieces.indices where way.shape.depth < WayShape.deepest {
                 let piece = pieces[index]
                 switch piece.kind {
                 case .literal:
@@ -22,7 +28,7 @@ extension TableStorage {
                         way.add(literal: bytes, from: Int(piece.start), to: Int(piece.end), seed)
                     }
                 case .placeholder: way.addPlaceholder()
-                default: return nil
+                default: return way
                 }
             }
             return way
@@ -46,16 +52,17 @@ extension TableStorage {
     /// Counts an entry of a pattern among the shapes.
     func addShape(of entry: TableEntry, _ pattern: RoutePattern, _ way: PatternWay?) {
         if let way { shapes.add(way) }
-        if isOther(entry, pattern) { shapes.count(others: pattern.depths, by: 1) }
+        countOther(entry, pattern, by: 1)
     }
 
     /// Takes it out of the count.
     func removeShape(of entry: TableEntry, _ pattern: RoutePattern, _ way: PatternWay?) {
         if let way { shapes.remove(way) }
-        if isOther(entry, pattern) { shapes.count(others: pattern.depths, by: -1) }
+        countOther(entry, pattern, by: -1)
     }
 
-    private func isOther(_ entry: TableEntry, _ pattern: RoutePattern) -> Bool {
-        captures[Int(entry.layout)].shape == 0 && !pattern.isFallback
+    private func countOther(_ entry: TableEntry, _ pattern: RoutePattern, by change: Int) {
+        guard captures[Int(entry.layout)].shape == 0, !pattern.isFallback else { return }
+        shapes.count(others: pattern.depths, beginning(of: pattern).firstPart, by: change)
     }
 }

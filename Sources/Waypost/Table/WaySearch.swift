@@ -40,12 +40,12 @@ struct WaySearch<Ends: PathEnds> {
         if count > WayShape.deepest { return .unsuited }
         let shapes = reader.pointee.shapes
         let first = shapes.first[count]
-        if first == WayShapes.unsuited { return .unsuited }
         let seed = reader.pointee.seed
         var rest = ends
         let firstEnd = rest.next()
         let firstPart = WayWords(text, from: start, to: firstEnd).part(seed.first, seed.second)
         var candidates = shapes.candidates(count, firstPart)
+        if candidates & WayShapes.unsuited != 0 { return .unsuited }
         while candidates != 0 {
             let shape = shapes.records + Int(first) + candidates.trailingZeroBitCount
             candidates &= candidates &- 1

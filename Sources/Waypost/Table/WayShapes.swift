@@ -25,7 +25,7 @@ struct WayShape: Hashable {
 /// The shapes of a table's patterns by the number of components, and which numbers must be left to ``TableSearch``.
 struct WayShapes {
     /// The most shapes of one depth that are tried one after the other.
-    static let most = 16
+    static let most = 15
 
     /// A shape as a search reads it.
     struct Record: BitwiseCopyable {
@@ -38,7 +38,7 @@ struct WayShapes {
 
     /// What a search reads.
     struct Reader: BitwiseCopyable {
-        /// The number of the first shape of each depth; ``unsuited`` when shapes are not enough to look up a URL.
+        /// The number of the first shape of each depth.
         var first: UnsafePointer<UInt32>
         /// Which shapes of a depth, from the first, there are with a first component in a class.
         ///
@@ -52,7 +52,8 @@ struct WayShapes {
         }
     }
 
-    static let unsuited: UInt32 = .max
+    /// Among the candidates: shapes are not enough to look up a URL.
+    static let unsuited: UInt16 = 1 << 15
 
     /// First components are told apart by seven bits of their hash.
     static let classes = 128
@@ -72,6 +73,8 @@ struct WayShapes {
     /// How many routes take URLs of a depth that a search by shapes does not find: their pattern has no shape, or one
     /// too many, or a text that can't be compared.
     private var others = Array(repeating: 0, count: WayShape.deepest + 1)
+    /// The same for patterns that begin with a literal, by depth and its class.
+    private var othersByClass: [Int: Int] = [:]
     private var page: MemoryPage
 
     init(seed: TableSeed) {
@@ -118,7 +121,7 @@ struct WayShapes {
         switch Self.add(way.shape, classes, to: &tallies[depth]) {
         case .known: break
         case .new: publish()
-        case .tooMany: count(others: depth...depth, by: 1)
+        case .tooMany: count(others: depth...depth, nil, by: 1)
         }
     }
 
@@ -148,7 +151,7 @@ struct WayShapes {
     mutating func remove(_ way: PatternWay) {
         let depth = way.shape.depth
         guard let index = tallies[depth].firstIndex(where: { $0.shape == way.shape }) else {
-            return count(others: depth...depth, by: -1)
+            return count(others: depth...depth, nil, by: -1)
         }
         tallies[depth][index].routes -= 1
         if tallies[depth][index].routes > 0 { return }
@@ -157,11 +160,24 @@ struct WayShapes {
     }
 
     /// Counts routes more or fewer that take URLs of these depths and that a search by shapes does not find.
-    mutating func count(others range: ClosedRange<Int>, by change: Int) {
+    ///
+    /// - Parameter firstPart: of a pattern that begins with a literal: all others need not mind it.
+    mutating func count(others range: ClosedRange<Int>, _ firstPart: UInt64?, by change: Int) {
         guard range.lowerBound <= WayShape.deepest else { return }
-        let before = others
-        for depth in range.clamped(to: 0...WayShape.deepest) { others[depth] += change }
-        if zip(before, others).contains(where: { ($0 == 0) != ($1 == 0) }) { publish() }
+        var isNews = false
+        for depth in range.clamped(to: 0...WayShape.deepest) {
+            let before: Int
+            if let firstPart {
+                let place = depth * Self.classes + Self.class(firstPart)
+                before = othersByClass[place] ?? 0
+                othersByClass[place] = before + change == 0 ? nil : before + change
+            } else {
+                before = others[depth]
+                others[depth] += change
+            }
+            if before == 0 || before + change == 0 { isNews = true }
+        }
+        if isNews { publish() }
     }
 
     private mutating func publish() {
@@ -169,15 +185,18 @@ struct WayShapes {
         page = MemoryPage(byteCount: Self.recordsOffset + count * MemoryLayout<Record>.stride)
         var next = 0
         for (depth, tallies) in tallies.enumerated() {
-            first[depth] = others[depth] == 0 ? UInt32(next) : Self.unsuited
+            let candidates = candidates + depth * Self.classes
+            if others[depth] > 0 { candidates.update(repeating: Self.unsuited, count: Self.classes) }
+            first[depth] = UInt32(next)
             for (number, tally) in tallies.enumerated() {
                 let shape = tally.shape
                 records[next] = Record(key: shape.key, placeholders: shape.placeholders, salt: salt(shape))
                 next += 1
                 for index in 0..<Self.classes where tally.classes[index >> 6] >> UInt64(index & 63) & 1 != 0 {
-                    candidates[depth * Self.classes + index] |= 1 << UInt16(number)
+                    candidates[index] |= 1 << UInt16(number)
                 }
             }
         }
+        for place in othersByClass.keys { candidates[place] |= Self.unsuited }
     }
 }
