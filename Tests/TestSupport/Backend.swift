@@ -137,7 +137,7 @@ public final class Backend: Sendable {
 
     /// Waits until everything seen fulfils a condition.
     public func wait(
-        for what: String, within limit: Duration = .seconds(30),
+        for what: String, within limit: Duration = .seconds(120),
         until condition: @escaping @Sendable ([Seen]) -> Bool
     ) async throws {
         try await log.wait(for: what, within: limit, until: condition)

@@ -45,7 +45,7 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
     ///
     /// Throws `Timeout` with what had happened until then.
     public func wait(
-        for what: String, within limit: Duration = .seconds(30),
+        for what: String, within limit: Duration = .seconds(120),
         until condition: @escaping @Sendable ([Event]) -> Bool
     ) async throws {
         let id = withContent { content in
@@ -75,7 +75,7 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
 
     /// Waits for the first event that something can be made of.
     public func first<Value: Sendable>(
-        _ what: String, within limit: Duration = .seconds(30), _ make: @escaping @Sendable (Event) -> Value?
+        _ what: String, within limit: Duration = .seconds(120), _ make: @escaping @Sendable (Event) -> Value?
     ) async throws -> Value {
         try await wait(for: what, within: limit) { $0.contains { make($0) != nil } }
         guard let value = events.lazy.compactMap(make).first else { throw Timeout(what: what, seen: []) }
