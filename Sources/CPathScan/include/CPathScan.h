@@ -73,3 +73,6 @@ static inline waypost_marks waypost_scan_url(
     }
     return marks;
 }
+
+/// Asks for the memory at an address, which will be read soon.
+static inline void waypost_prefetch(const void *_Nonnull address) { __builtin_prefetch(address); }

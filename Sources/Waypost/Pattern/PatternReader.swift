@@ -4,6 +4,38 @@ struct PatternFault: Error {
     var offset: Int
 }
 
+/// What there is in a component beside plain text: bits for eight bytes at a time, or for all there were.
+struct PatternMarks {
+    /// `:` and `<`, which begin a placeholder.
+    private var holes: UInt64 = 0
+    /// `%` and what is below it, DEL, and what is no ASCII.
+    private var unclean: UInt64 = 0
+
+    init() {}
+
+    @inline(__always)
+    init(_ word: UInt64, _ inside: UInt64) {
+        func find(_ byte: UInt8) -> UInt64 { ByteWord.zeros(word ^ ByteWord.repeating(byte)) }
+        holes = (find(UInt8(ascii: ":")) | find(UInt8(ascii: "<"))) & ByteWord.highs & inside
+        unclean = (word | ByteWord.find(below: 0x26, in: word) | find(0x7f)) & ByteWord.highs & inside
+    }
+
+    @inline(__always) var areNone: Bool { holes | unclean == 0 }
+    @inline(__always) var isUnclean: Bool { unclean != 0 }
+
+    @inline(__always)
+    mutating func add(_ other: PatternMarks, _ bits: UInt64) {
+        holes |= other.holes & bits
+        unclean |= other.unclean & bits
+    }
+
+    @inline(__always)
+    mutating func remove(_ bits: UInt64) {
+        holes &= ~bits
+        unclean &= ~bits
+    }
+}
+
 /// Reads the bytes of a pattern into pieces.
 struct PatternReader {
     private let syntax: PatternSyntax
@@ -46,14 +78,9 @@ struct PatternReader {
         {
             pathEnd &+= 1
         }
-        var index = body
-        if body > 0 { index = try readAuthority(bytes, from: body, to: pathEnd) }
-        while index < pathEnd {
-            var next = index
-            while next < pathEnd, bytes[next] != UInt8(ascii: "/") { next &+= 1 }
-            if next > index { try readComponent(bytes, from: index, to: next) }
-            index = next &+ 1
-        }
+        var path = body
+        if body > 0 { path = try readAuthority(bytes, from: body, to: pathEnd) }
+        try readComponents(bytes, from: path, to: pathEnd)
         for tail in pathEnd..<bytes.count where bytes[tail] < 0x20 || bytes[tail] == 0x7f {
             throw PatternFault(reason: .controlCharacter, offset: tail)
         }
@@ -112,14 +139,43 @@ struct PatternReader {
         } else {
             hostEnd = end
         }
-        if hostEnd > hostStart { try readComponent(bytes, from: hostStart, to: hostEnd) }
+        try readComponents(bytes, from: hostStart, to: hostEnd)
         return end
     }
 
     // MARK: Components
 
-    private mutating func readComponent(
+    /// Reads what lies between slashes, eight bytes at a time.
+    private mutating func readComponents(
         _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int
+    ) throws(PatternFault) {
+        guard let text = bytes.baseAddress else { return }
+        var start = start
+        var index = start
+        var marks = PatternMarks()
+        while index < end {
+            let word = ByteWord.load(text, at: index, limit: bytes.count)
+            let inside = ByteWord.mask(min(end &- index, 8))
+            var slashes = ByteWord.find(UInt8(ascii: "/"), in: word) & inside
+            var found = PatternMarks(word, inside)
+            while slashes != 0 {
+                let before = (slashes & (0 &- slashes)) &- 1
+                let slash = index &+ slashes.trailingZeroBitCount &>> 3
+                marks.add(found, before)
+                if slash > start { try readComponent(bytes, from: start, to: slash, marks) }
+                start = slash &+ 1
+                marks = PatternMarks()
+                found.remove(before)
+                slashes &= slashes &- 1
+            }
+            marks.add(found, .max)
+            index &+= 8
+        }
+        if end > start { try readComponent(bytes, from: start, to: end, marks) }
+    }
+
+    private mutating func readComponent(
+        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int, _ marks: PatternMarks
     ) throws(PatternFault) {
         guard pieces.count < RoutePattern.maximumComponents else {
             throw PatternFault(reason: .tooManyComponents, offset: start)
@@ -130,11 +186,7 @@ struct PatternReader {
         var piece = PatternPiece(
             kind: .literal, start: UInt16(truncatingIfNeeded: start), end: UInt16(truncatingIfNeeded: end))
         var isHole = false
-        var isPlain = true
-        var index = start
-        if let text = bytes.baseAddress {
-            while index &+ 8 <= end, Self.isPlain(ByteWord.load(text + index)) { index &+= 8 }
-        }
+        var index = marks.areNone ? end : start
         while index < end {
             switch bytes[index] {
             case UInt8(ascii: ":"), UInt8(ascii: "<"):
@@ -147,10 +199,7 @@ struct PatternReader {
             case UInt8(ascii: "%"):
                 piece.isEncoded = true
                 index &+= 1
-            case 0x20..<0x7f: index &+= 1
-            default:
-                isPlain = false
-                index &+= 1
+            default: index &+= 1
             }
         }
         if isHole {
@@ -164,21 +213,10 @@ struct PatternReader {
             if end &- start == 1 { piece.kind = .wildcard }
             if end &- start == 2, bytes[start &+ 1] == UInt8(ascii: "*") { piece.kind = .rest }
         }
-        // Between the delimiters of a placeholder anything may stand, which the loop above did not see.
-        if !isPlain || isHole || piece.isEncoded || bytes[start] == UInt8(ascii: ".") {
-            try checkText(bytes, of: piece)
-        }
-        if piece.kind != .literal, piece.kind != .wildcard { named &+= 1 }
+        if marks.isUnclean || bytes[start] == UInt8(ascii: ".") { try checkText(bytes, of: piece) }
+        if piece.isNamed { named &+= 1 }
         if pieces.isEmpty { pieces.reserveCapacity(6) }
         pieces.append(piece)
-    }
-
-    /// Whether eight bytes are ASCII without `%`, what is below it, `:`, `<` and DEL.
-    @inline(__always)
-    private static func isPlain(_ word: UInt64) -> Bool {
-        func has(_ byte: UInt8) -> UInt64 { ByteWord.zeros(word ^ ByteWord.repeating(byte)) }
-        let special = has(UInt8(ascii: ":")) | has(UInt8(ascii: "<")) | has(0x7f)
-        return (word | ByteWord.find(below: 0x26, in: word) | special) & ByteWord.highs == 0
     }
 
     private func readPlaceholder(
@@ -267,12 +305,15 @@ struct PatternReader {
     private func checkNames(_ bytes: UnsafeBufferPointer<UInt8>) throws(PatternFault) {
         // At most 128 names, mostly none to three: comparing each with each is the quickest.
         if named < 2 { return }
-        for (index, piece) in pieces.enumerated() where piece.kind != .literal && piece.kind != .wildcard {
-            let name = bytes[Int(piece.nameStart)..<Int(piece.nameEnd)]
-            for other in pieces[..<index] where other.kind != .literal && other.kind != .wildcard {
-                if bytes[Int(other.nameStart)..<Int(other.nameEnd)].elementsEqual(name) {
+        let pieces = pieces.span
+        for index in pieces.indices where pieces[index].isNamed {
+            let name = pieces[index].nameBytes(in: bytes)
+            for other in 0..<index where pieces[other].isNamed {
+                let rival = pieces[other].nameBytes(in: bytes)
+                if rival.count == name.count, rival.elementsEqual(name) {
                     throw PatternFault(
-                        reason: .repeatedName(piece.name(in: bytes)), offset: Int(piece.nameStart))
+                        reason: .repeatedName(pieces[index].name(in: bytes)),
+                        offset: Int(pieces[index].nameStart))
                 }
             }
         }

@@ -56,6 +56,13 @@ struct PatternPiece: Sendable, Hashable {
     var converterStart: UInt16 = 0
     var converterEnd: UInt16 = 0
 
+    /// Whether it gives what it matches under a name.
+    var isNamed: Bool { kind != .literal && kind != .wildcard }
+
+    func nameBytes(in bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: bytes[Int(nameStart)..<Int(nameEnd)])
+    }
+
     func name(in bytes: UnsafeBufferPointer<UInt8>) -> String {
         nameStart == nameEnd ? "**" : text(nameStart, nameEnd, in: bytes)
     }
@@ -63,9 +70,8 @@ struct PatternPiece: Sendable, Hashable {
     func isNamed(_ name: String, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         if nameStart == nameEnd { return name == "**" }
         return name.utf8Span.span.withUnsafeBufferPointer { name in
-            guard name.count == Int(nameEnd &- nameStart) else { return false }
-            for index in name.indices where name[index] != bytes[Int(nameStart) &+ index] { return false }
-            return true
+            let own = nameBytes(in: bytes)
+            return name.count == own.count && own.elementsEqual(name)
         }
     }
 

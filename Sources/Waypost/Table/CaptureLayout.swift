@@ -101,7 +101,7 @@ struct CapturedPieces {
     private func forEach(_ pattern: RoutePattern, _ body: (PatternPiece, Int) -> Bool) {
         var position = pattern.base == nil ? 0 : 1
         for piece in pattern.pieces {
-            if piece.kind != .literal, piece.kind != .wildcard, !body(piece, position) { return }
+            if piece.isNamed, !body(piece, position) { return }
             position += 1
         }
     }

@@ -7,19 +7,19 @@ struct EdgeReader {
 
     /// The node behind the literal edge for `component`, or 0.
     ///
-    /// `text` is what the component's text lies in.
+    /// `hash` is that of the way behind the edge, and `text` what the component's text lies in.
     @inline(__always)
-    func child(of parent: UInt32, _ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
-        let hash = seed.edge(parent, component.hash)
+    func child(
+        of parent: UInt32, _ hash: UInt64, _ component: PathComponent, in text: UnsafePointer<UInt8>
+    ) -> UInt32 {
         let chunk = chunks + Int(truncatingIfNeeded: hash &>> shift)
         let key = TableEdge.key(parent, length: component.textLength)
         var place = chunk.pointee.home(hash)
         while true {
             let edge = chunk.pointee.places + place
-            // A length beyond 16 bits equals none: no pattern is that long.
             if edge.pointee.key == key, edge.pointee.head == component.head,
                 edge.pointee.tail == component.tail,
-                component.textLength <= 16 || isEqual(edge, text + Int(component.textStart))
+                component.textLength <= 16 || isEqual(edge, component, in: text)
             {
                 return edge.pointee.child
             }
@@ -29,10 +29,21 @@ struct EdgeReader {
         }
     }
 
+    /// The node of a scheme, or 0.
+    @inline(__always)
+    func scheme(_ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
+        child(
+            of: TableNode.schemes, seed.literal(behind: WayHash.schemes, component.hash), component, in: text)
+    }
+
     @inline(never)
-    private func isEqual(_ edge: UnsafeMutablePointer<TableEdge>, _ text: UnsafePointer<UInt8>) -> Bool {
-        let known = TextArena.text(edge.pointee.text, in: texts)
-        for index in 16..<Int(edge.pointee.length) where known[index] != text[index] { return false }
+    private func isEqual(
+        _ edge: UnsafeMutablePointer<TableEdge>, _ component: PathComponent, in text: UnsafePointer<UInt8>
+    ) -> Bool {
+        let known = TextArena.counted(edge.pointee.text, in: texts)
+        let text = text + Int(component.textStart)
+        guard known.count == Int(component.textLength) else { return false }
+        for index in 16..<known.count where known[index] != text[index] { return false }
         return true
     }
 }

@@ -1,10 +1,12 @@
+internal import CPathScan
+
 /// What lies in a ``HashIndex``.
 protocol IndexPlace: BitwiseCopyable {
     /// An empty place.
     init()
     var isEmpty: Bool { get }
-    /// What ``HashIndex/homeBits(_:)`` gave for its hash; with it, growing need not look anywhere else.
-    var homeBits: UInt32 { get }
+    /// Its hash, as much of it as ``HashIndex/hashMask`` covers; with it, growing need not look anywhere else.
+    var hash: UInt64 { get }
     /// How much of a chunk may be taken, in twelfths.
     static var fullest: Int { get }
     /// By how much a full chunk grows, in quarters.
@@ -38,8 +40,12 @@ struct HashIndex<Place: IndexPlace> {
     }
 
     static var largestChunk: Int { 1024 }
-    // Beyond this depth a chunk grows instead: only equal hashes could bring it here.
-    static var largestDepth: Int { 20 }
+    // Beyond this depth a chunk grows instead: equal hashes could bring it here, or many millions of places.
+    static var largestDepth: Int { 15 }
+    // Up to this depth the halves of a chunk begin small, for memory's sake; a larger table settles after it has grown.
+    private static var smallDepth: Int { 3 }
+    /// The part of a hash that is used: a chunk's depth, and twelve bits for the place in it.
+    static var hashMask: UInt64 { .max &<< 37 }
 
     private var owners: [Owner] = []
     private var directoryPage: MemoryPage
@@ -62,9 +68,9 @@ struct HashIndex<Place: IndexPlace> {
     var count: Int { owners.reduce(0) { $0 + $1.count } }
     var byteCount: Int { owners.reduce(directoryPage.byteCount) { $0 + $1.page.byteCount } }
 
-    /// The twelve bits of a hash that give the place in a chunk: the lowest of its upper half.
+    /// The twelve bits of a hash that give the place in a chunk.
     @inline(__always)
-    static func homeBits(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 32) & 0xfff }
+    static func homeBits(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 37) & 0xfff }
 
     /// The place in which something is put if there is room.
     @inline(__always)
@@ -76,15 +82,20 @@ struct HashIndex<Place: IndexPlace> {
         Int(directory[Int(hash >> UInt64(64 - depth))].number)
     }
 
+    /// Asks for the memory in which a hash is looked for.
+    @inline(__always)
+    func prefetch(_ hash: UInt64) {
+        let chunk = directory + Int(hash >> UInt64(64 - depth))
+        waypost_prefetch(chunk.pointee.places + chunk.pointee.home(hash))
+    }
+
     // MARK: Changes
 
     /// Adds what is not there yet.
-    ///
-    /// `rehash` gives the upper half, at least, of the hash of what is there.
-    mutating func insert(_ new: Place, hash: UInt64, rehash: (Place) -> UInt64) {
+    mutating func insert(_ new: Place, hash: UInt64) {
         var number = chunk(hash)
         while (owners[number].count + 1) * 12 > capacity(of: number) * Place.fullest {
-            makeRoom(in: number, hash: hash, rehash: rehash)
+            makeRoom(in: number, hash: hash)
             number = chunk(hash)
         }
         makeUnique(number, hash: hash)
@@ -108,7 +119,7 @@ struct HashIndex<Place: IndexPlace> {
         while true {
             next = next + 1 == capacity ? 0 : next + 1
             if places[next].isEmpty { break }
-            let home = Self.home(places[next].homeBits, capacity: UInt32(capacity))
+            let home = Self.home(Self.homeBits(places[next].hash), capacity: UInt32(capacity))
             let distance = next >= home ? next - home : next + capacity - home
             let gap = next >= hole ? next - hole : next + capacity - hole
             if distance >= gap {
@@ -158,7 +169,7 @@ struct HashIndex<Place: IndexPlace> {
     }
 
     private static func put(_ new: Place, in places: UnsafeMutablePointer<Place>, capacity: Int) {
-        var index = home(new.homeBits, capacity: UInt32(capacity))
+        var index = home(homeBits(new.hash), capacity: UInt32(capacity))
         while !places[index].isEmpty { index = index + 1 == capacity ? 0 : index + 1 }
         places[index] = new
     }
@@ -170,43 +181,47 @@ struct HashIndex<Place: IndexPlace> {
         publish(number, prefix: hash)
     }
 
-    private mutating func makeRoom(in number: Int, hash: UInt64, rehash: (Place) -> UInt64) {
+    private mutating func makeRoom(in number: Int, hash: UInt64) {
         let old = owners[number]
         let capacity = capacity(of: number)
+        let isSmall = depth < Self.smallDepth
         if capacity < Self.largestChunk || old.depth >= Self.largestDepth {
-            let larger = capacity < 64 ? capacity * 2 : capacity + capacity / 4 * Place.growth
-            owners[number].page = MemoryPage(byteCount: larger * MemoryLayout<Place>.stride)
+            var larger = capacity < 64 ? capacity * 2 : capacity + capacity / 4 * Place.growth
+            if !isSmall, capacity < Self.largestChunk { larger = Self.largestChunk }
+            owners[number].page = Self.page(larger)
             let target = places(of: number)
             forEach(in: old.page) { Self.put($0, in: target, capacity: larger) }
             publish(number, prefix: hash)
             return
         }
-        // Each half starts at four fifths of what it may hold.
-        let half = capacity * 5 / 8
-        let bit = UInt64(1) << UInt64(63 - old.depth)
         if old.depth == depth { doubleDirectory() }
-        var parts = [0, 1].map { _ in
-            Owner(
-                page: MemoryPage(byteCount: half * MemoryLayout<Place>.stride), count: 0,
-                depth: old.depth + 1)
-        }
-        // A lopsided split may need more room than a half has.
-        var sides: [(place: Place, side: Int)] = []
-        sides.reserveCapacity(old.count)
-        forEach(in: old.page) { sides.append(($0, rehash($0) & bit == 0 ? 0 : 1)) }
-        for side in 0...1 where sides.count(where: { $0.side == side }) * 12 > half * Place.fullest {
-            parts[side].page = MemoryPage(byteCount: old.page.byteCount)
-        }
-        for (place, side) in sides {
-            Self.put(
-                place, in: parts[side].page.memory.assumingMemoryBound(to: Place.self),
-                capacity: parts[side].page.byteCount / MemoryLayout<Place>.stride)
-            parts[side].count += 1
+        let bit = UInt64(1) << UInt64(63 - old.depth)
+        var ones = 0
+        forEach(in: old.page) { if $0.hash & bit != 0 { ones += 1 } }
+        let parts = [old.count - ones, ones].map { count in
+            // Small halves start at four fifths of what they may hold, unless the split is lopsided.
+            let half = capacity * 5 / 8
+            let isEnough = isSmall && count * 12 <= half * Place.fullest
+            return Owner(page: Self.page(isEnough ? half : capacity), count: count, depth: old.depth + 1)
         }
         owners[number] = parts[0]
         owners.append(parts[1])
+        let last = owners.count - 1
+        let targets = (places(of: number), places(of: last))
+        let capacities = (self.capacity(of: number), self.capacity(of: last))
+        forEach(in: old.page) {
+            if $0.hash & bit == 0 {
+                Self.put($0, in: targets.0, capacity: capacities.0)
+            } else {
+                Self.put($0, in: targets.1, capacity: capacities.1)
+            }
+        }
         publish(number, prefix: hash & ~bit)
-        publish(owners.count - 1, prefix: hash | bit)
+        publish(last, prefix: hash | bit)
+    }
+
+    private static func page(_ capacity: Int) -> MemoryPage {
+        MemoryPage(byteCount: capacity * MemoryLayout<Place>.stride)
     }
 
     private func forEach(in page: MemoryPage, _ body: (Place) -> Void) {
@@ -216,16 +231,36 @@ struct HashIndex<Place: IndexPlace> {
         }
     }
 
-    /// Moves all chunks into an extent.
-    mutating func settle(into extent: MemoryExtent) {
+    /// Moves all chunks into an extent, each with as much room as it needs now, or with what it has.
+    mutating func settle(into extent: MemoryExtent, isGrowing: Bool) {
         var index = 0
         while index < 1 << depth {
             // A chunk's places in the directory follow each other.
             let number = Int(directory[index].number)
-            owners[number].page = MemoryPage(copying: owners[number].page, into: extent)
+            let old = owners[number].page
+            if isGrowing {
+                owners[number].page = MemoryPage(copying: old, into: extent)
+            } else {
+                let capacity = Self.settledCapacity(owners[number].count)
+                owners[number].page = MemoryPage(byteCount: capacity * MemoryLayout<Place>.stride, in: extent)
+                let target = places(of: number)
+                forEach(in: old) { Self.put($0, in: target, capacity: capacity) }
+            }
             publish(number, prefix: UInt64(index) << UInt64(64 - depth))
             index += 1 << (depth - owners[number].depth)
         }
+    }
+
+    /// The bytes that this takes of an extent, and some for rounding.
+    func settledByteCount(_ isGrowing: Bool) -> Int {
+        if isGrowing { return byteCount }
+        return owners.reduce(directoryPage.byteCount) {
+            $0 + Self.settledCapacity($1.count) * MemoryLayout<Place>.stride + 64
+        }
+    }
+
+    private static func settledCapacity(_ count: Int) -> Int {
+        max(8, (count + 1) * 12 / Place.fullest + 1)
     }
 
     /// The bytes of chunks that lie by themselves.

@@ -62,6 +62,9 @@ final class MemoryExtent: @unchecked Sendable {
         #endif
     }
 
+    /// Whether what is taken is zeroed: memory that the system maps is.
+    var isZeroed: Bool { isMapped }
+
     /// The next `byteCount` bytes, in whole cache lines; nil when they are not there.
     func take(_ byteCount: Int) -> UnsafeMutableRawPointer? {
         let rounded = (byteCount + 63) & ~63

@@ -35,6 +35,17 @@ final class MemoryPage: @unchecked Sendable {
         memory.copyMemory(from: other.memory, byteCount: byteCount)
     }
 
+    /// Zeroed memory of an extent, or on its own when there is no room.
+    init(byteCount: Int, in extent: MemoryExtent) {
+        self.byteCount = byteCount
+        let room = extent.take(byteCount)
+        self.extent = room == nil ? nil : extent
+        memory = room ?? .allocate(byteCount: byteCount, alignment: 64)
+        if room == nil || !extent.isZeroed {
+            memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+        }
+    }
+
     /// The bytes that lie by themselves.
     var scatteredBytes: Int { extent == nil ? byteCount : 0 }
 

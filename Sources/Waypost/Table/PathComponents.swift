@@ -11,6 +11,12 @@ struct PathComponent: BitwiseCopyable {
     var textLength: UInt32
 }
 
+/// The hashes of the ways that all others begin with.
+enum WayHash {
+    static let root: UInt64 = 1
+    static let schemes: UInt64 = 3
+}
+
 /// The secret of a table's hashes.
 struct TableSeed: BitwiseCopyable, Sendable {
     var first: UInt64
@@ -42,10 +48,26 @@ struct TableSeed: BitwiseCopyable, Sendable {
         Self.mix(head ^ first, tail ^ second)
     }
 
-    /// The hash of a literal edge, from the node that it leaves and the hash of its text.
+    // MARK: Ways through the tree
+    // An edge is found by the hash of all that leads to it, which is known before the node that it leaves: so the
+    // places of all edges on a way are asked of the memory at once.
+
+    /// The hash of a way that goes on with a literal, from the hash of its text.
     @inline(__always)
-    func edge(_ parent: UInt32, _ text: UInt64) -> UInt64 {
-        Self.mix(text ^ UInt64(parent), second | 1)
+    func literal(behind way: UInt64, _ text: UInt64) -> UInt64 {
+        Self.mix(text ^ way, second | 1)
+    }
+
+    /// The hash of a way that goes on with a plain placeholder.
+    @inline(__always)
+    func placeholder(behind way: UInt64) -> UInt64 {
+        (way &<< 23 | way &>> 41) ^ first
+    }
+
+    /// The hash of a way that goes on with a special edge.
+    @inline(__always)
+    func special(_ number: UInt32, behind way: UInt64) -> UInt64 {
+        Self.mix(way ^ UInt64(number), first | 1)
     }
 
     /// The hash of a text longer than sixteen bytes, from that of its first sixteen.

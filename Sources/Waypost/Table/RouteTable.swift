@@ -92,10 +92,10 @@ public struct RouteTable: Sendable {
 
     /// Moves what a large table is made of together, which makes look-ups faster; worth it after many changes.
     ///
-    /// The table does so by itself when three quarters of it have changed.
+    /// The table does so by itself when seven eighths of it have changed.
     public mutating func settle() {
         makeUnique()
-        storage.settle(ifScattered: 1 / 16)
+        storage.settle(ifScattered: 1 / 16, isGrowing: false)
         storage.publish()
     }
 

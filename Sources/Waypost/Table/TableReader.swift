@@ -96,13 +96,13 @@ struct TableReader {
                 head: head, tail: tail, hash: seed.hash(head: head, tail: tail), start: 0, length: 0,
                 textStart: 0,
                 textLength: UInt32(truncatingIfNeeded: length))
-            found = edges.child(of: TableNode.schemes, component, in: text)
+            found = edges.scheme(component, in: text)
         } else {
             found = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { copy in
                 for index in 0..<length { copy[index] = RouteScheme.lowercased(text[start &+ index]) }
                 let bytes = UnsafeBufferPointer(copy)
                 guard let base = bytes.baseAddress else { return 0 }
-                return edges.child(of: TableNode.schemes, seed.component(bytes), in: base)
+                return edges.scheme(seed.component(bytes), in: base)
             }
         }
         if found == 0 { found = TableNode.unknownScheme }

@@ -29,8 +29,8 @@ struct TableNode: BitwiseCopyable {
 ///
 /// Two of them fill a cache line; the first sixteen bytes of the text lie inside.
 struct TableEdge: IndexPlace {
-    /// From the lowest bit: the node it leaves, 16 bits of the length of its text, and in the upper twelve the part of
-    /// its hash that gives its place; 0 in an empty place.
+    /// From the lowest bit: the node it leaves, five bits of the length of its text, and the upper bits of its hash; 0
+    /// in an empty place.
     private var word: UInt64 = 0
     var head: UInt64 = 0
     var tail: UInt64 = 0
@@ -38,26 +38,30 @@ struct TableEdge: IndexPlace {
     /// The whole text, when it is longer than sixteen bytes.
     var text: UInt32 = 0
 
+    private static let keyMask: UInt64 = ~HashIndex<Self>.hashMask
+
     /// An empty place.
     init() {}
 
     init(key: UInt64, hash: UInt64, head: UInt64, tail: UInt64, child: UInt32) {
-        word = key | UInt64(HashIndex<Self>.homeBits(hash)) &<< 52
+        word = key | hash & HashIndex<Self>.hashMask
         self.head = head
         self.tail = tail
         self.child = child
     }
 
-    /// The node that an edge leaves and the length of its text, as one word to compare.
+    /// The node that an edge leaves and the length of its text, as one word to compare; beyond sixteen bytes, all
+    /// lengths are one.
     @inline(__always)
     static func key(_ parent: UInt32, length: UInt32) -> UInt64 {
-        UInt64(parent) | UInt64(length) &<< 32
+        UInt64(parent) | UInt64(min(length, 17)) &<< 32
     }
 
-    @inline(__always) var key: UInt64 { word & 0xffff_ffff_ffff }
+    @inline(__always) var key: UInt64 { word & Self.keyMask }
     var parent: UInt32 { UInt32(truncatingIfNeeded: word) }
-    var length: UInt32 { UInt32(truncatingIfNeeded: word &>> 32) & 0xffff }
-    var homeBits: UInt32 { UInt32(truncatingIfNeeded: word &>> 52) }
+    /// Whether it has a `text`.
+    var isLong: Bool { key &>> 32 > 16 }
+    var hash: UInt64 { word }
     @inline(__always) var isEmpty: Bool { word == 0 }
     static var fullest: Int { 8 }
     static var growth: Int { 1 }
@@ -83,7 +87,6 @@ struct TableWay: IndexPlace {
 
     /// As much of the hash as the index needs.
     var hash: UInt64 { UInt64(tag) &<< 32 }
-    var homeBits: UInt32 { HashIndex<Self>.homeBits(hash) }
     @inline(__always) var isEmpty: Bool { entry == 0 }
     // They are small and asked for first.
     static var fullest: Int { 6 }

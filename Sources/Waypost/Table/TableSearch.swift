@@ -32,38 +32,45 @@ struct TableSearch {
     // MARK: The first hit, when all routes have one priority
 
     /// The first entry, in the order of §3, whose pattern takes the whole URL; 0 without one.
-    func findWhole(_ start: UInt32, _ startDepth: Int) -> UInt32 {
+    ///
+    /// `startWay` is the hash of the way to `start`.
+    func findWhole(_ start: UInt32, _ startWay: UInt64, _ startDepth: Int) -> UInt32 {
         var index = start
+        var way = startWay
         var depth = startDepth
         while depth < count {
+            let behind = behindLiteral(way, depth)
             let node = reader.pointee.node(index)
-            if node.pointee.special != 0 { return findAmongSpecial(index, depth) }
+            if node.pointee.special != 0 { return findAmongSpecial(index, way, depth) }
             let placeholder = node.pointee.placeholder
             if node.pointee.literals != 0 {
-                let child = reader.pointee.edges.child(of: index, components[depth], in: text)
+                let child = child(of: index, behind, depth)
                 if child != 0 {
                     if placeholder == 0 {
                         index = child
+                        way = behind
                         depth &+= 1
                         continue
                     }
-                    let found = findWhole(child, depth &+ 1)
+                    let found = findWhole(child, behind, depth &+ 1)
                     if found != 0 { return found }
                 }
             }
             if placeholder == 0 { return 0 }
             index = placeholder
+            way = behindPlaceholder(way)
             depth &+= 1
         }
         return terminal(index)
     }
 
-    private func findAmongSpecial(_ index: UInt32, _ depth: Int) -> UInt32 {
+    private func findAmongSpecial(_ index: UInt32, _ way: UInt64, _ depth: Int) -> UInt32 {
         let node = reader.pointee.node(index)
         if node.pointee.literals != 0 {
-            let child = reader.pointee.edges.child(of: index, components[depth], in: text)
+            let behind = behindLiteral(way, depth)
+            let child = child(of: index, behind, depth)
             if child != 0 {
-                let found = findWhole(child, depth &+ 1)
+                let found = findWhole(child, behind, depth &+ 1)
                 if found != 0 { return found }
             }
         }
@@ -71,24 +78,44 @@ struct TableSearch {
         while next != 0, isBeforePlaceholder(next) {
             let special = reader.pointee.special(next)
             if accepts(special.pointee, components[depth]) {
-                let found = findWhole(special.pointee.child, depth &+ 1)
+                let found = findWhole(special.pointee.child, behindSpecial(next, way), depth &+ 1)
                 if found != 0 { return found }
             }
             next = special.pointee.next
         }
         if node.pointee.placeholder != 0 {
-            let found = findWhole(node.pointee.placeholder, depth &+ 1)
+            let found = findWhole(node.pointee.placeholder, behindPlaceholder(way), depth &+ 1)
             if found != 0 { return found }
         }
         while next != 0 {
             let special = reader.pointee.special(next)
             let found =
                 special.pointee.kind == .rest
-                ? terminal(special.pointee.child) : findWhole(special.pointee.child, depth &+ 1)
+                ? terminal(special.pointee.child)
+                : findWhole(special.pointee.child, behindSpecial(next, way), depth &+ 1)
             if found != 0 { return found }
             next = special.pointee.next
         }
         return 0
+    }
+
+    // MARK: Ways
+
+    @inline(__always)
+    private func child(of index: UInt32, _ behind: UInt64, _ depth: Int) -> UInt32 {
+        reader.pointee.edges.child(of: index, behind, components[depth], in: text)
+    }
+
+    @inline(__always)
+    private func behindLiteral(_ way: UInt64, _ depth: Int) -> UInt64 {
+        reader.pointee.seed.literal(behind: way, components[depth].hash)
+    }
+
+    @inline(__always)
+    private func behindPlaceholder(_ way: UInt64) -> UInt64 { reader.pointee.seed.placeholder(behind: way) }
+
+    private func behindSpecial(_ number: UInt32, _ way: UInt64) -> UInt64 {
+        reader.pointee.seed.special(number, behind: way)
     }
 
     /// The first entry of a list that takes the URL's scheme.
@@ -127,7 +154,7 @@ struct TableSearch {
     /// Shows `sink` every entry that takes the URL, in the order of components; the ranks and priorities are left
     /// for the sink to order by.
     func visitAll(_ sink: inout some CandidateSink) {
-        visit(TableNode.root, 0, &sink)
+        visit(TableNode.root, WayHash.root, 0, &sink)
         if scheme != 0, scheme != TableNode.unknownScheme {
             visitTerminal(scheme, .schemeFallback, 0, &sink)
         }
@@ -148,7 +175,7 @@ struct TableSearch {
         }
     }
 
-    private func visit(_ index: UInt32, _ depth: Int, _ sink: inout some CandidateSink) {
+    private func visit(_ index: UInt32, _ way: UInt64, _ depth: Int, _ sink: inout some CandidateSink) {
         if depth == count {
             visitTerminal(index, .whole, depth, &sink)
             return
@@ -156,22 +183,25 @@ struct TableSearch {
         if reader.pointee.hasDeeperTakers { visitTerminal(index, .parent, depth, &sink) }
         let node = reader.pointee.node(index).pointee
         if node.literals != 0 {
-            let child = reader.pointee.edges.child(of: index, components[depth], in: text)
-            if child != 0 { visit(child, depth &+ 1, &sink) }
+            let behind = behindLiteral(way, depth)
+            let child = child(of: index, behind, depth)
+            if child != 0 { visit(child, behind, depth &+ 1, &sink) }
         }
         var next = node.special
         while next != 0, isBeforePlaceholder(next) {
             let special = reader.pointee.special(next).pointee
-            if accepts(special, components[depth]) { visit(special.child, depth &+ 1, &sink) }
+            if accepts(special, components[depth]) {
+                visit(special.child, behindSpecial(next, way), depth &+ 1, &sink)
+            }
             next = special.next
         }
-        if node.placeholder != 0 { visit(node.placeholder, depth &+ 1, &sink) }
+        if node.placeholder != 0 { visit(node.placeholder, behindPlaceholder(way), depth &+ 1, &sink) }
         while next != 0 {
             let special = reader.pointee.special(next).pointee
             if special.kind == .rest {
                 visitTerminal(special.child, .whole, depth, &sink)
             } else {
-                visit(special.child, depth &+ 1, &sink)
+                visit(special.child, behindSpecial(next, way), depth &+ 1, &sink)
             }
             next = special.next
         }
@@ -183,7 +213,7 @@ struct TableSearch {
     @inline(__always)
     func best() -> UInt32 {
         if reader.pointee.hasOnePriority {
-            let found = findWhole(TableNode.root, 0)
+            let found = findWhole(TableNode.root, WayHash.root, 0)
             if found != 0 { return found }
             if !reader.pointee.hasDeeperTakers { return reader.pointee.fallback(scheme) }
         }

@@ -11,7 +11,7 @@ extension TableStorage {
             return true
         }
         edges.updateAll {
-            if $0.length > 16 { $0.text = fresh.append(old.bytes($0.text, count: Int($0.length))) }
+            if $0.isLong { $0.text = fresh.append(counted: TextArena.counted($0.text, in: old.directory)) }
         }
         // Free specials are few; their texts go along rather than being told apart.
         var special: UInt32 = 1

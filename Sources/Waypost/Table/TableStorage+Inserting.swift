@@ -1,16 +1,24 @@
+/// A node, and the hash of the way to it.
+struct TreeWay {
+    var node: UInt32
+    var hash: UInt64
+}
+
 extension TableStorage {
     /// Adds a route, and returns the index that it replaced.
     func insert(
         _ pattern: RoutePattern, priority: Int64, takesDeeper: Bool, index: UInt32, replacing: Bool
     ) throws(RouteConflict) -> UInt32? {
+        let patternWay = way(of: pattern)
+        if let hash = patternWay?.hash(shapes) { ways.prefetch(hash) }
         // The pattern's own storage must not move under its bytes.
         var scheme: UInt32 = 0
         var captured = CapturedPieces()
         let end = pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
             if let name = pattern.scheme {
-                scheme = name.utf8Span.span.withUnsafeBufferPointer {
-                    self.literal($0, under: TableNode.schemes)
-                }
+                var schemes = TreeWay(node: TableNode.schemes, hash: WayHash.schemes)
+                name.utf8Span.span.withUnsafeBufferPointer { follow($0, &schemes) }
+                scheme = schemes.node
             }
             if pattern.isFallback { return pattern.scheme == nil ? TableNode.fallback : scheme }
             return path(pattern, in: bytes, &captured)
@@ -26,7 +34,7 @@ extension TableStorage {
                         pattern: pattern.text, rival: patternText(entry), priority: Int(priority),
                         rivalIndex: entry.index)
                 }
-                replace(next, pattern, way(of: pattern), takesDeeper: takesDeeper, index: index, captured)
+                replace(next, pattern, patternWay, takesDeeper: takesDeeper, index: index, captured)
                 return entry.index
             }
             if entry.priority < priority { break }
@@ -34,17 +42,16 @@ extension TableStorage {
             before = next
             next = entry.next
         }
-        let way = way(of: pattern)
         var entry = TableEntry(priority: priority, index: index, next: next, scheme: scheme, layout: 0)
-        describe(&entry, pattern, way, captured)
+        describe(&entry, pattern, patternWay, captured)
         entry.takesDeeper = takesDeeper
         let new = makeEntry(entry)
         if before == 0 {
-            setFirst(new, at: end, way)
+            setFirst(new, at: end, patternWay)
         } else {
             entries.update(before) { $0.next = new }
         }
-        addShape(of: entry, pattern, way)
+        addShape(of: entry, pattern, patternWay)
         captures[Int(entries[new].layout)].uses += 1
         count += 1
         priorities.add(priority)
@@ -93,31 +100,48 @@ extension TableStorage {
     private func path(
         _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, _ captured: inout CapturedPieces
     ) -> UInt32 {
-        var node = TableNode.root
+        var way = TreeWay(node: TableNode.root, hash: WayHash.root)
         var position = 0
         if let base = pattern.base {
-            node = base.utf8Span.span.withUnsafeBufferPointer { literal($0, under: node) }
+            base.utf8Span.span.withUnsafeBufferPointer { follow($0, &way) }
             position = 1
         }
         let pieces = pattern.pieces.span
+        prefetch(pieces, in: bytes, behind: way.hash)
         for index in pieces.indices {
             let piece = pieces[index]
             switch piece.kind {
             case .literal:
-                node = withText(of: piece, from: piece.start, to: piece.end, in: bytes) {
-                    literal($0, under: node)
-                }
+                withText(of: piece, from: piece.start, to: piece.end, in: bytes) { follow($0, &way) }
             case .placeholder:
                 captured.add(piece, in: bytes, position: position)
-                node = placeholder(under: node)
+                followPlaceholder(&way)
             case .wildcard, .rest, .typed, .partial:
                 let key = SpecialKey(piece, in: bytes, converter: converterNumber(piece.converter(in: bytes)))
                 if piece.kind != .wildcard { captured.add(piece, in: bytes, position: position, key: key) }
-                node = special(key, under: node)
+                follow(key, &way)
             }
             position += 1
         }
-        return node
+        return way.node
+    }
+
+    // The places of all edges on the way are asked for at once, and not each when the one before it has come.
+    private func prefetch(
+        _ pieces: Span<PatternPiece>, in bytes: UnsafeBufferPointer<UInt8>, behind start: UInt64
+    ) {
+        var way = start
+        for index in pieces.indices {
+            let piece = pieces[index]
+            switch piece.kind {
+            case .literal where !piece.isEncoded:
+                let text = UnsafeBufferPointer(rebasing: bytes[Int(piece.start)..<Int(piece.end)])
+                way = seed.literal(behind: way, seed.component(text).hash)
+                edges.prefetch(way)
+            case .placeholder: way = seed.placeholder(behind: way)
+            default: return
+            }
+        }
     }
 
     func withText<Result>(
@@ -132,44 +156,43 @@ extension TableStorage {
         }
     }
 
-    private func literal(_ text: UnsafeBufferPointer<UInt8>, under parent: UInt32) -> UInt32 {
+    private func follow(_ text: UnsafeBufferPointer<UInt8>, _ way: inout TreeWay) {
         let component = seed.component(text)
-        let known = findLiteral(component, text, under: parent)
-        if known != 0 { return known }
-        let hash = seed.edge(parent, component.hash)
-        let child = makeNode()
+        let parent = way.node
+        way.hash = seed.literal(behind: way.hash, component.hash)
+        way.node = findLiteral(component, text, way.hash, under: parent)
+        if way.node != 0 { return }
+        way.node = makeNode()
         var edge = TableEdge(
-            key: TableEdge.key(parent, length: component.textLength), hash: hash, head: component.head,
-            tail: component.tail, child: child)
-        if text.count > 16 { edge.text = texts.append(text) }
-        edges.insert(edge, hash: hash, rehash: hash(of:))
+            key: TableEdge.key(parent, length: component.textLength), hash: way.hash, head: component.head,
+            tail: component.tail, child: way.node)
+        if edge.isLong { edge.text = texts.append(counted: text) }
+        edges.insert(edge, hash: way.hash)
         nodes.update(parent) { $0.literals += 1 }
-        return child
     }
 
-    /// The node behind a literal edge, or 0.
+    /// The node behind a literal edge, or 0; `hash` is that of the way behind it.
     func findLiteral(
-        _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, under parent: UInt32
+        _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, _ hash: UInt64, under parent: UInt32
     ) -> UInt32 {
         guard let base = text.baseAddress else { return 0 }
-        return edgeReader.child(of: parent, component, in: base)
+        return edgeReader.child(of: parent, hash, component, in: base)
     }
 
-    /// The hash of an edge that is in the index.
-    func hash(of edge: TableEdge) -> UInt64 {
-        var hash = seed.hash(head: edge.head, tail: edge.tail)
-        if edge.length > 16, let base = texts.bytes(edge.text, count: Int(edge.length)).baseAddress {
-            hash = seed.hash(hash, rest: base, count: Int(edge.length))
-        }
-        return seed.edge(edge.parent, hash)
-    }
-
-    private func placeholder(under parent: UInt32) -> UInt32 {
-        let known = nodes[parent].placeholder
-        if known != 0 { return known }
+    private func followPlaceholder(_ way: inout TreeWay) {
+        let parent = way.node
+        way.hash = seed.placeholder(behind: way.hash)
+        way.node = nodes[parent].placeholder
+        if way.node != 0 { return }
         let child = makeNode()
         nodes.update(parent) { $0.placeholder = child }
-        return child
+        way.node = child
+    }
+
+    private func follow(_ key: SpecialKey, _ way: inout TreeWay) {
+        let number = special(key, under: way.node)
+        way.hash = seed.special(number, behind: way.hash)
+        way.node = specials[number].child
     }
 
     private func special(_ key: SpecialKey, under parent: UInt32) -> UInt32 {
@@ -177,7 +200,7 @@ extension TableStorage {
         var next = nodes[parent].special
         while next != 0 {
             let other = SpecialKey(specials[next], in: texts)
-            if other == key { return specials[next].child }
+            if other == key { return next }
             if key.precedes(other, converters) { break }
             before = next
             next = specials[next].next
@@ -195,7 +218,7 @@ extension TableStorage {
         } else {
             specials.update(before) { $0.next = new }
         }
-        return child
+        return new
     }
 
     // MARK: Records

@@ -1,7 +1,7 @@
 extension TableStorage {
     /// One step on the way to a pattern's end.
     private enum Step {
-        case literal(PathComponent, [UInt8])
+        case literal(hash: UInt64, length: Int)
         case placeholder
         case special(UInt32)
     }
@@ -54,8 +54,8 @@ extension TableStorage {
 
     private func schemeNode(of pattern: RoutePattern) -> UInt32 {
         guard let scheme = pattern.scheme else { return 0 }
-        return scheme.utf8Span.span.withUnsafeBufferPointer {
-            findLiteral(seed.component($0), $0, under: TableNode.schemes)
+        return scheme.utf8Span.span.withUnsafeBufferPointer { text in
+            text.baseAddress.map { edgeReader.scheme(seed.component(text), in: $0) } ?? 0
         }
     }
 
@@ -63,14 +63,15 @@ extension TableStorage {
         let scheme = schemeNode(of: pattern)
         if pattern.scheme != nil, scheme == 0 { return nil }
         if pattern.isFallback { return (pattern.scheme == nil ? TableNode.fallback : scheme, []) }
-        var node = TableNode.root
+        var way = TreeWay(node: TableNode.root, hash: WayHash.root)
         var steps: [(parent: UInt32, step: Step)] = []
         func follow(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
             let component = seed.component(text)
-            let child = findLiteral(component, text, under: node)
-            steps.append((node, .literal(component, Array(text))))
-            node = child
-            return child != 0
+            let parent = way.node
+            way.hash = seed.literal(behind: way.hash, component.hash)
+            way.node = findLiteral(component, text, way.hash, under: parent)
+            steps.append((parent, .literal(hash: way.hash, length: text.count)))
+            return way.node != 0
         }
         if let base = pattern.base, !base.utf8Span.span.withUnsafeBufferPointer(follow) { return nil }
         let isThere = pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
@@ -81,20 +82,23 @@ extension TableStorage {
                         return false
                     }
                 case .placeholder:
-                    steps.append((node, .placeholder))
-                    node = nodes[node].placeholder
+                    steps.append((way.node, .placeholder))
+                    way.hash = seed.placeholder(behind: way.hash)
+                    way.node = nodes[way.node].placeholder
                 default:
                     let name = piece.converter(in: bytes)
                     let number = name.map { (converters.number(of: $0) ?? Int(UInt16.max)) + 1 } ?? 0
-                    let special = findSpecial(SpecialKey(piece, in: bytes, converter: number), under: node)
-                    steps.append((node, .special(special)))
-                    node = special == 0 ? 0 : specials[special].child
+                    let special = findSpecial(
+                        SpecialKey(piece, in: bytes, converter: number), under: way.node)
+                    steps.append((way.node, .special(special)))
+                    way.hash = seed.special(special, behind: way.hash)
+                    way.node = special == 0 ? 0 : specials[special].child
                 }
-                if node == 0 { return false }
+                if way.node == 0 { return false }
             }
             return true
         }
-        return isThere ? (node, steps) : nil
+        return isThere ? (way.node, steps) : nil
     }
 
     private func findSpecial(_ key: SpecialKey, under parent: UInt32) -> UInt32 {
@@ -135,7 +139,7 @@ extension TableStorage {
         for (parent, step) in steps.reversed() {
             guard nodes[node].isEmpty else { return }
             switch step {
-            case .literal(let component, let text): removeLiteral(component, text, under: parent, child: node)
+            case .literal(let hash, let length): removeLiteral(hash, length, under: parent, child: node)
             case .placeholder: nodes.update(parent) { $0.placeholder = 0 }
             case .special(let special): removeSpecial(special, under: parent)
             }
@@ -147,19 +151,16 @@ extension TableStorage {
     // A scheme's node stays while a pattern names it: entries elsewhere refer to it by number.
     private func pruneScheme(_ node: UInt32, _ pattern: RoutePattern) {
         guard let name = pattern.scheme, nodes[node].isEmpty else { return }
-        let text = Array(name.utf8)
+        let text = name.utf8Span.span.withUnsafeBufferPointer { seed.component($0).hash }
         removeLiteral(
-            text.withUnsafeBufferPointer { seed.component($0) }, text, under: TableNode.schemes, child: node)
+            seed.literal(behind: WayHash.schemes, text), name.utf8.count, under: TableNode.schemes,
+            child: node)
         release(node)
     }
 
-    private func removeLiteral(
-        _ component: PathComponent, _ text: [UInt8], under parent: UInt32, child: UInt32
-    ) {
-        edges.remove(hash: seed.edge(parent, component.hash)) {
-            $0.parent == parent && $0.child == child
-        }
-        if text.count > 16 { deadText += text.count }
+    private func removeLiteral(_ hash: UInt64, _ length: Int, under parent: UInt32, child: UInt32) {
+        edges.remove(hash: hash) { $0.parent == parent && $0.child == child }
+        if length > 16 { deadText += length + 3 }
         nodes.update(parent) { $0.literals -= 1 }
     }
 

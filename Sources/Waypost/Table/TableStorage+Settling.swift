@@ -4,19 +4,23 @@ extension TableStorage {
 
     /// Moves all pages of a large table together, if more than a `share` of it, 0 through 1, lies scattered.
     ///
-    /// As a growing array moves now and then, so that each route is copied about once on the average; a change of
+    /// As a growing array moves now and then, so that a route is seldom copied more than once; a change of
     /// a settled table of 100 000 routes scatters some twenty of its 1 500 pages.
-    func settle(ifScattered share: Double) {
+    ///
+    /// - Parameter isGrowing: whether indices keep the room they have.
+    func settle(ifScattered share: Double, isGrowing: Bool) {
         let total = byteCount
         guard total >= Self.smallestSettled, scatteredShare > share else { return }
-        // The pages are rounded up to cache lines each.
-        let extent = MemoryExtent(byteCount: total + total / 256)
+        // Pages are rounded up to cache lines each.
+        let extent = MemoryExtent(
+            byteCount: total + total / 256 - edges.byteCount - ways.byteCount
+                + edges.settledByteCount(isGrowing) + ways.settledByteCount(isGrowing))
         nodes.settle(into: extent)
         specials.settle(into: extent)
         entries.settle(into: extent)
         layouts.settle(into: extent)
-        edges.settle(into: extent)
-        ways.settle(into: extent)
+        edges.settle(into: extent, isGrowing: isGrowing)
+        ways.settle(into: extent, isGrowing: isGrowing)
         texts.settle(into: extent)
     }
 

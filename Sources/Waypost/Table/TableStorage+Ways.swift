@@ -41,7 +41,7 @@ extension TableStorage {
         nodes.update(node) { $0.terminal = entry }
         guard let hash = way?.hash(shapes) else { return }
         if old == 0 {
-            ways.insert(TableWay(hash: hash, entry: entry), hash: hash) { $0.hash }
+            ways.insert(TableWay(hash: hash, entry: entry), hash: hash)
         } else if entry == 0 {
             ways.remove(hash: hash) { $0.entry == old }
         } else {

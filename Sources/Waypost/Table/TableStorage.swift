@@ -96,7 +96,7 @@ final class TableStorage: @unchecked Sendable {
     func publish() {
         changes &+= 1
         // Finding out takes a look at every page.
-        if changes & 4095 == 0 { settle(ifScattered: 0.75) }
+        if changes & 4095 == 0 { settle(ifScattered: 7 / 8, isGrowing: true) }
         reader.pointee = makeReader()
     }
 

@@ -62,6 +62,22 @@ struct TextArena {
         return reference
     }
 
+    /// Adds a text with its length before it.
+    mutating func append(counted text: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count + 2) { copy in
+            copy[0] = UInt8(truncatingIfNeeded: text.count)
+            copy[1] = UInt8(truncatingIfNeeded: text.count >> 8)
+            _ = copy[2...].update(fromContentsOf: text)
+            return append(UnsafeBufferPointer(copy))
+        }
+    }
+
+    /// A text that was added with its length.
+    static func counted(_ reference: UInt32, in directory: Directory) -> UnsafeBufferPointer<UInt8> {
+        let text = text(reference, in: directory)
+        return UnsafeBufferPointer(start: text + 2, count: Int(text[0]) | Int(text[1]) << 8)
+    }
+
     private mutating func publish(_ page: Int) {
         let needed = (page + 1) * MemoryLayout<UnsafeMutableRawPointer>.stride
         if needed > directoryPage.byteCount {
