@@ -134,7 +134,7 @@ import Testing
         }
         #expect(table.count == 1)
         #expect(table.storage.captures.count < 5)
-        #expect(table.storage.captureNumbers.count == 1)
+        #expect(table.storage.layoutNumbers.count == 1)
         #expect(table.storage.nodes.count < 20)
         #expect(table.byteCount < 2_000_000)
     }

@@ -1,7 +1,9 @@
 /// What the placeholders of a pattern capture: which component, under which name, converted how.
 struct CaptureLayout: Sendable {
     struct Capture: Sendable {
-        var name: String
+        let name: String
+        /// The bytes of the name, which are compared with those of every pattern that comes.
+        let nameBytes: [UInt8]
         var position: Int
         /// Literal bytes around the placeholder, in the decoded component.
         var prefix = 0
@@ -11,6 +13,12 @@ struct CaptureLayout: Sendable {
         var isRest = false
         /// How many bytes it takes in the pattern's text, delimiters included.
         var written = 0
+
+        init(name: String, position: Int) {
+            self.name = name
+            nameBytes = Array(name.utf8)
+            self.position = position
+        }
     }
 
     var captures: [Capture] = []
@@ -40,21 +48,18 @@ struct CapturedPieces {
     private var special: [(position: Int, prefix: Int, suffix: Int, converter: Int)] = []
 
     mutating func add(
-        _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, position: Int, key: SpecialKey? = nil
+        _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, position: Int, key: SpecialKey? = nil,
+        _ seed: TableSeed
     ) {
-        var mixed = hash ^ UInt64(truncatingIfNeeded: position &+ 1)
+        var traits = UInt64(truncatingIfNeeded: position) ^ UInt64(piece.end &- piece.start) &<< 32
         if let key {
             special.append((position, key.prefix.count, key.suffix.count, key.converter))
-            mixed ^= UInt64(
+            traits ^= UInt64(
                 truncatingIfNeeded: key.prefix.count &<< 40 ^ key.suffix.count &<< 24 ^ key.converter &<< 8)
-            mixed ^= UInt64(key.kind.rawValue &+ 1) &<< 56
+            traits ^= UInt64(key.kind.rawValue &+ 1) &<< 56
         }
-        mixed ^= UInt64(piece.holeEnd &- piece.holeStart) &<< 32
-        for index in Int(piece.nameStart)..<Int(piece.nameEnd) {
-            mixed = (mixed ^ UInt64(bytes[index])) &* 0x100_0000_01b3
-        }
-        let product = (mixed ^ 0xff) &* 0x9e37_79b9_7f4a_7c15
-        hash = product &>> 32 | product &<< 32
+        let name = seed.component(piece.nameBytes(in: bytes)).hash
+        hash = TableSeed.mix(hash ^ name, traits ^ seed.second)
     }
 
     func layout(of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>) -> CaptureLayout {
@@ -78,31 +83,36 @@ struct CapturedPieces {
     func describes(_ known: CaptureLayout, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>)
         -> Bool
     {
-        var number = 0
-        var isEqual = true
-        forEach(pattern) { piece, position in
-            isEqual = false
-            guard number < known.captures.count else { return false }
-            let capture = known.captures[number]
-            number += 1
-            guard capture.position == position, capture.isRest == (piece.kind == .rest),
-                capture.written == Int(piece.end &- piece.start)
-            else { return false }
-            let more = special.first { $0.position == position } ?? (position, 0, 0, 0)
-            guard capture.prefix == more.prefix, capture.suffix == more.suffix,
-                capture.converter == more.converter
-            else { return false }
-            isEqual = piece.isNamed(capture.name, in: bytes)
-            return isEqual
+        known.captures.withUnsafeBufferPointer { captures in
+            var number = 0
+            var isEqual = true
+            forEach(pattern) { piece, position in
+                isEqual = false
+                guard number < captures.count else { return false }
+                isEqual =
+                    captures[number].position == position && captures[number].isRest == (piece.kind == .rest)
+                    && captures[number].written == Int(piece.end &- piece.start)
+                    && hasSpecial(of: captures[number], position)
+                    && captures[number].nameBytes.withUnsafeBufferPointer { piece.isNamed($0, in: bytes) }
+                number += 1
+                return isEqual
+            }
+            return isEqual && number == captures.count
         }
-        return isEqual && number == known.captures.count
+    }
+
+    @inline(__always)
+    private func hasSpecial(of known: CaptureLayout.Capture, _ position: Int) -> Bool {
+        if special.isEmpty { return known.prefix + known.suffix + known.converter == 0 }
+        let more = special.first { $0.position == position } ?? (position, 0, 0, 0)
+        return known.prefix == more.prefix && known.suffix == more.suffix && known.converter == more.converter
     }
 
     private func forEach(_ pattern: RoutePattern, _ body: (PatternPiece, Int) -> Bool) {
-        var position = pattern.base == nil ? 0 : 1
-        for piece in pattern.pieces {
-            if piece.isNamed, !body(piece, position) { return }
-            position += 1
+        let before = pattern.base == nil ? 0 : 1
+        let pieces = pattern.pieces.span
+        for index in pieces.indices where pieces[index].isNamed {
+            if !body(pieces[index], before + index) { return }
         }
     }
 }

@@ -82,6 +82,18 @@ struct HashIndex<Place: IndexPlace> {
         Int(directory[Int(hash >> UInt64(64 - depth))].number)
     }
 
+    /// The first place with a hash for which `isMeant` is true.
+    @inline(__always)
+    func find(_ hash: UInt64, where isMeant: (Place) -> Bool) -> Place? {
+        let chunk = directory + Int(hash >> UInt64(64 - depth))
+        var place = chunk.pointee.home(hash)
+        while !chunk.pointee.places[place].isEmpty {
+            if isMeant(chunk.pointee.places[place]) { return chunk.pointee.places[place] }
+            place = place + 1 == Int(chunk.pointee.capacity) ? 0 : place + 1
+        }
+        return nil
+    }
+
     /// Asks for the memory in which a hash is looked for.
     @inline(__always)
     func prefetch(_ hash: UInt64) {

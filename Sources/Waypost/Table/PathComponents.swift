@@ -70,6 +70,11 @@ struct TableSeed: BitwiseCopyable, Sendable {
         Self.mix(way ^ UInt64(number), first | 1)
     }
 
+    /// The hash of what a pattern captures, from the one that needs no secret.
+    func layout(_ captured: UInt64, _ shape: UInt32) -> UInt64 {
+        Self.mix(captured ^ first, UInt64(shape) ^ second)
+    }
+
     /// The hash of a text longer than sixteen bytes, from that of its first sixteen.
     func hash(_ start: UInt64, rest text: UnsafePointer<UInt8>, count: Int) -> UInt64 {
         var hash = start

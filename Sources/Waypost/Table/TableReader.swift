@@ -7,7 +7,7 @@ struct TableReader {
     var entries: PagedStore<TableEntry>.Directory
     var layouts: PagedStore<TableLayout>.Directory
     var edges: EdgeReader
-    var ways: UnsafeMutablePointer<HashIndex<TableWay>.Chunk>
+    var ways: UnsafeMutablePointer<HashIndex<HashedNumber>.Chunk>
     var wayShift: UInt64
     var shapes: WayShapes.Reader
     var texts: TextArena.Directory

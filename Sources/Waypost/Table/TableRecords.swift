@@ -67,19 +67,19 @@ struct TableEdge: IndexPlace {
     static var growth: Int { 1 }
 }
 
-/// Where a way leads: from the literals of a pattern to its entry.
-struct TableWay: IndexPlace {
-    /// The first entry of those whose pattern ends where the way does; 0 in an empty place.
-    var entry: UInt32 = 0
+/// A number that is found by a hash: of the first entry of those whose pattern ends where a way does, or of a layout.
+struct HashedNumber: IndexPlace {
+    /// 0 in an empty place.
+    var number: UInt32 = 0
     /// The upper half of its hash.
     private(set) var tag: UInt32 = 0
 
     /// An empty place.
     init() {}
 
-    init(hash: UInt64, entry: UInt32) {
+    init(hash: UInt64, number: UInt32) {
         tag = Self.tag(hash)
-        self.entry = entry
+        self.number = number
     }
 
     @inline(__always)
@@ -87,7 +87,7 @@ struct TableWay: IndexPlace {
 
     /// As much of the hash as the index needs.
     var hash: UInt64 { UInt64(tag) &<< 32 }
-    @inline(__always) var isEmpty: Bool { entry == 0 }
+    @inline(__always) var isEmpty: Bool { number == 0 }
     // They are small and asked for first.
     static var fullest: Int { 6 }
     static var growth: Int { 2 }

@@ -9,20 +9,32 @@ extension TableStorage {
     func insert(
         _ pattern: RoutePattern, priority: Int64, takesDeeper: Bool, index: UInt32, replacing: Bool
     ) throws(RouteConflict) -> UInt32? {
-        let patternWay = way(of: pattern)
-        if let hash = patternWay?.hash(shapes) { ways.prefetch(hash) }
-        // The pattern's own storage must not move under its bytes.
-        var scheme: UInt32 = 0
-        var captured = CapturedPieces()
-        let end = pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            if let name = pattern.scheme {
-                var schemes = TreeWay(node: TableNode.schemes, hash: WayHash.schemes)
-                name.utf8Span.span.withUnsafeBufferPointer { follow($0, &schemes) }
-                scheme = schemes.node
-            }
-            if pattern.isFallback { return pattern.scheme == nil ? TableNode.fallback : scheme }
-            return path(pattern, in: bytes, &captured)
+        try pattern.text.utf8Span.span.withUnsafeBufferPointer { (bytes) throws(RouteConflict) in
+            try insert(
+                pattern, in: bytes, priority: priority, takesDeeper: takesDeeper, index: index,
+                replacing: replacing)
         }
+    }
+
+    private func insert(
+        _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, priority: Int64, takesDeeper: Bool,
+        index: UInt32, replacing: Bool
+    ) throws(RouteConflict) -> UInt32? {
+        let way = way(of: pattern, in: bytes)
+        if let hash = way?.hash(shapes) { ways.prefetch(hash) }
+        var scheme: UInt32 = 0
+        if let name = pattern.scheme {
+            var schemes = TreeWay(node: TableNode.schemes, hash: WayHash.schemes)
+            name.utf8Span.span.withUnsafeBufferPointer { follow($0, &schemes) }
+            scheme = schemes.node
+        }
+        var captured = CapturedPieces()
+        let end =
+            if pattern.isFallback {
+                pattern.scheme == nil ? TableNode.fallback : scheme
+            } else {
+                path(pattern, in: bytes, &captured)
+            }
         // The list runs from high to low priority, and has patterns with a scheme first.
         var before: UInt32 = 0
         var next = nodes[end].terminal
@@ -34,7 +46,8 @@ extension TableStorage {
                         pattern: pattern.text, rival: patternText(entry), priority: Int(priority),
                         rivalIndex: entry.index)
                 }
-                replace(next, pattern, patternWay, takesDeeper: takesDeeper, index: index, captured)
+                replace(
+                    next, pattern, in: bytes, way, takesDeeper: takesDeeper, index: index, captured)
                 return entry.index
             }
             if entry.priority < priority { break }
@@ -43,16 +56,16 @@ extension TableStorage {
             next = entry.next
         }
         var entry = TableEntry(priority: priority, index: index, next: next, scheme: scheme, layout: 0)
-        describe(&entry, pattern, patternWay, captured)
+        describe(&entry, pattern, in: bytes, way, captured)
         entry.takesDeeper = takesDeeper
         let new = makeEntry(entry)
         if before == 0 {
-            setFirst(new, at: end, patternWay)
+            setFirst(new, at: end, way)
         } else {
             entries.update(before) { $0.next = new }
         }
-        addShape(of: entry, pattern, patternWay)
-        captures[Int(entries[new].layout)].uses += 1
+        addShape(of: entry, pattern, in: bytes, way)
+        captures[Int(entry.layout)].uses += 1
         count += 1
         priorities.add(priority)
         if takesDeeper { deeperTakers += 1 }
@@ -66,33 +79,34 @@ extension TableStorage {
     }
 
     private func replace(
-        _ entry: UInt32, _ pattern: RoutePattern, _ way: PatternWay?, takesDeeper: Bool, index: UInt32,
-        _ captured: CapturedPieces
+        _ entry: UInt32, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, _ way: PatternWay?,
+        takesDeeper: Bool, index: UInt32, _ captured: CapturedPieces
     ) {
         let old = entries[entry]
-        removeShape(of: old, pattern, way)
+        removeShape(of: old, pattern, in: bytes, way)
         if old.takesDeeper != takesDeeper { deeperTakers += takesDeeper ? 1 : -1 }
         deadText += Int(old.textLength) + 1
         var new = old
         new.index = index
         new.takesDeeper = takesDeeper
-        describe(&new, pattern, way, captured)
+        describe(&new, pattern, in: bytes, way, captured)
         captures[Int(new.layout)].uses += 1
         releaseLayout(old.layout)
         entries.update(entry) { $0 = new }
-        addShape(of: new, pattern, way)
+        addShape(of: new, pattern, in: bytes, way)
         publish()
     }
 
     // What an entry holds of its pattern.
     private func describe(
-        _ entry: inout TableEntry, _ pattern: RoutePattern, _ way: PatternWay?, _ captured: CapturedPieces
+        _ entry: inout TableEntry, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
+        _ way: PatternWay?, _ captured: CapturedPieces
     ) {
         let start = pattern.comparablePathStart
-        entry.text = pattern.text.utf8Span.span.withUnsafeBufferPointer { texts.append($0) }
-        entry.textLength = UInt16(truncatingIfNeeded: pattern.text.utf8.count)
+        entry.text = texts.append(bytes)
+        entry.textLength = UInt16(truncatingIfNeeded: bytes.count)
         entry.pathStart = start ?? 0
-        entry.layout = number(of: captured, pattern, shape: start == nil ? 0 : way?.shape.key ?? 0)
+        entry.layout = number(of: captured, pattern, in: bytes, shape: start == nil ? 0 : way?.shape.key ?? 0)
     }
 
     // MARK: The way to a pattern's end
@@ -112,13 +126,15 @@ extension TableStorage {
             let piece = pieces[index]
             switch piece.kind {
             case .literal:
-                withText(of: piece, from: piece.start, to: piece.end, in: bytes) { follow($0, &way) }
+                withText(of: piece, in: bytes) { follow($0, &way) }
             case .placeholder:
-                captured.add(piece, in: bytes, position: position)
+                captured.add(piece, in: bytes, position: position, seed)
                 followPlaceholder(&way)
             case .wildcard, .rest, .typed, .partial:
                 let key = SpecialKey(piece, in: bytes, converter: converterNumber(piece.converter(in: bytes)))
-                if piece.kind != .wildcard { captured.add(piece, in: bytes, position: position, key: key) }
+                if piece.kind != .wildcard {
+                    captured.add(piece, in: bytes, position: position, key: key, seed)
+                }
                 follow(key, &way)
             }
             position += 1
@@ -145,10 +161,10 @@ extension TableStorage {
     }
 
     func withText<Result>(
-        of piece: PatternPiece, from start: UInt16, to end: UInt16, in bytes: UnsafeBufferPointer<UInt8>,
+        of piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>,
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
-        let raw = UnsafeBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
+        let raw = UnsafeBufferPointer(rebasing: bytes[Int(piece.start)..<Int(piece.end)])
         guard piece.isEncoded else { return body(raw) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(raw.count, 1)) { copy in
             guard let base = copy.baseAddress else { return body(raw) }
@@ -232,39 +248,38 @@ extension TableStorage {
     }
 
     // Most patterns capture what others do, so names are compared before they are made into strings.
-    private func number(of captured: CapturedPieces, _ pattern: RoutePattern, shape: UInt32) -> UInt32 {
-        pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            let hash = captured.hash ^ UInt64(shape)
-            let known = captureNumbers[hash]
-            if let known, captures[Int(known)].shape == shape,
-                captured.describes(captures[Int(known)], pattern, in: bytes)
-            {
-                return known
-            }
-            var layout = captured.layout(of: pattern, in: bytes)
-            layout.shape = shape
-            layout.hash = hash
-            let number: UInt32
-            if let free = freeLayouts.popLast() {
-                number = free
-                layouts.update(number) { $0 = layout.record }
-                captures[Int(number)] = layout
-            } else {
-                number = layouts.append(layout.record)
-                captures.append(layout)
-            }
-            // Of two with one hash the first stays known, and the other is made anew each time.
-            if known == nil { captureNumbers[hash] = number }
-            return number
+    private func number(
+        of captured: CapturedPieces, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
+        shape: UInt32
+    ) -> UInt32 {
+        let hash = seed.layout(captured.hash, shape)
+        let tag = HashedNumber.tag(hash)
+        let known = layoutNumbers.find(hash) {
+            $0.tag == tag && captures[Int($0.number)].shape == shape
+                && captured.describes(captures[Int($0.number)], pattern, in: bytes)
         }
+        if let known { return known.number }
+        var layout = captured.layout(of: pattern, in: bytes)
+        layout.shape = shape
+        layout.hash = hash
+        let number: UInt32
+        if let free = freeLayouts.popLast() {
+            number = free
+            layouts.update(number) { $0 = layout.record }
+            captures[Int(number)] = layout
+        } else {
+            number = layouts.append(layout.record)
+            captures.append(layout)
+        }
+        layoutNumbers.insert(HashedNumber(hash: hash, number: number), hash: hash)
+        return number
     }
 
     /// Counts one route less for a layout, which goes when it was the last.
     func releaseLayout(_ number: UInt32) {
         captures[Int(number)].uses -= 1
         guard captures[Int(number)].uses == 0 else { return }
-        let hash = captures[Int(number)].hash
-        if captureNumbers[hash] == number { captureNumbers[hash] = nil }
+        layoutNumbers.remove(hash: captures[Int(number)].hash) { $0.number == number }
         captures[Int(number)].captures = []
         freeLayouts.append(number)
     }

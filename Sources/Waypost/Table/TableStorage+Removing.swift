@@ -8,16 +8,22 @@ extension TableStorage {
 
     /// Removes the routes whose pattern equals `pattern`, with any priority or with one, and returns their indices.
     func remove(_ pattern: RoutePattern, priority: Int64?) -> [UInt32] {
-        guard let (end, steps) = findEnd(of: pattern) else { return [] }
+        pattern.text.utf8Span.span.withUnsafeBufferPointer { remove(pattern, in: $0, priority: priority) }
+    }
+
+    private func remove(
+        _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, priority: Int64?
+    ) -> [UInt32] {
+        guard let (end, steps) = findEnd(of: pattern, in: bytes) else { return [] }
         let scheme = schemeNode(of: pattern)
-        let way = way(of: pattern)
+        let way = way(of: pattern, in: bytes)
         var removed: [UInt32] = []
         var before: UInt32 = 0
         var next = nodes[end].terminal
         while next != 0 {
             let entry = entries[next]
             if priority == nil || entry.priority == priority, holds(entry, pattern) {
-                removeShape(of: entry, pattern, way)
+                removeShape(of: entry, pattern, in: bytes, way)
                 unlink(next, before: before, at: end, way)
                 removed.append(entry.index)
             } else {
@@ -35,7 +41,8 @@ extension TableStorage {
 
     /// The entry that holds a pattern, names included.
     func entry(of pattern: RoutePattern, priority: Int64?) -> TableEntry? {
-        guard let (end, _) = findEnd(of: pattern) else { return nil }
+        let found = pattern.text.utf8Span.span.withUnsafeBufferPointer { findEnd(of: pattern, in: $0) }
+        guard let (end, _) = found else { return nil }
         var next = nodes[end].terminal
         while next != 0 {
             let entry = entries[next]
@@ -59,7 +66,9 @@ extension TableStorage {
         }
     }
 
-    private func findEnd(of pattern: RoutePattern) -> (UInt32, [(parent: UInt32, step: Step)])? {
+    private func findEnd(
+        of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>
+    ) -> (UInt32, [(parent: UInt32, step: Step)])? {
         let scheme = schemeNode(of: pattern)
         if pattern.scheme != nil, scheme == 0 { return nil }
         if pattern.isFallback { return (pattern.scheme == nil ? TableNode.fallback : scheme, []) }
@@ -74,31 +83,25 @@ extension TableStorage {
             return way.node != 0
         }
         if let base = pattern.base, !base.utf8Span.span.withUnsafeBufferPointer(follow) { return nil }
-        let isThere = pattern.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            for piece in pattern.pieces {
-                switch piece.kind {
-                case .literal:
-                    if !withText(of: piece, from: piece.start, to: piece.end, in: bytes, follow) {
-                        return false
-                    }
-                case .placeholder:
-                    steps.append((way.node, .placeholder))
-                    way.hash = seed.placeholder(behind: way.hash)
-                    way.node = nodes[way.node].placeholder
-                default:
-                    let name = piece.converter(in: bytes)
-                    let number = name.map { (converters.number(of: $0) ?? Int(UInt16.max)) + 1 } ?? 0
-                    let special = findSpecial(
-                        SpecialKey(piece, in: bytes, converter: number), under: way.node)
-                    steps.append((way.node, .special(special)))
-                    way.hash = seed.special(special, behind: way.hash)
-                    way.node = special == 0 ? 0 : specials[special].child
-                }
-                if way.node == 0 { return false }
+        for piece in pattern.pieces {
+            switch piece.kind {
+            case .literal:
+                if !withText(of: piece, in: bytes, follow) { return nil }
+            case .placeholder:
+                steps.append((way.node, .placeholder))
+                way.hash = seed.placeholder(behind: way.hash)
+                way.node = nodes[way.node].placeholder
+            default:
+                let name = piece.converter(in: bytes)
+                let number = name.map { (converters.number(of: $0) ?? Int(UInt16.max)) + 1 } ?? 0
+                let special = findSpecial(SpecialKey(piece, in: bytes, converter: number), under: way.node)
+                steps.append((way.node, .special(special)))
+                way.hash = seed.special(special, behind: way.hash)
+                way.node = special == 0 ? 0 : specials[special].child
             }
-            return true
+            if way.node == 0 { return nil }
         }
-        return isThere ? (way.node, steps) : nil
+        return (way.node, steps)
     }
 
     private func findSpecial(_ key: SpecialKey, under parent: UInt32) -> UInt32 {

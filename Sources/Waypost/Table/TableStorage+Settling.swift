@@ -1,6 +1,8 @@
 extension TableStorage {
-    // Below this the usual pages do.
-    private static let smallestSettled = MemoryExtent.largePage
+    // Below this the usual pages do; a table that grows must be worth the copy.
+    private static func smallestSettled(_ isGrowing: Bool) -> Int {
+        isGrowing ? 4 * MemoryExtent.largePage : MemoryExtent.largePage
+    }
 
     /// Moves all pages of a large table together, if more than a `share` of it, 0 through 1, lies scattered.
     ///
@@ -10,7 +12,7 @@ extension TableStorage {
     /// - Parameter isGrowing: whether indices keep the room they have.
     func settle(ifScattered share: Double, isGrowing: Bool) {
         let total = byteCount
-        guard total >= Self.smallestSettled, scatteredShare > share else { return }
+        guard total >= Self.smallestSettled(isGrowing), scatteredShare > share else { return }
         // Pages are rounded up to cache lines each.
         let extent = MemoryExtent(
             byteCount: total + total / 256 - edges.byteCount - ways.byteCount

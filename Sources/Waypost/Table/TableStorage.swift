@@ -13,7 +13,7 @@ final class TableStorage: @unchecked Sendable {
     @exclusivity(unchecked) var entries = PagedStore<TableEntry>()
     @exclusivity(unchecked) var layouts = PagedStore<TableLayout>()
     @exclusivity(unchecked) var edges = HashIndex<TableEdge>()
-    @exclusivity(unchecked) var ways = HashIndex<TableWay>()
+    @exclusivity(unchecked) var ways = HashIndex<HashedNumber>()
     @exclusivity(unchecked) var shapes: WayShapes
     @exclusivity(unchecked) var texts = TextArena()
     @exclusivity(unchecked) var converters: ConverterList
@@ -21,7 +21,7 @@ final class TableStorage: @unchecked Sendable {
 
     @exclusivity(unchecked) var captures: [CaptureLayout] = []
     /// The numbers of layouts by their hash.
-    @exclusivity(unchecked) var captureNumbers: [UInt64: UInt32] = [:]
+    @exclusivity(unchecked) var layoutNumbers = HashIndex<HashedNumber>()
     /// How many routes have each priority.
     @exclusivity(unchecked) var priorities = PriorityCounts()
     var count = 0
@@ -51,6 +51,8 @@ final class TableStorage: @unchecked Sendable {
         for _ in 0...TableNode.schemes { _ = nodes.append(TableNode()) }
         _ = entries.append(
             TableEntry(priority: 0, index: 0, next: 0, scheme: 0, layout: 0))
+        _ = layouts.append(CaptureLayout().record)
+        captures.append(CaptureLayout())
         _ = specials.append(
             TableSpecial(
                 kind: .rest, converter: 0, prefixLength: 0, suffixLength: 0, text: 0, child: 0, next: 0))
@@ -76,7 +78,7 @@ final class TableStorage: @unchecked Sendable {
         converters = other.converters
         seed = other.seed
         captures = other.captures
-        captureNumbers = other.captureNumbers
+        layoutNumbers = other.layoutNumbers
         priorities = other.priorities
         count = other.count
         deeperTakers = other.deeperTakers

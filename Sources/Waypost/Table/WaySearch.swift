@@ -82,15 +82,15 @@ struct WaySearch<Ends: PathEnds> {
     private func entry(_ hash: UInt64, _ shape: UInt32) -> UInt32 {
         let chunk = reader.pointee.ways + Int(truncatingIfNeeded: hash &>> reader.pointee.wayShift)
         let places = chunk.pointee.places
-        let tag = TableWay.tag(hash)
+        let tag = HashedNumber.tag(hash)
         var place = chunk.pointee.home(hash)
         while true {
             let way = places[place]
             if way.isEmpty { return 0 }
             if way.tag == tag {
-                let entry = reader.pointee.entry(way.entry)
+                let entry = reader.pointee.entry(way.number)
                 if takes(entry, shape) {
-                    return entry.pointee.scheme == 0 ? way.entry : reader.pointee.first(way.entry, scheme)
+                    return entry.pointee.scheme == 0 ? way.number : reader.pointee.first(way.number, scheme)
                 }
             }
             place &+= 1
