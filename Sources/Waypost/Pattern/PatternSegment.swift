@@ -59,6 +59,11 @@ struct PatternPiece: Sendable, Hashable {
     /// Whether it gives what it matches under a name.
     var isNamed: Bool { kind != .literal && kind != .wildcard }
 
+    /// The whole component, as written.
+    func literal(in bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
+    }
+
     func nameBytes(in bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: bytes[Int(nameStart)..<Int(nameEnd)])
     }

@@ -25,7 +25,7 @@ extension TableStorage {
         var scheme: UInt32 = 0
         if let name = pattern.scheme {
             var schemes = TreeWay(node: TableNode.schemes, hash: WayHash.schemes)
-            name.utf8Span.span.withUnsafeBufferPointer { follow($0, &schemes) }
+            name.utf8Span.span.withUnsafeBufferPointer { follow(seed.component($0), $0, &schemes) }
             scheme = schemes.node
         }
         var captured = CapturedPieces()
@@ -117,54 +117,63 @@ extension TableStorage {
         var way = TreeWay(node: TableNode.root, hash: WayHash.root)
         var position = 0
         if let base = pattern.base {
-            base.utf8Span.span.withUnsafeBufferPointer { follow($0, &way) }
+            base.utf8Span.span.withUnsafeBufferPointer { follow(seed.component($0), $0, &way) }
             position = 1
         }
         let pieces = pattern.pieces.span
-        prefetch(pieces, in: bytes, behind: way.hash)
-        for index in pieces.indices {
-            let piece = pieces[index]
-            switch piece.kind {
-            case .literal:
-                withText(of: piece, in: bytes) { follow($0, &way) }
-            case .placeholder:
-                captured.add(piece, in: bytes, position: position, seed)
-                followPlaceholder(&way)
-            case .wildcard, .rest, .typed, .partial:
-                let key = SpecialKey(piece, in: bytes, converter: converterNumber(piece.converter(in: bytes)))
-                if piece.kind != .wildcard {
-                    captured.add(piece, in: bytes, position: position, key: key, seed)
+        withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: pieces.count) { components in
+            let ahead = lookAhead(pieces, in: bytes, behind: way.hash, components)
+            for index in pieces.indices {
+                let piece = pieces[index]
+                switch piece.kind {
+                case .literal where index < ahead:
+                    follow(components[index], piece.literal(in: bytes), &way)
+                case .literal:
+                    withText(of: piece, in: bytes) { follow(seed.component($0), $0, &way) }
+                case .placeholder:
+                    captured.add(piece, in: bytes, position: position, seed)
+                    followPlaceholder(&way)
+                case .wildcard, .rest, .typed, .partial:
+                    let name = piece.converter(in: bytes)
+                    let key = SpecialKey(piece, in: bytes, converter: converterNumber(name))
+                    if piece.kind != .wildcard {
+                        captured.add(piece, in: bytes, position: position, key: key, seed)
+                    }
+                    follow(key, &way)
                 }
-                follow(key, &way)
+                position += 1
             }
-            position += 1
         }
         return way.node
     }
 
-    // The places of all edges on the way are asked for at once, and not each when the one before it has come.
-    private func prefetch(
-        _ pieces: Span<PatternPiece>, in bytes: UnsafeBufferPointer<UInt8>, behind start: UInt64
-    ) {
+    /// Fills in literals from the left as far as they stand as they are, and returns how far that was.
+    ///
+    /// The places of their edges are all asked for now, and not each when the one before it has come.
+    private func lookAhead(
+        _ pieces: Span<PatternPiece>, in bytes: UnsafeBufferPointer<UInt8>, behind start: UInt64,
+        _ components: UnsafeMutableBufferPointer<PathComponent>
+    ) -> Int {
         var way = start
         for index in pieces.indices {
             let piece = pieces[index]
             switch piece.kind {
             case .literal where !piece.isEncoded:
-                let text = UnsafeBufferPointer(rebasing: bytes[Int(piece.start)..<Int(piece.end)])
-                way = seed.literal(behind: way, seed.component(text).hash)
+                components[index] = seed.component(piece.literal(in: bytes))
+                way = seed.literal(behind: way, components[index].hash)
                 edges.prefetch(way)
             case .placeholder: way = seed.placeholder(behind: way)
-            default: return
+            default: return index
             }
         }
+        return pieces.count
     }
 
     func withText<Result>(
         of piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>,
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
-        let raw = UnsafeBufferPointer(rebasing: bytes[Int(piece.start)..<Int(piece.end)])
+        let raw = piece.literal(in: bytes)
         guard piece.isEncoded else { return body(raw) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(raw.count, 1)) { copy in
             guard let base = copy.baseAddress else { return body(raw) }
@@ -172,8 +181,9 @@ extension TableStorage {
         }
     }
 
-    private func follow(_ text: UnsafeBufferPointer<UInt8>, _ way: inout TreeWay) {
-        let component = seed.component(text)
+    private func follow(
+        _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, _ way: inout TreeWay
+    ) {
         let parent = way.node
         way.hash = seed.literal(behind: way.hash, component.hash)
         way.node = findLiteral(component, text, way.hash, under: parent)
