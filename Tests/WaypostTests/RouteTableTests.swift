@@ -98,6 +98,7 @@ import Testing
         let before = table
         table.settle()
         #expect(table.storage.scatteredShare < 0.07)
+        #expect(table.byteCount < before.byteCount)
         // A settled table is changed page by page, as any other, and what shares its memory sees nothing.
         for index in stride(from: 0, to: count, by: 2) {
             try table.remove(table.pattern("s://a\(index % 97)/\(index)/:id"))
@@ -108,6 +109,21 @@ import Testing
             #expect(before.firstMatch(url)?.index == index)
             #expect(table.firstMatch(url)?.index == (index % 2 == 0 ? nil : index))
         }
+    }
+
+    @Test func `a small table gives back the room it grew in`() throws {
+        var table = RouteTable()
+        for index in 0..<3000 as Range<UInt32> {
+            try table.add(table.pattern("/a\(index)/:id"), index: index)
+        }
+        let before = table
+        table.settle()
+        #expect(table.byteCount < before.byteCount)
+        #expect(table.byteCount < 3000 * 250)
+        let lost = try (0..<3000 as Range<UInt32>).filter {
+            try table.firstMatch(RouteURL("/a\($0)/7"))?.index != $0
+        }
+        #expect(lost.isEmpty)
     }
 
     @Test func `the nearest patterns are what was probably meant`() throws {

@@ -35,7 +35,7 @@ struct RouterState: Sendable {
             let pattern = try base.pattern(route.pattern)
             try base.add(RouteRecord(route: route, pattern: pattern), replacing: replacing)
         }
-        if added.count > 1000 { base.settle() }
+        if added.count > 100 { base.settle() }
         relocateRoutes()
     }
 

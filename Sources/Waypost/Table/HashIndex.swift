@@ -158,17 +158,12 @@ struct HashIndex<Place: IndexPlace> {
 
     /// Changes everything there is; hashes must stay what they are.
     mutating func updateAll(_ change: (inout Place) -> Void) {
-        for number in owners.indices {
-            // Any hash of the chunk will do: its directory entries are found by the chunk's upper bits.
-            var prefix: UInt64?
-            for index in 0..<(1 << depth) where directory[index].number == UInt32(number) {
-                prefix = UInt64(index) << UInt64(64 - depth)
-                break
+        forEachChunk { index, number, prefix in
+            index.makeUnique(number, hash: prefix)
+            let places = index.places(of: number)
+            for place in 0..<index.capacity(of: number) where !places[place].isEmpty {
+                change(&places[place])
             }
-            guard let prefix else { continue }
-            makeUnique(number, hash: prefix)
-            let places = places(of: number)
-            for index in 0..<capacity(of: number) where !places[index].isEmpty { change(&places[index]) }
         }
     }
 
@@ -243,36 +238,49 @@ struct HashIndex<Place: IndexPlace> {
         }
     }
 
-    /// Moves all chunks into an extent, each with as much room as it needs now, or with what it has.
-    mutating func settle(into extent: MemoryExtent, isGrowing: Bool) {
+    /// Moves all chunks into an extent.
+    mutating func move(into extent: MemoryExtent) {
+        forEachChunk { index, number, prefix in
+            index.owners[number].page = MemoryPage(copying: index.owners[number].page, into: extent)
+            index.publish(number, prefix: prefix)
+        }
+    }
+
+    /// Moves all chunks into an extent, or into pages of their own, with no more room than they need now.
+    mutating func settle(into extent: MemoryExtent?) {
+        forEachChunk { index, number, prefix in
+            let old = index.owners[number].page
+            let capacity = Self.settledCapacity(index.owners[number].count)
+            index.owners[number].page = MemoryPage(
+                byteCount: capacity * MemoryLayout<Place>.stride, in: extent)
+            let target = index.places(of: number)
+            index.forEach(in: old) { Self.put($0, in: target, capacity: capacity) }
+            index.publish(number, prefix: prefix)
+        }
+    }
+
+    // A chunk's places in the directory follow each other.
+    private mutating func forEachChunk(
+        _ body: (_ index: inout Self, _ number: Int, _ prefix: UInt64) -> Void
+    ) {
         var index = 0
         while index < 1 << depth {
-            // A chunk's places in the directory follow each other.
             let number = Int(directory[index].number)
-            let old = owners[number].page
-            if isGrowing {
-                owners[number].page = MemoryPage(copying: old, into: extent)
-            } else {
-                let capacity = Self.settledCapacity(owners[number].count)
-                owners[number].page = MemoryPage(byteCount: capacity * MemoryLayout<Place>.stride, in: extent)
-                let target = places(of: number)
-                forEach(in: old) { Self.put($0, in: target, capacity: capacity) }
-            }
-            publish(number, prefix: UInt64(index) << UInt64(64 - depth))
+            body(&self, number, UInt64(index) << UInt64(64 - depth))
             index += 1 << (depth - owners[number].depth)
         }
     }
 
-    /// The bytes that this takes of an extent, and some for rounding.
-    func settledByteCount(_ isGrowing: Bool) -> Int {
-        if isGrowing { return byteCount }
-        return owners.reduce(directoryPage.byteCount) {
+    /// The bytes that this takes when it is settled, some for rounding included.
+    var settledByteCount: Int {
+        owners.reduce(directoryPage.byteCount) {
             $0 + Self.settledCapacity($1.count) * MemoryLayout<Place>.stride + 64
         }
     }
 
+    // A sixteenth above what it must have: the fuller it is, the further places lie from where a search begins.
     private static func settledCapacity(_ count: Int) -> Int {
-        max(8, (count + 1) * 12 / Place.fullest + 1)
+        max(8, (count + 1) * 12 / Place.fullest * 17 / 16)
     }
 
     /// The bytes of chunks that lie by themselves.

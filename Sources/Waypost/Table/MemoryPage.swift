@@ -36,12 +36,12 @@ final class MemoryPage: @unchecked Sendable {
     }
 
     /// Zeroed memory of an extent, or on its own when there is no room.
-    init(byteCount: Int, in extent: MemoryExtent) {
+    init(byteCount: Int, in extent: MemoryExtent?) {
         self.byteCount = byteCount
-        let room = extent.take(byteCount)
+        let room = extent?.take(byteCount)
         self.extent = room == nil ? nil : extent
         memory = room ?? .allocate(byteCount: byteCount, alignment: 64)
-        if room == nil || !extent.isZeroed {
+        if room == nil || extent?.isZeroed != true {
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
         }
     }

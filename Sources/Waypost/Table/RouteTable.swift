@@ -90,12 +90,11 @@ public struct RouteTable: Sendable {
         return storage.remove(pattern, priority: priority.map { Int64($0) })
     }
 
-    /// Moves what a large table is made of together, which makes look-ups faster; worth it after many changes.
-    ///
-    /// The table does so by itself when seven eighths of it have changed.
+    /// Takes back the room in which a table grows, and moves what a large one is made of together, which makes look-ups
+    /// faster; worth it after many changes.
     public mutating func settle() {
         makeUnique()
-        storage.settle(ifScattered: 1 / 16, isGrowing: false)
+        storage.settle()
         storage.publish()
     }
 

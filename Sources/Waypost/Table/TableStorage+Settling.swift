@@ -1,28 +1,50 @@
 extension TableStorage {
-    // Below this the usual pages do; a table that grows must be worth the copy.
-    private static func smallestSettled(_ isGrowing: Bool) -> Int {
-        isGrowing ? 4 * MemoryExtent.largePage : MemoryExtent.largePage
+    // Below this the usual pages do, while a table grows.
+    private static let smallestMoved = 4 * MemoryExtent.largePage
+
+    /// Moves all pages of a large table together, if seven eighths of it lie scattered; indices keep the room they have.
+    ///
+    /// As a growing array moves now and then, so that a route is seldom copied more than once: a table that has grown
+    /// since waits until it is four times as large.
+    func settleWhileGrowing() {
+        let total = byteCount
+        guard total >= Self.smallestMoved, total >= 4 * movedBytes || total <= movedBytes * 5 / 4,
+            scatteredBytes > total / 8 * 7
+        else { return }
+        let extent = MemoryExtent(byteCount: total + total / 256)
+        settleRecords(into: extent)
+        edges.move(into: extent)
+        ways.move(into: extent)
+        movedBytes = total
     }
 
-    /// Moves all pages of a large table together, if more than a `share` of it, 0 through 1, lies scattered.
+    /// Takes back the room that indices have to grow, and moves all pages of a large table together.
     ///
-    /// As a growing array moves now and then, so that a route is seldom copied more than once; a change of
-    /// a settled table of 100 000 routes scatters some twenty of its 1 500 pages.
-    ///
-    /// - Parameter isGrowing: whether indices keep the room they have.
-    func settle(ifScattered share: Double, isGrowing: Bool) {
-        let total = byteCount
-        guard total >= Self.smallestSettled(isGrowing), scatteredShare > share else { return }
+    /// A change of a settled table of 100 000 routes scatters some twenty of its 1 500 pages: for less than a sixteenth
+    /// of all, nothing is done.
+    func settle() {
+        let before = byteCount
+        let total = before - edges.byteCount - ways.byteCount + edges.settledByteCount + ways.settledByteCount
+        guard total >= MemoryExtent.largePage else {
+            // The usual pages do.
+            edges.settle(into: nil)
+            ways.settle(into: nil)
+            return
+        }
+        guard scatteredBytes + max(before - total, 0) > before / 16 else { return }
         // Pages are rounded up to cache lines each.
-        let extent = MemoryExtent(
-            byteCount: total + total / 256 - edges.byteCount - ways.byteCount
-                + edges.settledByteCount(isGrowing) + ways.settledByteCount(isGrowing))
+        let extent = MemoryExtent(byteCount: total + total / 256)
+        settleRecords(into: extent)
+        edges.settle(into: extent)
+        ways.settle(into: extent)
+        movedBytes = total
+    }
+
+    private func settleRecords(into extent: MemoryExtent) {
         nodes.settle(into: extent)
         specials.settle(into: extent)
         entries.settle(into: extent)
         layouts.settle(into: extent)
-        edges.settle(into: extent, isGrowing: isGrowing)
-        ways.settle(into: extent, isGrowing: isGrowing)
         texts.settle(into: extent)
     }
 

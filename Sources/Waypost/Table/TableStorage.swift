@@ -37,6 +37,8 @@ final class TableStorage: @unchecked Sendable {
     var deadText = 0
     /// How often the table was changed, its ancestors' changes included.
     private var changes = 0
+    /// How large the table was when its pages were last moved together.
+    var movedBytes = 0
 
     /// What searches read.
     ///
@@ -90,6 +92,7 @@ final class TableStorage: @unchecked Sendable {
         freeLayouts = other.freeLayouts
         deadText = other.deadText
         changes = other.changes
+        movedBytes = other.movedBytes
         reader = .allocate(capacity: 1)
         reader.initialize(to: other.reader.pointee)
     }
@@ -98,7 +101,7 @@ final class TableStorage: @unchecked Sendable {
     func publish() {
         changes &+= 1
         // Finding out takes a look at every page.
-        if changes & 4095 == 0 { settle(ifScattered: 7 / 8, isGrowing: true) }
+        if changes & 4095 == 0 { settleWhileGrowing() }
         reader.pointee = makeReader()
     }
 
