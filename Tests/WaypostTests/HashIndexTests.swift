@@ -37,9 +37,9 @@ import Testing
         var random = Seeded(bits)
         var model = Model()
         var earlier: [Model] = []
-        for number in 1...20_000 as ClosedRange<UInt32> {
+        for number in 1...8000 as ClosedRange<UInt32> {
             model.change(random.next() & bits, number)
-            if number % 3000 == 0 {
+            if number % 1000 == 0 {
                 earlier.append(model)
                 if number % 2000 == 0 { model.index.settle(into: nil) }
                 model.check()
