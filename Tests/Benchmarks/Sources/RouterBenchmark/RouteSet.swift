@@ -59,7 +59,8 @@ struct RouteSet {
         }
         var generator = SplitMix(state: 7)
         routes.shuffle(using: &generator)
-        return RouteSet(name: name, routes: routes)
+        // The texts lie in memory as they follow each other, as when they were read from a file.
+        return RouteSet(name: name, routes: routes.map { String(decoding: Array($0.utf8), as: UTF8.self) })
     }
 
     private init(name: String, routes: [String]) {
