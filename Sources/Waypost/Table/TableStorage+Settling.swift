@@ -1,14 +1,11 @@
 extension TableStorage {
-    // Below this the usual pages do, while a table grows.
-    private static let smallestMoved = 4 * MemoryExtent.largePage
-
-    /// Moves all pages of a large table together, if seven eighths of it lie scattered; indices keep the room they have.
+    /// Moves all pages of a table that was settled together again, once seven eighths of it lie scattered; indices keep
+    /// the room they have.
     ///
-    /// As a growing array moves now and then, so that a route is seldom copied more than once: a table that has grown
-    /// since waits until it is four times as large.
-    func settleWhileGrowing() {
+    /// A table that has grown since waits until it is four times as large: so a route is seldom copied more than once.
+    func settleAgain() {
         let total = byteCount
-        guard total >= Self.smallestMoved, total >= 4 * movedBytes || total <= movedBytes * 5 / 4,
+        guard movedBytes > 0, total >= 4 * movedBytes || total <= movedBytes * 5 / 4,
             scatteredBytes > total / 8 * 7
         else { return }
         let extent = MemoryExtent(byteCount: total + total / 256)

@@ -101,7 +101,7 @@ final class TableStorage: @unchecked Sendable {
     func publish() {
         changes &+= 1
         // Finding out takes a look at every page.
-        if changes & 4095 == 0 { settleWhileGrowing() }
+        if changes & 4095 == 0 { settleAgain() }
         reader.pointee = makeReader()
     }
 
