@@ -25,7 +25,8 @@ extension Agent {
         if !unfinished.isEmpty || !outbox.isEmpty {
             events.log(
                 .info, "Agent",
-                "took up \(unfinished.count) commands and \(outbox.count) reports of an earlier run")
+                "took up \(unfinished.count.counted("command")) and \(outbox.count.counted("report")) of an earlier run"
+            )
         }
         dispatcher.admitted(work)
     }

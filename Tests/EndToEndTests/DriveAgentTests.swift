@@ -55,7 +55,7 @@ struct DriveAgentTests {
         let demo = "scheme://router/demo"
         let redirected = try await site.run("relocate", "--agent", "k1", "--from", demo, "--to", "\(demo)1")
         #expect(redirected.status == 0)
-        #expect(redirected.output.first?.hasPrefix("applied: k1 has 1 entries in force") == true)
+        #expect(redirected.output.first?.hasPrefix("applied: k1 has 1 entry in force") == true)
         let there = try await site.run("open", demo, "--agent", "k1")
         #expect(there.output.contains { $0.contains("TheRouterControllerA") })
         #expect(try await site.run("relocate", "--agent", "k1", "--reset", demo).status == 0)

@@ -333,7 +333,9 @@ final class Intake: Sendable {
             case .applied(let layer, let revision, let entries, let inactive):
                 let text = revision.map { " rev \($0)" } ?? ""
                 rooms.events.log(
-                    .info, "Map", "applied \(layer)\(text): \(entries) entries, \(inactive) inactive in all")
+                    .info, "Map",
+                    "applied \(layer)\(text): \(entries.counted("entry", "entries")), \(inactive) inactive in all"
+                )
             case .unchanged:
                 rooms.events.log(.debug, "Map", "\(message.topic): in force already")
                 return true

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostMessages
 
 /// What an agent says about itself in `health`, read leniently: an older or newer agent says less or more.
 struct Health: Sendable {
@@ -36,7 +37,7 @@ struct Health: Sendable {
         let entries = json["map"]?["entries"]?.intValue ?? 0
         guard entries > 0 || revision != nil else { return "none" }
         let inactive = json["map"]?["inactive"]?.intValue ?? 0
-        return (revision.map { "rev \($0), " } ?? "") + "\(entries) entries"
+        return (revision.map { "rev \($0), " } ?? "") + entries.counted("entry", "entries")
             + (inactive > 0 ? ", \(inactive) inactive" : "")
     }
 

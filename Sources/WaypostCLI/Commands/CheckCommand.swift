@@ -42,7 +42,9 @@ struct CheckCommand: OperatorCommand {
             for finding in report.findings { Terminal.print(line(finding)) }
             let verdict =
                 report.isClean ? output.style.green("nothing wrong") : "\(report.findings.count) wrong"
-            Terminal.print("\(routes.count) routes, \(entries) map entries: \(verdict)")
+            Terminal.print(
+                "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(verdict)"
+            )
         }
         guard report.isClean else { throw Exit.failed }
     }

@@ -80,7 +80,7 @@ struct RelocateCommand: OperatorCommand {
             layer.revision.map { "\(layer.name) rev \($0)" } ?? layer.name
         }
         return [
-            "\(style.green("applied")): \(verdict.agent) has \(verdict.applied.entries) entries in force "
+            "\(style.green("applied")): \(verdict.agent) has \(verdict.applied.entries.counted("entry", "entries")) in force "
                 + "(\(layers.joined(separator: ", ").printable))"
         ]
             + verdict.inactive.map {

@@ -35,7 +35,7 @@ struct DemoOutput {
         tell(nil) {
             guard let refused = verdict.refused else {
                 return
-                    "  \(style.cyan("<-")) \(style.green("applied")): \(verdict.applied.entries) entries in force"
+                    "  \(style.cyan("<-")) \(style.green("applied")): \(verdict.applied.entries.counted("entry", "entries")) in force"
             }
             return
                 "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code.number) \(refused.code.name): "

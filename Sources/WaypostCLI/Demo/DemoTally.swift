@@ -18,9 +18,9 @@ struct DemoTally: Sendable {
             statuses[status].map { "\($0) \(status.rawValue)" }
         }
         let tenths = time.milliseconds / 100
-        return "\(commands) commands (\(replies.joined(separator: ", "))), "
-            + "\(documents) map documents (\(documents - refused) applied, \(refused) refused), "
-            + "\(events) log events, \(failures) failure reports, in \(tenths / 10).\(tenths % 10) s"
+        return "\(commands.counted("command")) (\(replies.joined(separator: ", "))), "
+            + "\(documents.counted("map document")) (\(documents - refused) applied, \(refused) refused), "
+            + "\(events.counted("log event")), \(failures.counted("failure report")), in \(tenths / 10).\(tenths % 10) s"
     }
 
     /// The summary for programs.

@@ -26,7 +26,7 @@ struct SequenceWatch: Sendable {
             boot: event.boot,
             sequence: before?.boot == event.boot
                 ? max(before?.sequence ?? 0, event.sequence) : event.sequence)
-        if event.dropped > 0 { return "\(agent) shed \(event.dropped) events before this one" }
+        if event.dropped > 0 { return "\(agent) shed \(event.dropped.counted("event")) before this one" }
         guard let before else { return nil }
         guard before.boot == event.boot else { return "\(agent) was started anew" }
         guard before.wasAway, event.sequence > before.sequence + 1 else { return nil }

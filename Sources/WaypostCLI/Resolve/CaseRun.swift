@@ -29,7 +29,8 @@ final class CaseRun {
         if expectations > 0 || unreadable > 0 {
             let bad = unreadable == 0 ? "" : ", \(unreadable) lines were no case"
             Terminal.note(
-                "\(expectations) expectations: \(expectations - failed) passed, \(failed) failed\(bad)")
+                "\(expectations.counted("expectation")): \(expectations - failed) passed, \(failed) failed\(bad)"
+            )
         }
         return failed == 0 && unreadable == 0
     }
