@@ -97,7 +97,7 @@ import Testing
         }
         let before = table
         table.settle()
-        #expect(table.storage.scatteredShare < 0.07)
+        #expect(Double(table.storage.scatteredBytes) / Double(table.byteCount) < 0.07)
         #expect(table.byteCount < before.byteCount)
         // A settled table is changed page by page, as any other, and what shares its memory sees nothing.
         for index in stride(from: 0, to: count, by: 2) {

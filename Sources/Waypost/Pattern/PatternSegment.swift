@@ -72,7 +72,7 @@ struct PatternPiece: Sendable, Hashable {
         nameStart == nameEnd ? "**" : text(nameStart, nameEnd, in: bytes)
     }
 
-    func isNamed(_ name: UnsafeBufferPointer<UInt8>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    func hasName(_ name: UnsafeBufferPointer<UInt8>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         if nameStart == nameEnd {
             return name.count == 2 && name[0] == UInt8(ascii: "*") && name[1] == name[0]
         }

@@ -93,7 +93,7 @@ struct CapturedPieces {
                     captures[number].position == position && captures[number].isRest == (piece.kind == .rest)
                     && captures[number].written == Int(piece.end &- piece.start)
                     && hasSpecial(of: captures[number], position)
-                    && captures[number].nameBytes.withUnsafeBufferPointer { piece.isNamed($0, in: bytes) }
+                    && captures[number].nameBytes.withUnsafeBufferPointer { piece.hasName($0, in: bytes) }
                 number += 1
                 return isEqual
             }

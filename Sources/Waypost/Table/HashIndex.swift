@@ -78,18 +78,19 @@ struct HashIndex<Place: IndexPlace> {
         Int(truncatingIfNeeded: (bits &* capacity) &>> 12)
     }
 
-    private func chunk(_ hash: UInt64) -> Int {
-        Int(directory[Int(hash >> UInt64(64 - depth))].number)
-    }
+    /// The chunk in which a hash lies.
+    @inline(__always)
+    private func chunk(_ hash: UInt64) -> Chunk { directory[Int(hash >> UInt64(64 - depth))] }
+    private func number(_ hash: UInt64) -> Int { Int(chunk(hash).number) }
 
     /// The first place with a hash for which `isMeant` is true.
     @inline(__always)
     func find(_ hash: UInt64, where isMeant: (Place) -> Bool) -> Place? {
-        let chunk = directory + Int(hash >> UInt64(64 - depth))
-        var place = chunk.pointee.home(hash)
-        while !chunk.pointee.places[place].isEmpty {
-            if isMeant(chunk.pointee.places[place]) { return chunk.pointee.places[place] }
-            place = place + 1 == Int(chunk.pointee.capacity) ? 0 : place + 1
+        let chunk = chunk(hash)
+        var place = chunk.home(hash)
+        while !chunk.places[place].isEmpty {
+            if isMeant(chunk.places[place]) { return chunk.places[place] }
+            place = place + 1 == Int(chunk.capacity) ? 0 : place + 1
         }
         return nil
     }
@@ -97,18 +98,18 @@ struct HashIndex<Place: IndexPlace> {
     /// Asks for the memory in which a hash is looked for.
     @inline(__always)
     func prefetch(_ hash: UInt64) {
-        let chunk = directory + Int(hash >> UInt64(64 - depth))
-        waypost_prefetch(chunk.pointee.places + chunk.pointee.home(hash))
+        let chunk = chunk(hash)
+        waypost_prefetch(chunk.places + chunk.home(hash))
     }
 
     // MARK: Changes
 
     /// Adds what is not there yet.
     mutating func insert(_ new: Place, hash: UInt64) {
-        var number = chunk(hash)
+        var number = number(hash)
         while (owners[number].count + 1) * 12 > capacity(of: number) * Place.fullest {
             makeRoom(in: number, hash: hash)
-            number = chunk(hash)
+            number = self.number(hash)
         }
         makeUnique(number, hash: hash)
         Self.put(new, in: places(of: number), capacity: capacity(of: number))
@@ -117,7 +118,7 @@ struct HashIndex<Place: IndexPlace> {
 
     /// Takes out that for which `isMeant` is true.
     mutating func remove(hash: UInt64, isMeant: (Place) -> Bool) {
-        let number = chunk(hash)
+        let number = number(hash)
         makeUnique(number, hash: hash)
         let places = places(of: number)
         let capacity = capacity(of: number)
@@ -145,7 +146,7 @@ struct HashIndex<Place: IndexPlace> {
 
     /// Changes that for which `isMeant` is true; its hash must stay what it is.
     mutating func update(hash: UInt64, where isMeant: (Place) -> Bool, _ change: (inout Place) -> Void) {
-        let number = chunk(hash)
+        let number = number(hash)
         makeUnique(number, hash: hash)
         let places = places(of: number)
         let capacity = capacity(of: number)

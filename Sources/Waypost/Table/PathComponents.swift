@@ -70,7 +70,7 @@ struct TableSeed: BitwiseCopyable, Sendable {
         Self.mix(way ^ UInt64(number), first | 1)
     }
 
-    /// The hash of what a pattern captures, from the one that needs no secret.
+    /// The hash of a layout: of what patterns capture, and of their shape.
     func layout(_ captured: UInt64, _ shape: UInt32) -> UInt64 {
         Self.mix(captured ^ first, UInt64(shape) ^ second)
     }

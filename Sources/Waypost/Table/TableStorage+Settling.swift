@@ -45,10 +45,8 @@ extension TableStorage {
         texts.settle(into: extent)
     }
 
-    /// How much lies scattered, 0 through 1.
-    var scatteredShare: Double { Double(scatteredBytes) / Double(byteCount) }
-
-    private var scatteredBytes: Int {
+    /// The bytes of pages that lie by themselves.
+    var scatteredBytes: Int {
         nodes.scatteredBytes + specials.scatteredBytes + entries.scatteredBytes + layouts.scatteredBytes
             + edges.scatteredBytes + ways.scatteredBytes + texts.scatteredBytes
     }

@@ -72,6 +72,9 @@ struct TextArena {
         }
     }
 
+    /// The bytes that a text takes which was added with its length: two before it, and the `/` behind.
+    static func room(counted length: Int) -> Int { length + 3 }
+
     /// A text that was added with its length.
     static func counted(_ reference: UInt32, in directory: Directory) -> UnsafeBufferPointer<UInt8> {
         let text = text(reference, in: directory)

@@ -11,7 +11,7 @@ struct LogFollower {
     var filter: LogFilter
     var format: LogFormat
     var onlyFailures: Bool
-    /// How far back to begin; nil for now.
+    /// How far back to begin; nil to begin with what comes next.
     var since: TimeSpan?
     var style: Style
     /// For the notices on standard error.
