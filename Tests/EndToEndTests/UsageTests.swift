@@ -27,6 +27,15 @@ struct UsageTests {
         }
     }
 
+    @Test func `a misspelt option is named before what is missing without it`() async throws {
+        let misspelt = try await RunningCommand.run(["open", "scheme://router/demo", "--agnet", "k1"])
+        #expect(misspelt.status == 64)
+        #expect(misspelt.complaints.first == "Error: Unknown option '--agnet'. Did you mean '--agent'?")
+        let missing = try await RunningCommand.run(["open", "scheme://router/demo"])
+        #expect(missing.complaints.first?.contains("name the agent with --agent ID") == true)
+        #expect(missing.complaints.contains("Usage: waypost open [<options>] <url>"))
+    }
+
     @Test(
         arguments: [
             ["dance"],

@@ -44,9 +44,10 @@ struct RelocateCommand: OperatorCommand {
     var broker: BrokerOptions
 
     func perform() async throws {
+        let audience = try audience.audience
         let exchange = RelocationExchange(
-            settings: try await broker.resolved(), sender: sender.sender, audience: audience.audience,
-            relocation: try relocation(), wait: wait)
+            settings: try await broker.resolved(), sender: sender.sender, audience: audience,
+            relocation: try relocation(for: audience), wait: wait)
         var allApplied = true
         let count = try await exchange.perform { verdict in
             allApplied = allApplied && verdict.refused == nil
@@ -57,15 +58,15 @@ struct RelocateCommand: OperatorCommand {
             }
         }
         if count == 0 {
-            Terminal.print(output.isJSON ? "{\"status\":\"sent\"}" : "sent to \(audience.audience)")
+            Terminal.print(output.isJSON ? "{\"status\":\"sent\"}" : "sent to \(audience)")
         }
         guard allApplied else { throw Exit.failed }
     }
 
-    private func relocation() throws(Complaint) -> Relocation {
+    private func relocation(for audience: Audience) throws(Complaint) -> Relocation {
         let relocation = try entry.relocation()
         guard let signer = try signing.signer() else { return relocation }
-        return try relocation.signed(by: signer, for: audience.audience)
+        return try relocation.signed(by: signer, for: audience)
     }
 
     private func lines(_ verdict: RelocationVerdict) -> [String] {

@@ -13,15 +13,18 @@ struct AudienceOptions: ParsableArguments {
     var group: String?
 
     func validate() throws {
-        switch (agent, group) {
-        case (nil, nil):
-            throw ValidationError("name the agent with --agent ID, or a group with --group GROUP")
-        case (_?, _?): throw ValidationError("--agent and --group exclude each other")
-        default: break
-        }
+        if agent != nil, group != nil { throw ValidationError("--agent and --group exclude each other") }
         try NameCheck.check(agent, of: "--agent")
         try NameCheck.check(group, of: "--group")
     }
 
-    var audience: Audience { agent.map(Audience.agent) ?? group.map(Audience.group) ?? .all }
+    /// Asked for when the command runs: while options are read, one that is misspelt has yet to be named.
+    var audience: Audience {
+        get throws {
+            guard let audience = agent.map(Audience.agent) ?? group.map(Audience.group) else {
+                throw ValidationError("name the agent with --agent ID, or a group with --group GROUP")
+            }
+            return audience
+        }
+    }
 }

@@ -55,7 +55,9 @@ struct CommandOptions: ParsableArguments {
     func payload(_ command: Command) throws -> [UInt8] {
         guard let signer = try signing.signer() else { return command.encoded() }
         let json = try JSONValue(parsing: command.encoded(), limits: .trustedFile)
-        let named = (json.objectValue ?? [:]).merging(["aud": .string(audience.audience.description)]) { $1 }
+        let named = (json.objectValue ?? [:]).merging(["aud": .string(try audience.audience.description)]) {
+            $1
+        }
         return try signer.envelope(
             JSONValue.object(named).serialized(), type: SignedEnvelope.commandType)
     }

@@ -56,10 +56,11 @@ extension AgentRequest {
     func lines(_ answer: AgentReply) -> [String] { ReplyText(style: output.style).lines(answer) }
 
     func perform() async throws {
+        let audience = try options.audience.audience
         let command = options.command(try operation())
         let exchange = Exchange(
             settings: try await options.broker.resolved(), sender: options.sender.sender,
-            audience: options.audience.audience, command: command,
+            audience: audience, command: command,
             payload: try options.payload(command), wait: options.wait)
         var allOK = true
         let count = try await exchange.perform { answer in
@@ -70,16 +71,16 @@ extension AgentRequest {
                 for line in lines(answer) { Terminal.print(line) }
             }
         }
-        if count == 0 { printSent(command) }
+        if count == 0 { printSent(command, to: audience) }
         guard allOK else { throw Exit.failed }
     }
 
-    private func printSent(_ command: Command) {
+    private func printSent(_ command: Command, to audience: Audience) {
         if output.isJSON {
             Terminal.print(
                 bytes: JSONValue.object(["id": .string(command.id), "status": "sent"]).serialized())
         } else {
-            Terminal.print("sent: \(command.id) to \(options.audience.audience)")
+            Terminal.print("sent: \(command.id) to \(audience)")
         }
     }
 }
