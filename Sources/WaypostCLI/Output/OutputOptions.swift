@@ -30,9 +30,6 @@ extension OperatorCommand {
             ]
             Terminal.print(bytes: JSONValue.object(["error": error]).serialized())
             throw complaint.exit
-        } catch let error as ValidationError {
-            // With the usage of this command rather than that of all.
-            Self.exit(withError: error)
         }
     }
 }
