@@ -1,3 +1,4 @@
+import Waypost
 import WaypostMessages
 
 extension Agent {

@@ -38,7 +38,7 @@ extension Agent {
             sequence: record.sequence, sender: sender, address: address,
             command: Command(id: record.id, operation: .ping, expires: record.expires),
             startBy: clock.monotonic() + (record.expires - now), attempts: record.attempt, isIdempotent: true)
-        do throws(Refusal) {
+        do throws(Rejection) {
             work.command = try command(of: record)
         } catch {
             journal.end(work, Verdict(error, room: .intake), milliseconds: 0, at: now)
@@ -61,7 +61,7 @@ extension Agent {
         return [work]
     }
 
-    private func command(of record: InboxRecord) throws(Refusal) -> Command {
+    private func command(of record: InboxRecord) throws(Rejection) -> Command {
         let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
         return try Command(id: record.id, fields: payload.json, arrival: record.received)
     }

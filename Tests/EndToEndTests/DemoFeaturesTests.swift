@@ -32,9 +32,9 @@ struct DemoFeaturesTests {
     }
 
     @Test func `the orders open only after a login`() async {
-        #expect(await router.open("scheme://router/orders").code.name == "INTERCEPTED")
+        #expect(await router.open("scheme://router/orders").code == .intercepted)
         #expect(await router.open("scheme://router/login").isSuccess)
-        #expect(await router.open("scheme://router/orders").code.name == "INTERCEPTED")
+        #expect(await router.open("scheme://router/orders").code == .intercepted)
         #expect(await router.open("scheme://router/login?user=Ada").isSuccess)
         #expect(await router.open("scheme://router/orders").isSuccess)
     }
@@ -46,7 +46,7 @@ struct DemoFeaturesTests {
             let failure = await #expect(throws: ServiceFailure.self) {
                 try await call("CalculatorService", method, arguments).get()
             }
-            #expect(failure?.name == "HANDLER_FAILED")
+            #expect(failure?.code == .handlerFailed)
         }
     }
 
@@ -68,7 +68,7 @@ struct DemoFeaturesTests {
         let failure = await #expect(throws: ServiceFailure.self) {
             try await call("LedgerService", "append(entry:)", ["two\nlines"]).get()
         }
-        #expect(failure?.name == "HANDLER_FAILED")
+        #expect(failure?.code == .handlerFailed)
     }
 
     @Test(

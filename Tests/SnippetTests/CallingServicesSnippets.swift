@@ -72,7 +72,7 @@ import Waypost
             Issue.record("\(results[3])")
             return
         }
-        #expect(failure.code == 422)
+        #expect(failure.code == .badField)
         #expect(failure.argument == "b")
     }
 

@@ -84,7 +84,7 @@ import Waypost
             request.parameters["name"] == "google" ? .stop(reason: "not for google") : .proceed
         }
         // end snippet
-        #expect(await router.open("myapp://user?name=google").code == (403, "INTERCEPTED"))
+        #expect(await router.open("myapp://user?name=google").code == .intercepted)
         #expect(await router.open("myapp://user?name=phoenix").isSuccess)
     }
 

@@ -37,7 +37,7 @@ import Waypost
     @Test func `ReerRouter's keys open in both modes`() async throws {
         let openings = try await openWithReerRouterKeys()
         #expect(openings.map(\.value) == ["phoenix", "phoenix", nil])
-        #expect(openings[2].code == (404, "NO_ROUTE"))
+        #expect(openings[2].code == .noRoute)
     }
 
     @Test func `a dialect is made of its settings`() {

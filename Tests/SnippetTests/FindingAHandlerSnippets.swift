@@ -76,6 +76,6 @@ import Waypost
         }
         // end snippet
         #expect(await router.open("shop://search/tea?page=2").value == "tea, page 2")
-        #expect(await router.open("shop://search/tea?page=two").code == (422, "BAD_FIELD"))
+        #expect(await router.open("shop://search/tea?page=two").code == .badField)
     }
 }

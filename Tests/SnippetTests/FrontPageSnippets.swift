@@ -15,7 +15,7 @@ import Waypost
         // end snippet
         #expect(opening.outcome == .opened)
         #expect(opening.value == ["order": 42])
-        #expect(typo.code == (404, "NO_ROUTE"))
+        #expect(typo.code == .noRoute)
         #expect(typo.nearest == ["myapp://orders/:id"])
     }
 }

@@ -30,6 +30,6 @@ import Waypost
         #expect(await router.open("scheme://router/demo?id=2").url == "scheme://router/demo1?id=2")
         #expect(await router.open("scheme://router/demo33").isSuccess)
         #expect(await router.open("scheme://shop/items/7").route == "scheme://store/items/:id")
-        #expect(await router.open("scheme://router/demo9").code == (404, "NO_ROUTE"))
+        #expect(await router.open("scheme://router/demo9").code == .noRoute)
     }
 }

@@ -32,7 +32,7 @@ import WaypostMessages
         (#"{"type":"patch","entries":[]}"#, true), ("[]", true),
     ])
     func `without one of them is refused`(_ text: String, _ isPatch: Bool) {
-        let refusal = #expect(throws: Refusal.self) { try read(text, isPatch: isPatch) }
+        let refusal = #expect(throws: Rejection.self) { try read(text, isPatch: isPatch) }
         #expect(refusal?.code == .badField)
     }
 }

@@ -48,16 +48,16 @@ import Waypost
         let both = TrustedKeys(trusted, threshold: 2)
         var envelope = SignedEnvelope(payloadType: "application/json", payload: Array("{}".utf8))
         for id in ["k0", "other"] { try envelope.signed(with: keys[0], id: id) }
-        #expect(throws: Refusal.self) { try both.check(envelope) }
+        #expect(throws: Rejection.self) { try both.check(envelope) }
         try envelope.signed(with: keys[2], id: "k1")
-        #expect(throws: Refusal.self) { try both.check(envelope) }
+        #expect(throws: Rejection.self) { try both.check(envelope) }
         try envelope.signed(with: keys[1], id: "named otherwise")
         #expect(throws: Never.self) { try both.check(envelope) }
         envelope.payload = Array("[]".utf8)
-        #expect(throws: Refusal.self) { try both.check(envelope) }
+        #expect(throws: Rejection.self) { try both.check(envelope) }
         envelope.payload = Array("{}".utf8)
         envelope.payloadType = "text/json"
-        #expect(throws: Refusal.self) { try both.check(envelope) }
+        #expect(throws: Rejection.self) { try both.check(envelope) }
     }
 
     @Test func `come back from the wire as they were`() throws {

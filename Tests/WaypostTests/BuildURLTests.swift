@@ -63,7 +63,7 @@ extension RouteKey {
         try router.register(.userPage) { request in .opened(request.parameters["id"]) }
         try router.register(.chat) { _ in .opened("chat") }
         #expect(await router.open(.userPage, ["id": 42, "tab": "x"]).url == "myapp://user/42?tab=x")
-        #expect(await router.open(.userPage).code == (422, "BAD_FIELD"))
+        #expect(await router.open(.userPage).code == .badField)
         #expect(await router.open(.chat, scheme: "myapp").value == "chat")
     }
 
@@ -96,7 +96,7 @@ extension RouteKey {
     @Test func `a value without a JSON form is refused and a closure reaches only this process`() async throws
     {
         let broken = RouteBuilder("a://x").withDouble(key: "d", value: .nan)
-        #expect(await broken.open(with: Router()).code == (422, "BAD_FIELD"))
+        #expect(await broken.open(with: Router()).code == .badField)
         #expect(throws: RouteGenerationError.self) { try broken.command(id: "c") }
         let closure: @Sendable () -> Int = { 7 }
         let local = RouteBuilder("a://x").withAny(key: "closure", value: closure)

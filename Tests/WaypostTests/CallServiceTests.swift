@@ -90,7 +90,7 @@ import Testing
             Issue.record("\(answer)")
             return
         }
-        #expect(failure.code == code)
+        #expect(failure.code.number == code)
         #expect(failure.detail.contains(part))
         #expect(failure.argument == argument)
     }
@@ -103,9 +103,9 @@ import Testing
             Issue.record("called")
             return
         }
-        #expect(service.name == "NO_SERVICE")
+        #expect(service.code == .noService)
         #expect(service.nearest == ["CalculatorService"])
-        #expect(method.name == "NO_METHOD")
+        #expect(method.code == .noMethod)
         #expect(method.nearest.first == "add(a:b:)")
     }
 
@@ -145,7 +145,7 @@ import Testing
             Issue.record("called")
             return
         }
-        #expect(failure.name == "NOT_ALLOWED")
+        #expect(failure.code == .notAllowed)
     }
 
     @Test func `a method that ignores its cancellation does not hold the caller`() async throws {
@@ -159,14 +159,14 @@ import Testing
             Issue.record("returned")
             return
         }
-        #expect(failure.name == "DEADLINE")
+        #expect(failure.code == .deadline)
         let caller = Task { await registry.call("Slow", "wait", deadline: nil) }
         caller.cancel()
         guard case .failure(let canceled) = await caller.value else {
             Issue.record("returned")
             return
         }
-        #expect(canceled.code == 499)
+        #expect(canceled.code == .canceled)
         gate.open()
     }
 
@@ -181,7 +181,7 @@ import Testing
         let events = heard.withLock { $0 }
         #expect(events.map(\.kind) == [.called, .returned, .threw])
         #expect(events.map(\.ref) == ["c-1", "c-1", "c-2"])
-        #expect(events[2].code == 404)
+        #expect(events[2].code.number == 404)
     }
 
     @Test func `a method that cannot be called is refused when it is exposed`() {

@@ -18,7 +18,7 @@ import Testing
         #expect(await router.open("myapp://abc_action").isSuccess)
         #expect(await router.open("any://over/there/?x=1#nose").value?["name"] == "Over")
         #expect(await router.open("myapp://lead").isSuccess)
-        #expect(await router.open("myapp://phoenix.com/user").code == (404, "NO_ROUTE"))
+        #expect(await router.open("myapp://phoenix.com/user").code == .noRoute)
         let still = await router.open("myapp://user?name=google&route_no_animation=1")
         #expect(still.presentation.noAnimation == true)
     }
@@ -29,15 +29,15 @@ import Testing
             configuration: RouterConfiguration(dialect: .reerRouter(host: "phoenix.com")))
         #expect(await router.open("myapp://phoenix.com/user?name=phoenix").isSuccess)
         #expect(await router.open("myapp://phoenix.com/abc_action").isSuccess)
-        #expect(await router.open("myapp://other.com/user").code == (404, "NO_ROUTE"))
-        #expect(await router.open("myapp://user").code == (404, "NO_ROUTE"))
+        #expect(await router.open("myapp://other.com/user").code == .noRoute)
+        #expect(await router.open("myapp://user").code == .noRoute)
     }
 
     @Test func `TheRouter's star is literal and a key from both sides becomes an array`() async throws {
         let router = try recordingRouter(
             [("scheme://router/*", "Star"), ("scheme://router/demo/:id", "Demo")],
             configuration: RouterConfiguration(dialect: .theRouter))
-        #expect(await router.open("scheme://router/x").code == (404, "NO_ROUTE"))
+        #expect(await router.open("scheme://router/x").code == .noRoute)
         #expect(await router.open("scheme://router/*").isSuccess)
         let opening = await router.open("scheme://router/demo/7?id=1&x=1", parameters: ["x": 2, "y": 3])
         #expect(opening.value?["params"] == ["id": ["1", "7"], "x": ["1", 2], "y": 3])
@@ -70,7 +70,7 @@ import Testing
         #expect(await router.open("app://user/7").isSuccess)
         #expect(await router.open("/user/7").isSuccess)
         try router.register("mine://x") { _ in .opened() }
-        #expect(await router.open("app://user/7").code == (403, "NOT_ALLOWED"))
+        #expect(await router.open("app://user/7").code == .notAllowed)
         #expect(await router.open("mine://user/7").isSuccess)
         router.unregister("mine://x")
         #expect(await router.open("app://user/7").isSuccess)

@@ -28,7 +28,7 @@ import Testing
             "scheme://services?protocol=AppConfigServiceProtocol&method=openMiniProgramWithInfo:&resultType=0"
         let opening = await router.open(url, parameters: ["ivar1": ["key": "value"]])
         #expect(opening.outcome == .served(.null))
-        #expect(opening.code == (0, "OK"))
+        #expect(opening.code == .ok)
         let value = await router.open(url, parameters: ["ivar1": ["key": "value"], "resultType": 1])
         #expect(value.value == ["key": "value"])
         let words = await router.open(url, parameters: ["ivar1": ["key": "value"], "resultType": "2"])
@@ -70,7 +70,7 @@ import Testing
         async throws
     {
         let opening = try await router().open(url)
-        #expect(opening.code == (code, name))
+        #expect(opening.code == Code(number: code, name: name))
     }
 
     @Test func `a service URL inside another URL is not a call`() async throws {

@@ -63,7 +63,7 @@ struct DecodedPage: RoutablePage, Decodable {
         let router = try Self.router()
         #expect(await router.open("types/decoded?name=x").value == "x 0")
         let failed = await router.open("types/decoded?size=1")
-        #expect(failed.code == (422, "BAD_FIELD"))
+        #expect(failed.code == .badField)
         #expect(failed.detail.contains("name"))
     }
 

@@ -36,7 +36,7 @@ import Testing
 
     @Test func `TheRouter's wrong path is repaired with type 2`() async throws {
         let router = try router()
-        #expect(await router.open("scheme://router/demo33").code == (404, "NO_ROUTE"))
+        #expect(await router.open("scheme://router/demo33").code == .noRoute)
         try router.relocate([
             try layer([
                 [
@@ -51,13 +51,13 @@ import Testing
         #expect(await router.open("scheme://router/demo3").isSuccess)
         #expect(router.routes.contains { $0.path == "scheme://router/demo33" })
         try router.relocate([])
-        #expect(await router.open("scheme://router/demo33").code == (404, "NO_ROUTE"))
+        #expect(await router.open("scheme://router/demo33").code == .noRoute)
     }
 
     @Test func `type 3 takes exactly one pattern away and an empty map brings it back`() async throws {
         let router = try router()
         try router.relocate([try layer([["routerType": 3, "path": "scheme://router/demo2"]])])
-        #expect(await router.open("scheme://router/demo2").code == (404, "NO_ROUTE"))
+        #expect(await router.open("scheme://router/demo2").code == .noRoute)
         #expect(await router.open("scheme://router/demo2Android").isSuccess)
         try router.relocate([try layer([])])
         #expect(await router.open("scheme://router/demo2").isSuccess)
@@ -105,7 +105,7 @@ import Testing
         #expect(report.inactive.map(\.index) == [0, 1, 2])
         #expect(report.inactive.allSatisfy { $0.layer == "patch" })
         #expect(await router.open("scheme://router/demo").route == "scheme://router/demo")
-        #expect(await router.open("scheme://router/new").code == (404, "NO_ROUTE"))
+        #expect(await router.open("scheme://router/new").code == .noRoute)
         // Once the build has the target, the redirect works.
         try router.register("scheme://router/none") { _ in .opened() }
         #expect(await router.open("scheme://router/demo").route == "scheme://router/none")
@@ -131,7 +131,7 @@ import Testing
                 ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"]
             ])
         ])
-        let refused: [([JSONValue], RelocationError.Code)] = [
+        let refused: [([JSONValue], Code)] = [
             (
                 [
                     ["routerType": 1, "orginPath": "scheme://a", "targetPath": "scheme://b"],
@@ -180,7 +180,7 @@ import Testing
         let opening = await router.open("a://old/7?x=1")
         #expect(opening.route == "a://new/tree/:id")
         #expect(opening.value?["params"] == ["id": "7", "x": "1"])
-        #expect(await router.open("a://old/7/8").code == (404, "NO_ROUTE"))
+        #expect(await router.open("a://old/7/8").code == .noRoute)
     }
 
     @Test func `an added path takes the place of a registered one`() async throws {

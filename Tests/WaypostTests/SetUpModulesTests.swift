@@ -53,7 +53,7 @@ import Testing
         ])
         for _ in 0..<2 {
             let opening = await router.open("a://x")
-            #expect(opening.code == (500, "HANDLER_FAILED"))
+            #expect(opening.code == .handlerFailed)
             #expect(opening.detail.contains("Bad"))
         }
         #expect(log.names.withLock { $0 } == ["Bad"])

@@ -63,8 +63,7 @@ public struct NavigationState: Sendable, Hashable {
     /// - Throws: ``Rejection`` when the tab does not exist or there are too many screens.
     public mutating func show(_ screen: Screen) throws(Rejection) {
         guard count < Self.maximumScreens || screen.presentation.jumpType == .windowNavRoot else {
-            throw Rejection(
-                code: 429, name: "BUSY", detail: "\(Self.maximumScreens) screens are open, no more are taken")
+            throw Rejection(.busy, "\(Self.maximumScreens) screens are open, no more are taken")
         }
         switch screen.presentation.jumpType {
         case .modal: modals.append([screen])

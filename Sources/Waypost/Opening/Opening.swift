@@ -37,16 +37,16 @@ public struct Opening: Sendable, Hashable {
     }
 
     /// Whether a destination or a service did what was asked; a fallback counts.
-    public var isSuccess: Bool { code.number == 0 }
+    public var isSuccess: Bool { code == .ok }
 
     /// The wire protocol's code and name, for instance 404 `NO_ROUTE`.
-    public var code: (number: Int, name: String) {
+    public var code: Code {
         switch outcome {
-        case .opened, .served, .fellBack: (0, "OK")
-        case .intercepted: (403, "INTERCEPTED")
-        case .notFound: (404, "NO_ROUTE")
-        case .rejected(let rejection): (rejection.code, rejection.name)
-        case .failed(let failure): (failure.code, failure.name)
+        case .opened, .served, .fellBack: .ok
+        case .intercepted: .intercepted
+        case .notFound: .noRoute
+        case .rejected(let rejection): rejection.code
+        case .failed(let failure): failure.code
         }
     }
 

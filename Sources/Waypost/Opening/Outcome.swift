@@ -16,63 +16,57 @@ public enum Outcome: Sendable, Hashable {
     case fellBack(to: String)
 }
 
-/// Why an open was refused, with the wire protocol's code.
+/// What input from outside gets that is not acted on: why, with the wire protocol's code.
 public struct Rejection: Error, Sendable, Hashable {
-    /// The code: 403, 404, 413 or 422.
-    public var code: Int
-    /// The code's name, for instance `NOT_ALLOWED`.
-    public var name: String
+    /// The code, for instance 403 `NOT_ALLOWED`.
+    public var code: Code
     /// One sentence with the subject and what was found.
     public var detail: String
-    /// For 404: names that may have been meant.
+    /// For 404: names that may have been meant, at most three.
     public var nearest: [String]
 
     /// A rejection by its parts.
-    public init(code: Int, name: String, detail: String, nearest: [String] = []) {
+    public init(_ code: Code, _ detail: String, nearest: [String] = []) {
         self.code = code
-        self.name = name
         self.detail = detail
         self.nearest = nearest
     }
 
     static func badField(_ detail: String) -> Rejection {
-        Rejection(code: 422, name: "BAD_FIELD", detail: detail)
+        Rejection(.badField, detail)
     }
     static func notAllowed(_ detail: String) -> Rejection {
-        Rejection(code: 403, name: "NOT_ALLOWED", detail: detail)
+        Rejection(.notAllowed, detail)
     }
     static func tooLarge(_ detail: String) -> Rejection {
-        Rejection(code: 413, name: "TOO_LARGE", detail: detail)
+        Rejection(.tooLarge, detail)
     }
-    static func cycle(_ detail: String) -> Rejection { Rejection(code: 422, name: "CYCLE", detail: detail) }
-    static func chain(_ detail: String) -> Rejection { Rejection(code: 422, name: "CHAIN", detail: detail) }
+    static func cycle(_ detail: String) -> Rejection { Rejection(.cycle, detail) }
+    static func chain(_ detail: String) -> Rejection { Rejection(.chain, detail) }
 }
 
 /// Why what ran did not end well.
 public struct RouteFailure: Error, Sendable, Hashable {
-    /// The code: 408, 499 or 500.
-    public var code: Int
-    /// `DEADLINE`, `CANCELED` or `HANDLER_FAILED`.
-    public var name: String
+    /// The code: 408 `DEADLINE`, 499 `CANCELED` or 500 `HANDLER_FAILED`.
+    public var code: Code
     /// One sentence with the subject and what was found.
     public var detail: String
 
     /// A failure by its parts.
-    public init(code: Int, name: String, detail: String) {
+    public init(_ code: Code, _ detail: String) {
         self.code = code
-        self.name = name
         self.detail = detail
     }
 
     static func deadline(_ subject: String, _ limit: Duration?) -> RouteFailure {
         RouteFailure(
-            code: 408, name: "DEADLINE",
-            detail: "\(subject) did not end within \(limit.map { "\($0)" } ?? "its time")")
+            .deadline,
+            "\(subject) did not end within \(limit.map { "\($0)" } ?? "its time")")
     }
     static func canceled(_ subject: String) -> RouteFailure {
-        RouteFailure(code: 499, name: "CANCELED", detail: "\(subject) was cancelled")
+        RouteFailure(.canceled, "\(subject) was cancelled")
     }
     static func handler(_ detail: String) -> RouteFailure {
-        RouteFailure(code: 500, name: "HANDLER_FAILED", detail: detail)
+        RouteFailure(.handlerFailed, detail)
     }
 }

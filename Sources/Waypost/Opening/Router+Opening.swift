@@ -68,13 +68,12 @@ extension Router {
         case .success(let value):
             opening.outcome = .served(value)
             opening.value = value
-        case .failure(let failure) where [408, 499, 500].contains(failure.code):
+        case .failure(let failure) where failure.code.status != .rejected:
             opening.outcome = .failed(
-                RouteFailure(code: failure.code, name: failure.name, detail: failure.detail))
+                RouteFailure(failure.code, failure.detail))
         case .failure(let failure):
             opening.outcome = .rejected(
-                Rejection(
-                    code: failure.code, name: failure.name, detail: failure.detail, nearest: failure.nearest))
+                Rejection(failure.code, failure.detail, nearest: failure.nearest))
         }
     }
 
@@ -239,6 +238,6 @@ extension RouterEvent {
         }
         self.init(
             kind, url: opening.url, route: opening.route, ref: opening.ref, detail: opening.detail,
-            code: opening.code.number, name: opening.code.name, nearest: opening.nearest)
+            code: opening.code, nearest: opening.nearest)
     }
 }

@@ -49,7 +49,7 @@ extension Router {
         case .success(let read):
             var journey = Journey(read, requested: url, caller: parameters, objects: [:], context: .init())
             resolve(&journey, snapshot, namesNearest, &resolution)
-            guard resolution.error?.name == "NO_ROUTE", let fallback = Self.fallback(of: journey) else {
+            guard resolution.error?.code == .noRoute, let fallback = Self.fallback(of: journey) else {
                 break
             }
             journey.caller[Self.fallbackKey] = nil
@@ -88,8 +88,7 @@ extension Router {
                 resolution.method = method.description
                 resolution.idempotent = method.description.idempotent
             case .failure(let failure):
-                throw Rejection(
-                    code: failure.code, name: failure.name, detail: failure.detail, nearest: failure.nearest)
+                throw Rejection(failure.code, failure.detail, nearest: failure.nearest)
             }
         } catch {
             resolution.error = error
@@ -111,7 +110,7 @@ extension Router {
                 for pair in journey.url.query.pairs { query[pair.key] = .string(pair.value) }
                 resolution.parameters.query = query
                 resolution.error = Rejection(
-                    code: 404, name: "NO_ROUTE", detail: "no route takes \(journey.url.text)",
+                    .noRoute, "no route takes \(journey.url.text)",
                     nearest: namesNearest ? snapshot.state.routes.table.nearest(to: journey.url) : [])
                 return
             }

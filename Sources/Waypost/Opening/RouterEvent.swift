@@ -28,18 +28,15 @@ public struct RouterEvent: Sendable, Hashable {
     public var ref: String?
     /// One sentence; never holds values of parameters, other than in the URL.
     public var detail: String
-    /// The wire protocol's code; 0 while nothing is wrong.
-    public var code: Int
-    /// The code's name.
-    public var name: String
+    /// The wire protocol's code; `ok` while nothing is wrong.
+    public var code: Code
     /// For 404: names that may have been meant.
     public var nearest: [String]
 
     /// An event by its parts.
     public init(
         _ kind: Kind, url: String, route: String? = nil, ref: String? = nil, detail: String = "",
-        code: Int = 0,
-        name: String = "OK", nearest: [String] = []
+        code: Code = .ok, nearest: [String] = []
     ) {
         self.kind = kind
         self.url = url
@@ -47,10 +44,9 @@ public struct RouterEvent: Sendable, Hashable {
         self.ref = ref
         self.detail = detail
         self.code = code
-        self.name = name
         self.nearest = nearest
     }
 
     /// Whether this is TheRouter's log type 1.
-    public var isError: Bool { code != 0 }
+    public var isError: Bool { code != .ok }
 }

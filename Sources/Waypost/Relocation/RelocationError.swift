@@ -1,29 +1,6 @@
 /// Why a relocation document is refused; the map in force stays.
 public struct RelocationError: Error, Hashable, Sendable {
-    /// What is wrong, with the wire protocol's code and name.
-    public enum Code: String, Sendable, Hashable {
-        /// 422: a field is missing, of the wrong type, or stands for nothing.
-        case badField = "BAD_FIELD"
-        /// 422: redirects lead back to where they began.
-        case cycle = "CYCLE"
-        /// 422: redirects lead on over more than the allowed number of hops.
-        case chain = "CHAIN"
-        /// 403: a target may not be opened, or a service URL would be relocated.
-        case notAllowed = "NOT_ALLOWED"
-        /// 413: more entries than the limit.
-        case tooLarge = "TOO_LARGE"
-
-        /// The number on the wire.
-        public var number: Int {
-            switch self {
-            case .badField, .cycle, .chain: 422
-            case .notAllowed: 403
-            case .tooLarge: 413
-            }
-        }
-    }
-
-    /// What is wrong.
+    /// What is wrong: `badField`, `cycle`, `chain`, `notAllowed` or `tooLarge`.
     public var code: Code
     /// The layer that holds the entry; nil while a single document is read.
     public var layer: String?

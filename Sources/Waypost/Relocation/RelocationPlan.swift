@@ -129,7 +129,7 @@ struct RelocationPlan: Sendable {
             separator: " → ")
     }
 
-    private func error(_ code: RelocationError.Code, _ place: Place, _ detail: String) -> RelocationError {
+    private func error(_ code: Code, _ place: Place, _ detail: String) -> RelocationError {
         RelocationError(code, layer: place.layer, index: place.index, field: "targetPath", detail: detail)
     }
 }

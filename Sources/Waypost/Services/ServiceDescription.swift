@@ -48,8 +48,8 @@ public struct ServiceEvent: Sendable, Hashable {
     public var ref: String?
     /// What more there is to say; the code and sentence of a failure.
     public var detail: String
-    /// The failure's code; 0 when there is none.
-    public var code: Int
+    /// The failure's code; `ok` when there is none.
+    public var code: Code
 
     /// Whether this is TheRouter's log type 1.
     public var isError: Bool { kind == .threw }

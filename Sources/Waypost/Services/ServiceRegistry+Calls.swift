@@ -73,7 +73,7 @@ extension ServiceRegistry {
         limit: WorkLimit, ref: String?
     ) async -> Result<JSONValue, ServiceFailure> {
         var event = ServiceEvent(
-            kind: .called, service: service, method: method, ref: ref, detail: "", code: 0)
+            kind: .called, service: service, method: method, ref: ref, detail: "", code: .ok)
         let answer: Result<JSONValue, ServiceFailure>
         switch find(service, method) {
         case .success(let found):
@@ -128,8 +128,8 @@ extension ServiceRegistry {
             else { return .success(found) }
             return .failure(
                 ServiceFailure(
-                    code: 403, name: "NOT_ALLOWED",
-                    detail: "\(service).\(found.description.name) may not be called from outside"))
+                    .notAllowed,
+                    "\(service).\(found.description.name) may not be called from outside"))
         }
     }
 }
@@ -164,13 +164,13 @@ final class CallableService: Sendable {
             let choice = candidates.map { full[$0] }
             return .failure(
                 ServiceFailure(
-                    code: 404, name: "NO_METHOD",
-                    detail: "\(service.name).\(name) is ambiguous: \(choice.joined(separator: ", "))",
+                    .noMethod,
+                    "\(service.name).\(name) is ambiguous: \(choice.joined(separator: ", "))",
                     nearest: Array(choice.prefix(3))))
         }
         return .failure(
             ServiceFailure(
-                code: 404, name: "NO_METHOD", detail: "\(service.name) exposes no method \(name.prefix(128))",
+                .noMethod, "\(service.name) exposes no method \(name.prefix(128))",
                 nearest: NearestNames.find(name, among: full)))
     }
 }

@@ -70,7 +70,7 @@ extension ServiceArguments {
 
 extension Verdict {
     init(_ opening: Opening) {
-        let code = Code(number: opening.code.number, name: opening.code.name) ?? .handlerFailed
+        let code = opening.code
         guard code == .ok else {
             var nearest: [String] = []
             if case .notFound(let found) = opening.outcome { nearest = found }
@@ -90,7 +90,7 @@ extension Verdict {
 
     init(_ failure: ServiceFailure) {
         self.init(
-            code: Code(number: failure.code, name: failure.name) ?? .handlerFailed, detail: failure.detail,
+            code: failure.code, detail: failure.detail,
             nearest: failure.nearest, room: .service)
     }
 }

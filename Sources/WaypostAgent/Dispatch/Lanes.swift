@@ -1,4 +1,5 @@
 import DequeModule
+import Waypost
 import WaypostMessages
 
 /// Which command runs next: one after another within a lane, lanes side by side.

@@ -33,7 +33,7 @@ struct Verdict: Sendable {
         self.url = url
     }
 
-    init(_ refusal: Refusal, room: FailureReport.Room) {
+    init(_ refusal: Rejection, room: FailureReport.Room) {
         self.init(code: refusal.code, detail: refusal.detail, nearest: refusal.nearest, room: room)
     }
 

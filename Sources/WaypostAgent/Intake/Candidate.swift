@@ -1,3 +1,4 @@
+import Waypost
 import WaypostMessages
 
 /// A command that has an id and may be stored: its bytes are known, whether it can be run may not be.
@@ -9,7 +10,7 @@ struct Candidate: Sendable {
     var payload: [UInt8]
     var address: ReplyAddress
     /// The command, or why it is answered without being run.
-    var command: Result<Command, Refusal>
+    var command: Result<Command, Rejection>
     /// When it must have been started, in milliseconds since 1970.
     var expires: Int64
 }

@@ -83,7 +83,7 @@ final class Intake: Sendable {
         for message in batch {
             guard let topic = topics.inbound(message.topic), concerns(topic.audience) else {
                 refuse(
-                    Refusal(
+                    Rejection(
                         .badField, "topic \(message.topic.debugDescription): the names in it break the rule"),
                     at: now)
                 continue
@@ -112,14 +112,14 @@ final class Intake: Sendable {
         rooms.health.update { $0.received += 1 }
         guard message.payload.count <= limits.commandBytes else {
             refuse(
-                Refusal(
+                Rejection(
                     .tooLarge,
                     "a command has at most \(limits.commandBytes) bytes; \(sender) sent \(message.payload.count)"
                 ),
                 at: now)
             return nil
         }
-        do throws(Refusal) {
+        do throws(Rejection) {
             let payload = try CommandPayload(
                 message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
                 for: audience)
@@ -128,7 +128,7 @@ final class Intake: Sendable {
             let address = replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue)
             if message.retain {
                 answer(
-                    Refusal(
+                    Rejection(
                         .retainedCommand, "commands are never retained; clear the topic \(message.topic)"),
                     id: id, to: address, at: now)
                 return nil
@@ -143,7 +143,7 @@ final class Intake: Sendable {
                 answer(fault, id: id, to: address, at: now)
                 return nil
             }
-            let command = Result { () throws(Refusal) -> Command in
+            let command = Result { () throws(Rejection) -> Command in
                 let command = try Command(id: id, fields: json, arrival: now)
                 try checkClock(command, at: now)
                 return command
@@ -154,7 +154,7 @@ final class Intake: Sendable {
                 payload: message.payload, address: address, command: command,
                 expires: (try? command.get().expires) ?? now)
         } catch {
-            refuse(Refusal(error.code, "command of \(sender): \(error.detail)"), at: now)
+            refuse(Rejection(error.code, "command of \(sender): \(error.detail)"), at: now)
             return nil
         }
     }
@@ -179,31 +179,33 @@ final class Intake: Sendable {
         isClockSound(at: now) && state.withLock { clock.monotonic() >= $0.forgetsFrom }
     }
 
-    private func checkClock(_ command: Command, at now: Int64) throws(Refusal) {
+    private func checkClock(_ command: Command, at now: Int64) throws(Rejection) {
         let isSound = isClockSound(at: now)
         guard isSound || !command.hasAbsoluteExpiry else {
-            throw Refusal(.clock, "the agent's clock is not to be trusted now; send the command without exp")
+            throw Rejection(
+                .clock, "the agent's clock is not to be trusted now; send the command without exp")
         }
         guard isSound else { return }
         if let at = command.at, at > now + Self.maximumSkew {
-            throw Refusal(.clockSkew, "at is \(at - now) ms ahead of the agent's clock")
+            throw Rejection(.clockSkew, "at is \(at - now) ms ahead of the agent's clock")
         }
     }
 
-    private func overload(_ sender: String, at now: Int64) -> Refusal? {
+    private func overload(_ sender: String, at now: Int64) -> Rejection? {
         state.withLock { state in
             guard state.senders.admits(sender, at: clock.monotonic()) else {
-                return Refusal(
+                return Rejection(
                     .busy, "\(sender) sends more than \(limits.intakeRate) commands a second for long")
             }
             guard state.keys < limits.dedupeKeys else {
-                return Refusal(.busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
+                return Rejection(
+                    .busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
             }
             guard !rooms.health.snapshot.isOutboxFull else {
-                return Refusal(.outbox, "the outbox is full; the broker has to take reports first")
+                return Rejection(.outbox, "the outbox is full; the broker has to take reports first")
             }
             guard rooms.health.commandsWaiting < limits.waitingCommands else {
-                return Refusal(.busy, "\(limits.waitingCommands) commands wait already")
+                return Rejection(.busy, "\(limits.waitingCommands) commands wait already")
             }
             return nil
         }
@@ -256,7 +258,8 @@ final class Intake: Sendable {
             case .duplicate(let sequence, let reply): repeatReply(candidate, sequence, reply)
             case .reused:
                 answer(
-                    Refusal(.idReused, "id \(candidate.id) was used before on this topic, with other bytes"),
+                    Rejection(
+                        .idReused, "id \(candidate.id) was used before on this topic, with other bytes"),
                     id: candidate.id, to: candidate.address, at: now)
             }
         }
@@ -368,7 +371,7 @@ final class Intake: Sendable {
     // MARK: Refusing
 
     /// Reports what can't be answered, for it names no sender or no id.
-    private func refuse(_ refusal: Refusal, at now: Int64) {
+    private func refuse(_ refusal: Rejection, at now: Int64) {
         rooms.health.update { $0.refused += 1 }
         rooms.journal.report(
             FailureReport(
@@ -378,7 +381,7 @@ final class Intake: Sendable {
 
     /// Answers and reports a command that is not stored under its id.
     private func answer(
-        _ refusal: Refusal, id: String, to address: ReplyAddress, at now: Int64,
+        _ refusal: Rejection, id: String, to address: ReplyAddress, at now: Int64,
         reportedBySender: Bool = false
     ) {
         rooms.health.update { $0.refused += 1 }

@@ -13,7 +13,7 @@ final class MapRoom: Sendable {
         case unchanged
         /// `isNews` is false for a document that was refused before for the same reason: a retained one comes with
         /// every connection.
-        case refused(Refusal, layer: String, isNews: Bool)
+        case refused(Rejection, layer: String, isNews: Bool)
     }
 
     struct State {
@@ -54,12 +54,12 @@ final class MapRoom: Sendable {
     /// Puts the stored layers in force, before the network is there.
     ///
     /// - Returns: why the stored map does not fit this build; it is then left out and the next map decides.
-    func restore(from store: Store) throws(StoreError) -> Refusal? {
+    func restore(from store: Store) throws(StoreError) -> Rejection? {
         let (records, refused) = try store.commit { (try $0.maps(), try $0.refusedMaps()) }
-        return state.withLock { state -> Refusal? in
+        return state.withLock { state -> Rejection? in
             state.records = Dictionary(uniqueKeysWithValues: records.map { ($0.layer, $0) })
             state.refused = refused
-            do throws(Refusal) {
+            do throws(Rejection) {
                 state.applied = try put(state.records, state)
                 return nil
             } catch {
@@ -87,7 +87,7 @@ final class MapRoom: Sendable {
             var revision: Int64?
             let next: State
             let entries: Int
-            do throws(Refusal) {
+            do throws(Rejection) {
                 let document = try MapDocument(payload, isPatch: isPatch, rules)
                 revision = document.revision
                 guard
@@ -119,7 +119,7 @@ final class MapRoom: Sendable {
     /// The state with a layer changed, its map in force in the router.
     private func put(
         _ records: [String: MapRecord], on layer: String, _ state: State
-    ) throws(Refusal) -> State {
+    ) throws(Rejection) -> State {
         var next = state
         next.records = records
         next.refused[label(layer)] = nil
@@ -133,28 +133,28 @@ final class MapRoom: Sendable {
     private func layers(
         after document: MapDocument, on layer: String, audience: Audience, digest: [UInt8], _ state: State,
         at now: Int64, _ isClockSound: Bool
-    ) throws(Refusal) -> [String: MapRecord]? {
+    ) throws(Rejection) -> [String: MapRecord]? {
         if let named = document.audience, named != audience.description {
-            throw Refusal(.badField, "aud is \(named.debugDescription), the topic is \(audience)'s")
+            throw Rejection(.badField, "aud is \(named.debugDescription), the topic is \(audience)'s")
         }
         let known = state.records[layer]
         if layer != Self.patchLayer {
             let floor = known?.revisionFloor ?? 0
             if let revision = document.revision, revision < floor {
-                throw Refusal(.rollback, "rev \(revision) is below \(floor), which was applied before")
+                throw Rejection(.rollback, "rev \(revision) is below \(floor), which was applied before")
             }
             // Before its time is looked at: one in force stays in force, however often it comes again.
             if known?.digest == digest, document.revision == nil || document.revision == floor { return nil }
             if let revision = document.revision, revision == floor {
-                throw Refusal(.equivocation, "rev \(revision) was applied before with other bytes")
+                throw Rejection(.equivocation, "rev \(revision) was applied before with other bytes")
             }
         }
         if let expires = document.expires {
             guard isClockSound else {
-                throw Refusal(
+                throw Rejection(
                     .clock, "the agent's clock is not to be trusted now, and the document has an exp")
             }
-            guard expires > now else { throw Refusal(.expired, "the document's exp has passed") }
+            guard expires > now else { throw Rejection(.expired, "the document's exp has passed") }
         }
         var entries = document.entries
         if layer == Self.patchLayer {
@@ -162,7 +162,7 @@ final class MapRoom: Sendable {
             patches.patch(entries)
             entries = patches.entries
             guard entries.count <= MapDocument.maximumEntries else {
-                throw Refusal(
+                throw Rejection(
                     .tooLarge,
                     "patches hold at most \(MapDocument.maximumEntries) entries; send a map instead")
             }
@@ -195,7 +195,7 @@ final class MapRoom: Sendable {
     }
 
     /// Compiles the layers in their order and swaps them into the router.
-    func put(_ records: [String: MapRecord], _ state: State) throws(Refusal) -> AppliedMap {
+    func put(_ records: [String: MapRecord], _ state: State) throws(Rejection) -> AppliedMap {
         let inForce = order.filter { !state.reverted.contains($0) }.compactMap { records[$0] }
         var layers: [RelocationLayer] = []
         for record in inForce {
@@ -205,7 +205,7 @@ final class MapRoom: Sendable {
         do {
             report = try router.relocate(layers)
         } catch {
-            throw Refusal(error)
+            throw Rejection(error)
         }
         return AppliedMap(
             layers: inForce.map {
@@ -220,15 +220,15 @@ final class MapRoom: Sendable {
             refused: state.newestRefused)
     }
 
-    private func list(_ record: MapRecord?) throws(Refusal) -> [RelocationEntry] {
+    private func list(_ record: MapRecord?) throws(Rejection) -> [RelocationEntry] {
         guard let record else { return [] }
         do {
             let json = try JSONValue(parsing: record.entries, limits: .trustedFile)
             return try RelocationEntry.list(json, maximum: MapDocument.maximumEntries)
         } catch let error as RelocationError {
-            throw Refusal(error)
+            throw Rejection(error)
         } catch {
-            throw Refusal(.badJSON, "stored map \(record.layer): \(error)")
+            throw Rejection(.badJSON, "stored map \(record.layer): \(error)")
         }
     }
 

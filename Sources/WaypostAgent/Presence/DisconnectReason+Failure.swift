@@ -1,4 +1,5 @@
 import MQTTLink
+import Waypost
 import WaypostMessages
 
 extension DisconnectReason {

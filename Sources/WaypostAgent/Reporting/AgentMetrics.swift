@@ -1,5 +1,6 @@
 import Metrics
 import Synchronization
+import Waypost
 import WaypostMessages
 
 /// The agent's counters and timers for whatever backend the process has for swift-metrics.

@@ -4,7 +4,7 @@ extension EventLog {
     /// The event that goes with a failure report, with the same `ref`.
     func log(_ failure: FailureReport) {
         log(
-            .error, failure.room.tag, "\(failure.code.number) \(failure.code.name): \(failure.detail)",
+            .error, failure.room.tag, "\(failure.code): \(failure.detail)",
             url: failure.url, isError: true, ref: failure.ref)
     }
 }

@@ -56,7 +56,7 @@ struct BenchTally: Sendable {
         if reply.status == .ok {
             ok += 1
         } else {
-            errors["\(reply.code.number) \(reply.code.name)", default: 0] += 1
+            errors["\(reply.code)", default: 0] += 1
         }
     }
 

@@ -56,8 +56,8 @@ struct CheckCommand: OperatorCommand {
         for file in source.maps {
             do {
                 layers.append(RelocationLayer(name: file, entries: try MapFile.entries(file)))
-            } catch let refusal as Refusal {
-                let detail = "\(file): \(refusal.code.number) \(refusal.code.name): \(refusal.detail)"
+            } catch let refusal as Rejection {
+                let detail = "\(file): \(refusal.code): \(refusal.detail)"
                 refused.append(.init(kind: .refused, subject: file, detail: detail))
             }
         }

@@ -73,7 +73,7 @@ struct RelocateCommand: OperatorCommand {
         let style = output.style
         if let refused = verdict.refused {
             return [
-                "\(style.red("refused")): \(refused.code.number) \(refused.code.name) by \(verdict.agent): "
+                "\(style.red("refused")): \(refused.code) by \(verdict.agent): "
                     + "\(refused.detail.printable); the map in force stays"
             ]
         }

@@ -51,7 +51,7 @@ struct ReplayCommand: OperatorCommand {
         for (agent, reply) in collector.refusals {
             throw Complaint(
                 .failed,
-                "\(agent): \(reply.code.number) \(reply.code.name): \(reply.detail ?? "no detail given")")
+                "\(agent): \(reply.code): \(reply.detail ?? "no detail given")")
         }
         let format = output.isJSON ? .json : lines.format
         for line in collector.events(back: since)

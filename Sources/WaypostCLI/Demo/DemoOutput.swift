@@ -15,7 +15,7 @@ struct DemoOutput {
     func reply(_ reply: Reply) {
         tell(nil) {
             let text = reply.detail ?? Self.short(reply.result)
-            let code = reply.code == .ok ? "" : " \(reply.code.number) \(reply.code.name)"
+            let code = reply.code == .ok ? "" : " \(reply.code)"
             return "  \(style.cyan("<-")) \(style.status(reply.status))\(code), \(reply.milliseconds) ms: "
                 + text.printable
         }
@@ -38,7 +38,7 @@ struct DemoOutput {
                     "  \(style.cyan("<-")) \(style.green("applied")): \(verdict.applied.entries.counted("entry", "entries")) in force"
             }
             return
-                "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code.number) \(refused.code.name): "
+                "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code): "
                 + refused.detail.printable
         }
     }

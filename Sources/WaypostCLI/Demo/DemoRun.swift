@@ -92,7 +92,7 @@ struct DemoRun {
         else { return "no reply; the agent's last words: \(agent.lastWords)" }
         try await logLines { $0.refs.contains(command.id) }
         guard reply.code == code else {
-            return "expected \(code.number) \(code.name), found \(reply.code.number) \(reply.code.name)"
+            return "expected \(code), found \(reply.code)"
         }
         let found = reply.result["value"]?["screen"] ?? reply.result
         guard let value, found != value else { return nil }
@@ -107,7 +107,7 @@ struct DemoRun {
     private func failure(_ expectation: DemoStep.Expectation, after before: Int) async throws -> String? {
         guard case .failure(let code) = expectation else { return "the story expects no failure" }
         let isThere = try await backend.listen { $0.failures.dropFirst(before).contains { $0.code == code } }
-        return isThere ? nil : "no failure report with \(code.number) \(code.name)"
+        return isThere ? nil : "no failure report with \(code)"
     }
 
     private mutating func relocate(_ relocation: Relocation, _ step: DemoStep) async throws -> String? {
@@ -124,7 +124,7 @@ struct DemoRun {
         case .applied:
             return verdict.refused.map { "refused with \($0.code.number) \($0.code.name)" }
         case .mapRefused(let code):
-            return verdict.refused?.code == code ? nil : "expected a refusal with \(code.number) \(code.name)"
+            return verdict.refused?.code == code ? nil : "expected a refusal with \(code)"
         case .reply, .failure, .offline:
             return "the story expects nothing of a map"
         }

@@ -45,12 +45,12 @@ struct Relocation: Sendable {
         }
         let type = json["type"]?.stringValue
         if type == "map" || json["rev"] != nil || json["signatures"] != nil {
-            try Self.check(name) { () throws(Refusal) in
+            try Self.check(name) { () throws(Rejection) in
                 if json["signatures"] == nil { _ = try MapDocument(map: json) }
             }
             self.init(document: bytes, .map)
         } else if type == "patch" {
-            try Self.check(name) { () throws(Refusal) in _ = try MapDocument(patch: json) }
+            try Self.check(name) { () throws(Rejection) in _ = try MapDocument(patch: json) }
             self.init(document: bytes, .patch)
         } else {
             try self.init(patch: json["entries"] ?? json, source: name)
@@ -59,7 +59,7 @@ struct Relocation: Sendable {
 
     private init(patch json: JSONValue, source: String) throws(Complaint) {
         let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
-        try Self.check(source) { () throws(Refusal) in _ = try MapDocument(patch: entries) }
+        try Self.check(source) { () throws(Rejection) in _ = try MapDocument(patch: entries) }
         self.init(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch)
     }
 
@@ -104,12 +104,12 @@ struct Relocation: Sendable {
         }
     }
 
-    private static func check(_ name: String, _ body: () throws(Refusal) -> Void) throws(Complaint) {
+    private static func check(_ name: String, _ body: () throws(Rejection) -> Void) throws(Complaint) {
         do {
             try body()
         } catch {
             throw Complaint(
-                .failed, "\(name) is no relocation: \(error.code.number) \(error.code.name): \(error.detail)")
+                .failed, "\(name) is no relocation: \(error.code): \(error.detail)")
         }
     }
 }

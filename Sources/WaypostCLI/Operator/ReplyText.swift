@@ -9,7 +9,7 @@ struct ReplyText {
         let reply = answer.reply
         guard answer.isOK else {
             var lines = [
-                "\(style.status(reply.status)): \(reply.code.number) \(reply.code.name) from \(answer.agent): "
+                "\(style.status(reply.status)): \(reply.code) from \(answer.agent): "
                     + (reply.detail ?? "no detail given").printable
             ]
             // The detail of a missing route names its neighbours already.

@@ -1,3 +1,4 @@
+import Waypost
 import WaypostMessages
 
 /// Colours and weight, or nothing where they are not wanted.
@@ -26,8 +27,9 @@ struct Style: Sendable {
         switch status {
         case .ok: green(status.rawValue)
         case .accepted: cyan(status.rawValue)
-        case .expired, .canceled, .interrupted: yellow(status.rawValue)
         case .failed, .rejected: red(status.rawValue)
+        // A status that only a newer agent has is shown as it came.
+        default: yellow(status.rawValue.printable)
         }
     }
 

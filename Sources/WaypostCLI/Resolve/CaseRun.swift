@@ -5,7 +5,7 @@ import WaypostMessages
 final class CaseRun {
     private let defaults: ResolveDefaults
     private var table: ResolveCase.Table?
-    private var router: Result<Router, Refusal>?
+    private var router: Result<Router, Rejection>?
     private var expectations = 0
     private var failed = 0
     private var unreadable = 0
@@ -49,7 +49,7 @@ final class CaseRun {
         } catch {
             unreadable += 1
             Terminal.note(
-                "line \(line.number): \(error.code.number) \(error.code.name): \(error.detail.printable)")
+                "line \(line.number): \(error.code): \(error.detail.printable)")
             var writer = ResolveAnswer(error, url: json?["open"]?.stringValue ?? "")
                 .writer(for: json?["id"] ?? .null)
             writer.endObject()
@@ -57,27 +57,27 @@ final class CaseRun {
         }
     }
 
-    private static func parse(_ line: LineReader.Line) throws(Refusal) -> JSONValue {
+    private static func parse(_ line: LineReader.Line) throws(Rejection) -> JSONValue {
         guard line.isWhole else {
-            throw Refusal(.tooLarge, "the line is longer than \(LineReader.maximumBytes >> 20) MiB")
+            throw Rejection(.tooLarge, "the line is longer than \(LineReader.maximumBytes >> 20) MiB")
         }
         do {
             return try JSONValue(parsing: line.bytes, limits: .trustedFile)
         } catch {
-            throw Refusal(.badJSON, "the line is no JSON: \(error)")
+            throw Rejection(.badJSON, "the line is no JSON: \(error)")
         }
     }
 
     private func answer(_ asked: ResolveCase) -> ResolveAnswer {
         if table != asked.table {
             table = asked.table
-            router = Result { () throws(Refusal) in try defaults.router(asked.table) }
+            router = Result { () throws(Rejection) in try defaults.router(asked.table) }
         }
         switch router {
         case .success(let router):
             return ResolveAnswer(router.resolve(asked.url, parameters: asked.parameters))
         case .failure(let refusal): return ResolveAnswer(refusal, url: asked.url)
-        case nil: return ResolveAnswer(Refusal(.badField, "routes is missing"), url: asked.url)
+        case nil: return ResolveAnswer(Rejection(.badField, "routes is missing"), url: asked.url)
         }
     }
 

@@ -8,7 +8,7 @@ enum ResolutionText {
             lines.append(label.padding(to: 8) + text.printable)
         }
         if let error = resolution.error {
-            lines.append("\(style.red("\(error.code) \(error.name)")): \(error.detail.printable)")
+            lines.append("\(style.red("\(error.code)")): \(error.detail.printable)")
             if !error.nearest.isEmpty { add("near", error.nearest.joined(separator: ", ")) }
         } else if let method = resolution.method {
             add("calls", style.green(method.name))

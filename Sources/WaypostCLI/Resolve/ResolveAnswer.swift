@@ -14,7 +14,7 @@ struct ResolveAnswer {
         url = resolution.url
         hops = resolution.hops
         if let rejection = resolution.error {
-            error = Self.error(rejection.code, rejection.name, rejection.detail)
+            error = Self.error(rejection)
         } else {
             route = resolution.route
             parameters = resolution.parameters.merged
@@ -23,9 +23,9 @@ struct ResolveAnswer {
     }
 
     /// A case that could not be tried.
-    init(_ refusal: Refusal, url: String) {
+    init(_ rejection: Rejection, url: String) {
         self.url = url
-        error = Self.error(refusal.code.number, refusal.code.name, refusal.detail)
+        error = Self.error(rejection)
     }
 
     /// The answer as an object that is still open, for the caller to add to and to end.
@@ -54,7 +54,10 @@ struct ResolveAnswer {
         }
     }
 
-    private static func error(_ code: Int, _ name: String, _ detail: String) -> JSONValue {
-        ["code": .int(Int64(code)), "name": .string(name), "detail": .string(detail)]
+    private static func error(_ rejection: Rejection) -> JSONValue {
+        [
+            "code": .int(Int64(rejection.code.number)), "name": .string(rejection.code.name),
+            "detail": .string(rejection.detail),
+        ]
     }
 }

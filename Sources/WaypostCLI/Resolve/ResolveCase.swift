@@ -26,25 +26,25 @@ struct ResolveCase {
 
     /// Reads a case.
     ///
-    /// - Throws: ``Refusal`` 422 naming the field.
-    init(_ json: JSONValue) throws(Refusal) {
+    /// - Throws: ``Rejection`` 422 naming the field.
+    init(_ json: JSONValue) throws(Rejection) {
         guard case .object = json else {
-            throw Refusal(.badField, "a case should be an object but is \(json.kind)")
+            throw Rejection(.badField, "a case should be an object but is \(json.kind)")
         }
         id = json["id"] ?? .null
         guard let url = try Self.text(json["open"], "open") else {
-            throw Refusal(.badField, "open is missing")
+            throw Rejection(.badField, "open is missing")
         }
         self.url = url
         parameters = try Self.object(json["params"], "params") ?? [:]
         table.routes = try Self.texts(json["routes"], "routes")
         for (pattern, priority) in try Self.object(json["priorities"], "priorities") ?? [:] {
             guard let number = priority.intValue.flatMap(Int.init(exactly:)) else {
-                throw Refusal(
+                throw Rejection(
                     .badField, "priorities: \(pattern) should have an integer but has \(priority.kind)")
             }
             guard table.routes?.contains(pattern) == true else {
-                throw Refusal(.badField, "priorities: \(pattern) is none of the routes")
+                throw Rejection(.badField, "priorities: \(pattern) is none of the routes")
             }
             table.priorities[pattern] = number
         }
@@ -53,14 +53,14 @@ struct ResolveCase {
         for (key, value) in try Self.object(json["expect"], "expect") ?? [:] {
             guard let key = Expected(rawValue: key) else {
                 let known = Expected.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Refusal(
+                throw Rejection(
                     .badField, "expect: \(key.debugDescription) is in no answer; there are \(known)")
             }
             expected[key] = value
         }
     }
 
-    private static func setup(_ json: JSONValue) throws(Refusal) -> RouterSetup? {
+    private static func setup(_ json: JSONValue) throws(Rejection) -> RouterSetup? {
         let dialect = try text(json["dialect"], "dialect")
         let config = try object(json["config"], "config").map(JSONValue.object)
         guard dialect != nil || config != nil else { return nil }
@@ -72,7 +72,7 @@ struct ResolveCase {
                 dialect: dialect ?? Dialect.waypost.name, host: host, webPath: webPath,
                 allowedSchemes: schemes)
         } catch {
-            throw Refusal(.badField, error.detail)
+            throw Rejection(.badField, error.detail)
         }
     }
 
@@ -80,32 +80,32 @@ struct ResolveCase {
 
     private static func field<Value>(
         _ json: JSONValue?, _ name: String, _ wanted: String, _ read: (JSONValue) -> Value?
-    ) throws(Refusal) -> Value? {
+    ) throws(Rejection) -> Value? {
         guard let json, !json.isNull else { return nil }
         guard let value = read(json) else {
-            throw Refusal(.badField, "\(name) should be \(wanted) but is \(json.kind)")
+            throw Rejection(.badField, "\(name) should be \(wanted) but is \(json.kind)")
         }
         return value
     }
 
-    private static func text(_ json: JSONValue?, _ name: String) throws(Refusal) -> String? {
+    private static func text(_ json: JSONValue?, _ name: String) throws(Rejection) -> String? {
         try field(json, name, "a string", \.stringValue)
     }
 
-    private static func object(_ json: JSONValue?, _ name: String) throws(Refusal) -> [String: JSONValue]? {
+    private static func object(_ json: JSONValue?, _ name: String) throws(Rejection) -> [String: JSONValue]? {
         try field(json, name, "an object", \.objectValue)
     }
 
-    private static func array(_ json: JSONValue?, _ name: String) throws(Refusal) -> [JSONValue]? {
+    private static func array(_ json: JSONValue?, _ name: String) throws(Rejection) -> [JSONValue]? {
         try field(json, name, "an array", \.arrayValue)
     }
 
-    private static func texts(_ json: JSONValue?, _ name: String) throws(Refusal) -> [String]? {
+    private static func texts(_ json: JSONValue?, _ name: String) throws(Rejection) -> [String]? {
         guard let elements = try array(json, name) else { return nil }
         var texts: [String] = []
         for (index, element) in elements.enumerated() {
             guard let text = element.stringValue else {
-                throw Refusal(.badField, "\(name)[\(index)] should be a string but is \(element.kind)")
+                throw Rejection(.badField, "\(name)[\(index)] should be a string but is \(element.kind)")
             }
             texts.append(text)
         }

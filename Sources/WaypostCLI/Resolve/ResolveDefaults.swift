@@ -17,19 +17,19 @@ struct ResolveDefaults {
 
     /// The router that a case asks for.
     ///
-    /// - Throws: ``Refusal`` when its routes do not fit together.
-    func router(_ table: ResolveCase.Table) throws(Refusal) -> Router {
+    /// - Throws: ``Rejection`` when its routes do not fit together.
+    func router(_ table: ResolveCase.Table) throws(Rejection) -> Router {
         let setup = table.setup ?? setup
         let router: Router
         let listed =
             table.routes.map { $0.map { RouteDescription(path: $0, priority: table.priorities[$0] ?? 0) } }
             ?? routes
-        guard let listed else { throw Refusal(.badField, "routes is missing, and no --routes was given") }
+        guard let listed else { throw Rejection(.badField, "routes is missing, and no --routes was given") }
         router = Router(configuration: setup.configuration.withWebRoute(of: listed))
         do {
             try router.register(listed.map(Self.route))
         } catch {
-            throw Refusal(.badField, "routes: \(error)")
+            throw Rejection(.badField, "routes: \(error)")
         }
         // A destination that only a map names is taken as known: the case has no classes of its own.
         for name in table.maps.flatMap(Self.classNames) where !router.knows(name) {

@@ -5,7 +5,7 @@ import WaypostMessages
 enum MapFile {
     /// The entries of a document.
     ///
-    /// - Throws: ``Complaint`` 64 when it can't be read or is no JSON; ``Refusal`` where an agent would refuse it.
+    /// - Throws: ``Complaint`` 64 when it can't be read or is no JSON; ``Rejection`` where an agent would refuse it.
     static func entries(_ file: String) throws -> [RelocationEntry] {
         let bytes = try InputFile.read(file, purpose: "map file")
         let json: JSONValue
@@ -18,7 +18,7 @@ enum MapFile {
     }
 
     /// The entries of a document: enveloped as `map` or `patch`, an array, or one entry.
-    static func entries(_ json: JSONValue) throws(Refusal) -> [RelocationEntry] {
+    static func entries(_ json: JSONValue) throws(Rejection) -> [RelocationEntry] {
         json["type"] == "map" || json["rev"] != nil
             ? try MapDocument(map: json).entries : try MapDocument(patch: json).entries
     }

@@ -69,9 +69,9 @@ struct RouteSource: ParsableArguments {
         try maps.map { file in
             do {
                 return RelocationLayer(name: file, entries: try MapFile.entries(file))
-            } catch let refusal as Refusal {
+            } catch let refusal as Rejection {
                 throw Complaint(
-                    .failed, "map \(file): \(refusal.code.number) \(refusal.code.name): \(refusal.detail)")
+                    .failed, "map \(file): \(refusal.code): \(refusal.detail)")
             }
         }
     }

@@ -3,17 +3,17 @@ package import Waypost
 extension Command {
     /// Reads the id out of a payload, before anything else is looked at, so that a refusal can be answered.
     ///
-    /// - Throws: ``Refusal`` 422 when it is missing or not `[A-Za-z0-9_-]{1,64}`.
-    package static func id(in json: JSONValue) throws(Refusal) -> String {
+    /// - Throws: ``Rejection`` 422 when it is missing or not `[A-Za-z0-9_-]{1,64}`.
+    package static func id(in json: JSONValue) throws(Rejection) -> String {
         guard let fields = json.objectValue else {
-            throw Refusal(.badField, "a command is one JSON object; found \(json.kind)")
+            throw Rejection(.badField, "a command is one JSON object; found \(json.kind)")
         }
-        guard let id = fields["id"] else { throw Refusal(.badField, "id is missing") }
+        guard let id = fields["id"] else { throw Rejection(.badField, "id is missing") }
         guard let text = id.stringValue else {
-            throw Refusal(.badField, "id must be a string; found \(id.kind)")
+            throw Rejection(.badField, "id must be a string; found \(id.kind)")
         }
         guard Name.isValid(text) else {
-            throw Refusal(.badField, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw Rejection(.badField, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         return text
     }
@@ -21,11 +21,11 @@ extension Command {
     /// Checks the fields of a command whose `id` was read already.
     ///
     /// - Parameter arrival: the agent's clock, in milliseconds since 1970.
-    /// - Throws: ``Refusal`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
-    package init(id: String, fields json: JSONValue, arrival: Int64) throws(Refusal) {
+    /// - Throws: ``Rejection`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
+    package init(id: String, fields json: JSONValue, arrival: Int64) throws(Rejection) {
         let fields = Fields(of: json)
         if let version = try fields.integer("v"), version != Command.supportedVersion {
-            throw Refusal(
+            throw Rejection(
                 .version,
                 "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
         }
@@ -33,7 +33,7 @@ extension Command {
         let expires = try fields.integer("exp", in: 0...Fields.latestTime)
         let lane = try fields.text("lane") ?? Command.defaultLane
         guard Name.isValid(lane) else {
-            throw Refusal(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw Rejection(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         self.init(
             id: id,
@@ -49,7 +49,7 @@ extension Command {
 }
 
 extension Command.Operation {
-    init(_ fields: Fields) throws(Refusal) {
+    init(_ fields: Fields) throws(Rejection) {
         let type = try fields.required("type", fields.text("type"))
         switch type {
         case "open":
@@ -64,14 +64,15 @@ extension Command.Operation {
         case "cancel":
             let target = try fields.required("target", fields.text("target"))
             guard Name.isValid(target) else {
-                throw Refusal(
+                throw Rejection(
                     .badField, "target must be the id of a command; found \(target.debugDescription)")
             }
             self = .cancel(target: target)
         case "log":
             let letter = try fields.required("level", fields.text("level"))
             guard let level = LogLevel(letter: letter) else {
-                throw Refusal(.badField, "level must be one of v d i w e f; found \(letter.debugDescription)")
+                throw Rejection(
+                    .badField, "level must be one of v d i w e f; found \(letter.debugDescription)")
             }
             self = .log(
                 level: level,
@@ -86,7 +87,7 @@ extension Command.Operation {
         case "ping":
             self = .ping
         default:
-            throw Refusal(
+            throw Rejection(
                 .unknownType,
                 "type \(type.debugDescription) is unknown; known: open call cancel log replay ping")
         }

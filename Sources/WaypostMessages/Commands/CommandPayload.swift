@@ -5,35 +5,35 @@ package struct CommandPayload: Sendable {
     /// The command's fields.
     package let json: JSONValue
     /// Why the signatures do not do; nil when they do, or none is wanted.
-    package private(set) var fault: Refusal?
+    package private(set) var fault: Rejection?
 
     /// Reads a payload without a look at its signatures: one that was checked when it came.
     ///
-    /// - Throws: ``Refusal`` for what is no JSON or beyond the limits.
-    package init(stored bytes: [UInt8], limits: JSONLimits) throws(Refusal) {
+    /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
+    package init(stored bytes: [UInt8], limits: JSONLimits) throws(Rejection) {
         (json, _) = try Self.unwrap(bytes, limits)
     }
 
     /// Reads a payload for an audience, and checks that it is signed as it ought to be.
     ///
-    /// - Throws: ``Refusal`` for what is no JSON or beyond the limits.
+    /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
     package init(
         _ bytes: [UInt8], limits: JSONLimits, trusted: TrustedKeys, mustBeSigned: Bool, for audience: Audience
-    ) throws(Refusal) {
+    ) throws(Rejection) {
         let envelope: SignedEnvelope?
         (json, envelope) = try Self.unwrap(bytes, limits)
         guard trusted.arePinned else { return }
-        do throws(Refusal) {
+        do throws(Rejection) {
             guard let envelope else {
                 if mustBeSigned {
-                    throw Refusal(.unsigned, "commands must be signed here, and this one is not")
+                    throw Rejection(.unsigned, "commands must be signed here, and this one is not")
                 }
                 return
             }
             try trusted.check(envelope)
             // What was signed for one agent is of no use at another.
             guard json["aud"]?.stringValue == audience.description else {
-                throw Refusal(.badField, "aud of a signed command must be \(audience)")
+                throw Rejection(.badField, "aud of a signed command must be \(audience)")
             }
         } catch {
             fault = error
@@ -42,7 +42,7 @@ package struct CommandPayload: Sendable {
 
     private static func unwrap(
         _ bytes: [UInt8], _ limits: JSONLimits
-    ) throws(Refusal) -> (JSONValue, SignedEnvelope?) {
+    ) throws(Rejection) -> (JSONValue, SignedEnvelope?) {
         let outer: JSONValue
         do {
             outer = try JSONValue(parsing: bytes, limits: limits)
@@ -59,12 +59,12 @@ package struct CommandPayload: Sendable {
         return SignedEnvelope.isOne(outer) ? try open(outer, limits) : (outer, nil)
     }
 
-    private static func open(_ json: JSONValue, _ limits: JSONLimits) throws(Refusal) -> (
+    private static func open(_ json: JSONValue, _ limits: JSONLimits) throws(Rejection) -> (
         JSONValue, SignedEnvelope?
     ) {
         let envelope = try SignedEnvelope(json)
         guard envelope.payloadType != SignedEnvelope.mapType else {
-            throw Refusal(.badField, "payloadType is that of a map, not of a command")
+            throw Rejection(.badField, "payloadType is that of a map, not of a command")
         }
         do {
             return (try JSONValue(parsing: envelope.payload, limits: limits), envelope)

@@ -1,6 +1,6 @@
 package import Waypost
 
-/// Typed access to the members of an object from outside; what does not fit is a ``Refusal`` naming the field.
+/// Typed access to the members of an object from outside; what does not fit is a ``Rejection`` naming the field.
 package struct Fields: Sendable {
     /// The largest integer that every JSON implementation reads exactly: 2^53 - 1.
     package static let largestInteger: Int64 = 9_007_199_254_740_991
@@ -20,12 +20,12 @@ package struct Fields: Sendable {
         }
     }
 
-    package func required<Value>(_ name: String, _ value: Value?) throws(Refusal) -> Value {
-        guard let value else { throw Refusal(.badField, "\(name) is missing") }
+    package func required<Value>(_ name: String, _ value: Value?) throws(Rejection) -> Value {
+        guard let value else { throw Rejection(.badField, "\(name) is missing") }
         return value
     }
 
-    package func text(_ name: String) throws(Refusal) -> String? {
+    package func text(_ name: String) throws(Rejection) -> String? {
         guard let value = self[name] else { return nil }
         guard case .string(let text) = value else { throw mismatch(name, "a string", value) }
         return text
@@ -33,23 +33,23 @@ package struct Fields: Sendable {
 
     package func integer(
         _ name: String, in range: ClosedRange<Int64> = Int64.min...Int64.max
-    ) throws(Refusal) -> Int64? {
+    ) throws(Rejection) -> Int64? {
         guard let value = self[name] else { return nil }
         guard case .int(let number) = value else { throw mismatch(name, "an integer", value) }
         guard range.contains(number) else {
-            throw Refusal(
+            throw Rejection(
                 .badField, "\(name) must be \(range.lowerBound) to \(range.upperBound); found \(number)")
         }
         return number
     }
 
-    package func object(_ name: String) throws(Refusal) -> [String: JSONValue]? {
+    package func object(_ name: String) throws(Rejection) -> [String: JSONValue]? {
         guard let value = self[name] else { return nil }
         guard case .object(let members) = value else { throw mismatch(name, "an object", value) }
         return members
     }
 
-    package func arguments(_ name: String) throws(Refusal) -> Command.Arguments {
+    package func arguments(_ name: String) throws(Rejection) -> Command.Arguments {
         switch self[name] {
         case nil: .positional([])
         case .array(let values)?: .positional(values)
@@ -58,7 +58,7 @@ package struct Fields: Sendable {
         }
     }
 
-    private func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Refusal {
-        Refusal(.badField, "\(name) must be \(expected); found \(found.kind)")
+    private func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Rejection {
+        Rejection(.badField, "\(name) must be \(expected); found \(found.kind)")
     }
 }

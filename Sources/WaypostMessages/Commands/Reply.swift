@@ -62,27 +62,21 @@ package struct Reply: Sendable, Hashable {
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Refusal) {
+    package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))
         let status = try fields.required("status", fields.text("status"))
-        guard let code = Code(number: Int(clamping: number), name: name) else {
-            throw Refusal(.badField, "code \(number) \(name) is unknown")
-        }
-        guard let status = Code.Status(rawValue: status) else {
-            throw Refusal(.badField, "status \(status.debugDescription) is unknown")
-        }
         self.init(
             id: try Command.id(in: json),
-            code: code,
+            code: Code(number: Int(clamping: number), name: name),
             result: fields["result"] ?? .null,
             milliseconds: try fields.integer("ms") ?? 0,
             attempt: Int(clamping: try fields.integer("attempt") ?? 1),
             at: try fields.integer("at") ?? 0,
             detail: try fields.text("detail"),
             nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue))
-        self.status = status
+        self.status = Code.Status(rawValue: status)
         isDuplicate = fields["dup"]?.boolValue ?? false
     }
 

@@ -3,8 +3,8 @@ package import Waypost
 extension AppliedMap {
     /// Reads what an agent published on `map/applied`.
     ///
-    /// - Throws: ``Refusal`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Refusal) {
+    /// - Throws: ``Rejection`` naming the field that is not as the protocol has it.
+    package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         var layers: [Layer] = []
         for layer in fields["layers"]?.arrayValue ?? [] { layers.append(try Layer(layer)) }
@@ -19,7 +19,7 @@ extension AppliedMap {
 }
 
 extension AppliedMap.Layer {
-    init(_ json: JSONValue) throws(Refusal) {
+    init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         self.init(
             name: try fields.required("layer", fields.text("layer")),
@@ -30,7 +30,7 @@ extension AppliedMap.Layer {
 }
 
 extension AppliedMap.Inactive {
-    init(_ json: JSONValue) throws(Refusal) {
+    init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         self.init(
             layer: try fields.required("layer", fields.text("layer")),
@@ -40,18 +40,15 @@ extension AppliedMap.Inactive {
 }
 
 extension AppliedMap.Refused {
-    package init(_ json: JSONValue) throws(Refusal) {
+    package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))
-        guard let code = Code(number: Int(clamping: number), name: name) else {
-            throw Refusal(.badField, "code \(number) \(name) is unknown")
-        }
         self.init(
             layer: try fields.required("layer", fields.text("layer")),
             revision: try fields.integer("rev"),
             digest: try fields.text("digest") ?? "",
-            code: code,
+            code: Code(number: Int(clamping: number), name: name),
             detail: try fields.text("detail") ?? "",
             at: try fields.integer("at") ?? 0)
     }

@@ -18,31 +18,31 @@ extension MapDocument {
 
     /// Reads a document from its bytes, signed or not.
     ///
-    /// - Throws: ``Refusal``: 401 when it is not signed as it ought to be, 413 when it is too long, and what
+    /// - Throws: ``Rejection``: 401 when it is not signed as it ought to be, 413 when it is too long, and what
     ///   ``init(map:)`` and ``init(patch:)`` throw.
-    package init(_ bytes: [UInt8], isPatch: Bool, _ rules: Rules) throws(Refusal) {
+    package init(_ bytes: [UInt8], isPatch: Bool, _ rules: Rules) throws(Rejection) {
         guard bytes.count <= rules.maximumBytes else {
-            throw Refusal(.tooLarge, "a map has at most \(rules.maximumBytes) bytes; found \(bytes.count)")
+            throw Rejection(.tooLarge, "a map has at most \(rules.maximumBytes) bytes; found \(bytes.count)")
         }
         let (json, isSigned) = try Self.unwrap(bytes, rules)
         self = isPatch ? try MapDocument(patch: json) : try MapDocument(map: json)
         guard isSigned, rules.trusted.arePinned else { return }
         guard audience != nil else {
-            throw Refusal(.badField, "aud is missing; a signed document names whom it is for")
+            throw Rejection(.badField, "aud is missing; a signed document names whom it is for")
         }
         // Or what was signed as a patch could be delivered as a map, and a map as a patch.
         let type = isPatch ? "patch" : "map"
         guard json["type"]?.stringValue == type else {
-            throw Refusal(.badField, "type is missing; a signed document on this topic is of type \(type)")
+            throw Rejection(.badField, "type is missing; a signed document on this topic is of type \(type)")
         }
         // Only a revision tells an old map from a new one.
         guard isPatch || revision != nil else {
-            throw Refusal(.badField, "rev is missing; a signed map has a revision")
+            throw Rejection(.badField, "rev is missing; a signed map has a revision")
         }
     }
 
     /// The document, taken out of its envelope when it has one.
-    private static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Refusal) -> (
+    private static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Rejection) -> (
         JSONValue, isSigned: Bool
     ) {
         // A document in its envelope is one long text.
@@ -51,19 +51,19 @@ extension MapDocument {
         let outer = try parse(bytes, limits)
         guard SignedEnvelope.isOne(outer) else {
             guard !rules.trusted.arePinned else {
-                throw Refusal(.unsigned, "a key is pinned and this document is not signed")
+                throw Rejection(.unsigned, "a key is pinned and this document is not signed")
             }
             return (try parse(bytes, rules.limits), false)
         }
         let envelope = try SignedEnvelope(outer)
         guard envelope.payloadType != SignedEnvelope.commandType else {
-            throw Refusal(.badField, "payloadType is that of a command, not of a map")
+            throw Rejection(.badField, "payloadType is that of a command, not of a map")
         }
         try rules.trusted.check(envelope)
         return (try parse(envelope.payload, rules.limits), true)
     }
 
-    private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(Refusal) -> JSONValue {
+    private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(Rejection) -> JSONValue {
         do {
             return try JSONValue(parsing: bytes, limits: limits)
         } catch {

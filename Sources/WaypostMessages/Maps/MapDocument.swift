@@ -17,8 +17,8 @@ package struct MapDocument: Sendable, Hashable {
 
     /// Reads a document on `map`: the whole map wanted, enveloped, or a bare array without a revision.
     ///
-    /// - Throws: ``Refusal`` naming the entry's index and the field.
-    package init(map json: JSONValue) throws(Refusal) {
+    /// - Throws: ``Rejection`` naming the entry's index and the field.
+    package init(map json: JSONValue) throws(Rejection) {
         if case .array = json {
             self.init(entries: try Self.entries(json))
             return
@@ -31,8 +31,8 @@ package struct MapDocument: Sendable, Hashable {
 
     /// Reads a document on `map/patch`: one entry, an array of entries, or the enveloped form.
     ///
-    /// - Throws: ``Refusal`` naming the entry's index and the field.
-    package init(patch json: JSONValue) throws(Refusal) {
+    /// - Throws: ``Rejection`` naming the entry's index and the field.
+    package init(patch json: JSONValue) throws(Rejection) {
         switch json {
         case .array:
             self.init(entries: try Self.entries(json))
@@ -47,31 +47,32 @@ package struct MapDocument: Sendable, Hashable {
         self.entries = entries
     }
 
-    private init(enveloped json: JSONValue, type: String) throws(Refusal) {
+    private init(enveloped json: JSONValue, type: String) throws(Rejection) {
         guard case .object = json else {
-            throw Refusal(.badField, "a \(type) is a JSON object or an array of entries; found \(json.kind)")
+            throw Rejection(
+                .badField, "a \(type) is a JSON object or an array of entries; found \(json.kind)")
         }
         let fields = Fields(of: json)
         if let found = try fields.text("type"), found != type {
-            throw Refusal(.badField, "type must be \(type) on this topic; found \(found.debugDescription)")
+            throw Rejection(.badField, "type must be \(type) on this topic; found \(found.debugDescription)")
         }
         if let version = try fields.integer("v"), version != Command.supportedVersion {
-            throw Refusal(
+            throw Rejection(
                 .version,
                 "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
         }
         if json["id"] != nil { id = try Command.id(in: json) }
         audience = try fields.text("aud")
         expires = try fields.integer("exp", in: 0...Fields.latestTime)
-        guard let list = fields["entries"] else { throw Refusal(.badField, "entries is missing") }
+        guard let list = fields["entries"] else { throw Rejection(.badField, "entries is missing") }
         entries = try Self.entries(list)
     }
 
-    private static func entries(_ json: JSONValue) throws(Refusal) -> [RelocationEntry] {
+    private static func entries(_ json: JSONValue) throws(Rejection) -> [RelocationEntry] {
         do {
             return try RelocationEntry.list(json, maximum: maximumEntries)
         } catch {
-            throw Refusal(error)
+            throw Rejection(error)
         }
     }
 }

@@ -59,15 +59,15 @@ package struct AgentState: Sendable, Hashable {
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Refusal) {
+    package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         let why = try fields.required("why", fields.text("why"))
         guard let reason = Reason(rawValue: why) else {
-            throw Refusal(.badField, "why \(why.debugDescription) is unknown")
+            throw Rejection(.badField, "why \(why.debugDescription) is unknown")
         }
         let state = try fields.required("state", fields.text("state"))
         guard state == "online" || state == "offline" else {
-            throw Refusal(.badField, "state must be online or offline; found \(state.debugDescription)")
+            throw Rejection(.badField, "state must be online or offline; found \(state.debugDescription)")
         }
         self.init(
             isOnline: state == "online",

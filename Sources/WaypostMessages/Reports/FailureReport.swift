@@ -55,20 +55,17 @@ package struct FailureReport: Sendable, Hashable {
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Refusal) {
+    package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))
-        guard let code = Code(number: Int(clamping: number), name: name) else {
-            throw Refusal(.badField, "code \(number) \(name) is unknown")
-        }
         let room = try fields.required("where", fields.text("where"))
         guard let room = Room(rawValue: room) else {
-            throw Refusal(.badField, "where \(room.debugDescription) is unknown")
+            throw Rejection(.badField, "where \(room.debugDescription) is unknown")
         }
         self.init(
             id: try fields.text("id") ?? "",
-            code: code,
+            code: Code(number: Int(clamping: number), name: name),
             room: room,
             ref: try fields.text("ref"),
             url: try fields.text("url"),

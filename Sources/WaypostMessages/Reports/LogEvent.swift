@@ -62,11 +62,11 @@ package struct LogEvent: Sendable, Hashable {
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Refusal) {
+    package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         let letter = try fields.required("l", fields.text("l"))
         guard let level = LogLevel(letter: letter) else {
-            throw Refusal(.badField, "l must be one of V D I W E F; found \(letter.debugDescription)")
+            throw Rejection(.badField, "l must be one of V D I W E F; found \(letter.debugDescription)")
         }
         self.init(
             time: try fields.required("t", fields.integer("t", in: 0...Fields.latestTime)),

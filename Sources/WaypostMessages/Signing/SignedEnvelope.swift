@@ -28,24 +28,24 @@ package struct SignedEnvelope: Sendable, Hashable {
 
     /// Reads an envelope; nothing of it is checked yet.
     ///
-    /// - Throws: ``Refusal`` 422 naming the field.
-    package init(_ json: JSONValue) throws(Refusal) {
+    /// - Throws: ``Rejection`` 422 naming the field.
+    package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         guard let type = try fields.text("payloadType"), type.hasSuffix("json") else {
-            throw Refusal(.badField, "payloadType must be a type of JSON, such as \(Self.mapType)")
+            throw Rejection(.badField, "payloadType must be a type of JSON, such as \(Self.mapType)")
         }
         guard let text = try fields.text("payload"), let bytes = Base64.decode(text) else {
-            throw Refusal(.badField, "payload must be the document in base64")
+            throw Rejection(.badField, "payload must be the document in base64")
         }
         guard let list = json["signatures"]?.arrayValue, list.count <= Self.maximumSignatures else {
-            throw Refusal(.badField, "signatures must be an array of at most \(Self.maximumSignatures)")
+            throw Rejection(.badField, "signatures must be an array of at most \(Self.maximumSignatures)")
         }
         payloadType = type
         payload = bytes
         signatures = []
         for (index, element) in list.enumerated() {
             guard let text = element["sig"]?.stringValue, let signature = Base64.decode(text) else {
-                throw Refusal(.badField, "signatures[\(index)].sig must be a signature in base64")
+                throw Rejection(.badField, "signatures[\(index)].sig must be a signature in base64")
             }
             signatures.append(Signature(keyID: element["keyid"]?.stringValue, bytes: signature))
         }
@@ -109,8 +109,8 @@ package struct TrustedKeys: Sendable {
 
     /// Counts the keys of which a signature is good; each counts once, whatever a signature calls itself.
     ///
-    /// - Throws: ``Refusal`` 401 `BAD_SIGNATURE` when they are too few.
-    package func check(_ envelope: SignedEnvelope) throws(Refusal) {
+    /// - Throws: ``Rejection`` 401 `BAD_SIGNATURE` when they are too few.
+    package func check(_ envelope: SignedEnvelope) throws(Rejection) {
         guard arePinned else { return }
         let message = envelope.signedBytes
         let names = Set(keys.map(\.id))
@@ -122,7 +122,7 @@ package struct TrustedKeys: Sendable {
             }
         }
         guard good >= threshold else {
-            throw Refusal(
+            throw Rejection(
                 .badSignature,
                 "\(good) of the \(threshold) signatures wanted are good; there are "
                     + "\(envelope.signatures.count), and \(keys.count) keys are trusted")

@@ -2,11 +2,11 @@ package import Waypost
 
 extension JSONError {
     /// The verdict on a payload that can't be read: 413 when it exceeds a limit, else 400.
-    package var refusal: Refusal {
+    package var refusal: Rejection {
         switch reason {
-        case .tooDeep, .tooManyKeys, .stringTooLong, .tooLong: Refusal(.tooLarge, description)
+        case .tooDeep, .tooManyKeys, .stringTooLong, .tooLong: Rejection(.tooLarge, description)
         case .empty, .byteOrderMark, .notUTF8, .duplicateKey, .loneSurrogate, .numberOutOfRange, .syntax:
-            Refusal(.badJSON, description)
+            Rejection(.badJSON, description)
         }
     }
 }

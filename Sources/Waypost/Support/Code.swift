@@ -1,0 +1,153 @@
+/// A code of the wire protocol: what became of a command or what failed, for programs to act on.
+///
+/// Rejections, failures and results all carry one.
+public struct Code: Sendable, Hashable {
+    /// The number, modelled on HTTP's where HTTP has one.
+    public let number: Int
+    /// The name that tells codes of one number apart.
+    public let name: String
+    /// The terminal status of a command that ends with this code; nil when it only stands in failure reports.
+    public let status: Status?
+    /// Whether sending the same again, under a new id, may help.
+    public let isRetryable: Bool
+
+    /// The status of a command: `accepted`, then exactly one of the others; a newer agent may have more.
+    public struct Status: RawRepresentable, Sendable, Hashable, CaseIterable {
+        /// The word on the wire.
+        public let rawValue: String
+
+        /// The status of that word, known here or not.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The command will take a while.
+        public static let accepted = Status(rawValue: "accepted")
+        /// It was done.
+        public static let ok = Status(rawValue: "ok")
+        /// It ran, and did not end well.
+        public static let failed = Status(rawValue: "failed")
+        /// It was refused before anything ran.
+        public static let rejected = Status(rawValue: "rejected")
+        /// Its time was over before it could start.
+        public static let expired = Status(rawValue: "expired")
+        /// Its sender canceled it.
+        public static let canceled = Status(rawValue: "canceled")
+        /// The agent ended while it ran, and it may not run twice.
+        public static let interrupted = Status(rawValue: "interrupted")
+
+        /// Those of this version of the protocol.
+        public static let allCases: [Status] = [
+            .accepted, .ok, .failed, .rejected, .expired, .canceled, .interrupted,
+        ]
+    }
+
+    private init(_ number: Int, _ name: String, _ status: Status?, retry: Bool = false) {
+        self.number = number
+        self.name = name
+        self.status = status
+        isRetryable = retry
+    }
+
+    /// The code of that number and name; an ``unknown(number:name:)`` one when this version has none such.
+    public init(number: Int, name: String) {
+        self =
+            Self.all.first { $0.number == number && $0.name == name } ?? .unknown(number: number, name: name)
+    }
+
+    /// A code of a newer version of the protocol: it is shown as it came, and is not retried.
+    public static func unknown(number: Int, name: String) -> Code { Code(number, name, nil) }
+
+    /// Done.
+    public static let ok = Code(0, "OK", .ok)
+    /// The payload is not JSON, or not within its limits.
+    public static let badJSON = Code(400, "BAD_JSON", .rejected)
+    /// A signature is required, and there is none.
+    public static let unsigned = Code(401, "UNSIGNED", .rejected)
+    /// The signatures do not hold.
+    public static let badSignature = Code(401, "BAD_SIGNATURE", .rejected)
+    /// Not among what may be opened or called.
+    public static let notAllowed = Code(403, "NOT_ALLOWED", .rejected)
+    /// Commands are never retained.
+    public static let retainedCommand = Code(403, "RETAINED_COMMAND", .rejected)
+    /// An interceptor stopped it.
+    public static let intercepted = Code(403, "INTERCEPTED", .rejected)
+    /// No route takes the URL.
+    public static let noRoute = Code(404, "NO_ROUTE", .rejected)
+    /// No service of that name is exposed.
+    public static let noService = Code(404, "NO_SERVICE", .rejected)
+    /// The service exposes no such method.
+    public static let noMethod = Code(404, "NO_METHOD", .rejected)
+    /// There is no command of that type.
+    public static let unknownType = Code(404, "UNKNOWN_TYPE", .rejected)
+    /// The handler did not end in time.
+    public static let deadline = Code(408, "DEADLINE", .failed, retry: true)
+    /// The id was used before, with other bytes.
+    public static let idReused = Code(409, "ID_REUSED", .rejected)
+    /// The map's revision is below one that was applied.
+    public static let rollback = Code(409, "ROLLBACK", .rejected)
+    /// The revision was applied before, with other bytes.
+    public static let equivocation = Code(409, "EQUIVOCATION", .rejected)
+    /// Its time was over before it could start.
+    public static let expired = Code(410, "EXPIRED", .expired)
+    /// Larger than its limit.
+    public static let tooLarge = Code(413, "TOO_LARGE", .rejected)
+    /// A field is missing, of the wrong type, or out of range.
+    public static let badField = Code(422, "BAD_FIELD", .rejected)
+    /// Redirects lead in a circle.
+    public static let cycle = Code(422, "CYCLE", .rejected)
+    /// Redirects, or opens within opens, go too deep.
+    public static let chain = Code(422, "CHAIN", .rejected)
+    /// The sender's clock is too far ahead.
+    public static let clockSkew = Code(425, "CLOCK_SKEW", .rejected, retry: true)
+    /// More than may come or wait at one time.
+    public static let busy = Code(429, "BUSY", .rejected, retry: true)
+    /// The sender canceled it.
+    public static let canceled = Code(499, "CANCELED", .canceled)
+    /// The handler or method failed.
+    public static let handlerFailed = Code(500, "HANDLER_FAILED", .failed)
+    /// Nothing can be stored.
+    public static let disk = Code(503, "DISK", .rejected, retry: true)
+    /// The agent's clock can't be trusted now.
+    public static let clock = Code(503, "CLOCK", .rejected, retry: true)
+    /// The outbox is full.
+    public static let outbox = Code(503, "OUTBOX", .rejected, retry: true)
+    /// A feature module could not be set up.
+    public static let module = Code(503, "MODULE", .rejected, retry: true)
+    /// The protocol's version is not supported.
+    public static let version = Code(505, "VERSION", .rejected)
+    /// The agent ended while it ran.
+    public static let interrupted = Code(520, "INTERRUPTED", .interrupted)
+    /// The broker refused the connection.
+    public static let connectRefused = Code(530, "CONNECT_REFUSED", nil)
+    /// The connection could not be secured.
+    public static let tls = Code(531, "TLS", nil)
+    /// The broker's rules seem to drop messages.
+    public static let aclSuspected = Code(532, "ACL_SUSPECTED", nil)
+    /// Another client has the same id.
+    public static let clientIDConflict = Code(533, "CLIENT_ID_CONFLICT", nil)
+    /// The broker has lost the session.
+    public static let sessionLost = Code(534, "SESSION_LOST", nil)
+    /// The broker refused a subscription.
+    public static let subscriptionRefused = Code(535, "SUB_REFUSED", nil)
+    /// Commands of a sender are missing.
+    public static let sequenceGap = Code(536, "SEQ_GAP", nil)
+    /// Reports or messages were dropped.
+    public static let dropped = Code(537, "DROPPED", nil)
+    /// The map in force is past its time.
+    public static let mapExpired = Code(538, "MAP_EXPIRED", nil)
+    /// The link's loop stood still.
+    public static let loopStalled = Code(539, "LOOP_STALLED", nil)
+
+    /// Every code of the protocol.
+    public static let all: [Code] = [
+        .ok, .badJSON, .unsigned, .badSignature, .notAllowed, .retainedCommand, .intercepted, .noRoute,
+        .noService, .noMethod, .unknownType, .deadline, .idReused, .rollback, .equivocation, .expired,
+        .tooLarge, .badField, .cycle, .chain, .clockSkew, .busy, .canceled, .handlerFailed, .disk, .clock,
+        .outbox, .module, .version, .interrupted, .connectRefused, .tls, .aclSuspected, .clientIDConflict,
+        .sessionLost, .subscriptionRefused, .sequenceGap, .dropped, .mapExpired, .loopStalled,
+    ]
+}
+
+extension Code: CustomStringConvertible {
+    /// Number and name: `404 NO_ROUTE`.
+    public var description: String { "\(number) \(name)" }
+}
