@@ -75,7 +75,7 @@ import WaypostAgent
         let opening = try await openAnOrder()
         #expect(opening.value == ["shown": 42])
         let router = try makeRouter()
-        #expect(router.isIdempotent("kiosk://orders/42"))
+        #expect(router.resolve("kiosk://orders/42").idempotent)
         #expect(await router.open("https://example.com").route == "kiosk://web")
         let door = router.services
         #expect(await door.call("DoorService", "open", arguments: .positional([5])) == .success(.null))

@@ -90,7 +90,7 @@ func openUser(with router: Router) async throws -> Opening {
         // end snippet
         #expect(await router.open("myapp://orders/help").route == "myapp://orders/help")
         #expect(await router.open("myapp://orders/7").value == "7")
-        #expect(router.isIdempotent("myapp://orders/7"))
+        #expect(router.resolve("myapp://orders/7").idempotent)
         #expect(router.routeCount == 4)
     }
 

@@ -33,7 +33,7 @@ import Testing
         #expect(value.value == ["key": "value"])
         let words = await router.open(url, parameters: ["ivar1": ["key": "value"], "resultType": "2"])
         #expect(words.value?.stringValue?.contains("key") == true)
-        #expect(router.isIdempotent(url))
+        #expect(router.resolve(url).idempotent)
         #expect(router.canOpen(url))
         #expect(router.resolve(url).method?.name == "openMiniProgram(info:)")
     }

@@ -58,6 +58,10 @@ public struct RouteFailure: Error, Sendable, Hashable {
         self.detail = detail
     }
 
+    init(_ failure: ServiceFailure) {
+        self.init(failure.code, failure.detail)
+    }
+
     static func deadline(_ subject: String, _ limit: Duration?) -> RouteFailure {
         RouteFailure(
             .deadline,

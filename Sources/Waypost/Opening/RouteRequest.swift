@@ -34,24 +34,30 @@ public struct RouteRequest: Sendable {
 }
 
 /// Who opens a URL, and under which conditions.
-public struct OpenContext: Sendable, Hashable {
+public struct OpenContext: Sendable {
     /// The id of the command behind the open; stands in every event that it causes.
     public var ref: String?
     /// The most time the handler may take; the configuration's unless set.
     public var deadline: Duration?
     /// Which attempt this is, from 1: a command that a crash interrupted may run again.
     public var attempt: Int
-
     /// Whether the caller ends the handler at its deadline, by cancelling the task, so that the router need not.
     public var isTimedByCaller: Bool
+    /// Awaited before each handler or exposed method runs, after redirects and interceptors; nothing unless set.
+    ///
+    /// When it throws, the handler does not run and the open ends with what was thrown. The wait does not count
+    /// against the handler's deadline.
+    public var beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
 
     /// A context; everything has a default.
     public init(
-        ref: String? = nil, deadline: Duration? = nil, attempt: Int = 1, isTimedByCaller: Bool = false
+        ref: String? = nil, deadline: Duration? = nil, attempt: Int = 1, isTimedByCaller: Bool = false,
+        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil
     ) {
-        self.isTimedByCaller = isTimedByCaller
         self.ref = ref
         self.deadline = deadline
         self.attempt = attempt
+        self.isTimedByCaller = isTimedByCaller
+        self.beforeHandler = beforeHandler
     }
 }

@@ -63,14 +63,13 @@ extension Router {
         }
         let result = await services.call(
             call.service, call.method, source: call.source, result: call.result,
-            limit: limit(in: context), ref: context.ref)
+            limit: limit(in: context), ref: context.ref, beforeHandler: context.beforeHandler)
         switch result {
         case .success(let value):
             opening.outcome = .served(value)
             opening.value = value
         case .failure(let failure) where failure.code.status != .rejected:
-            opening.outcome = .failed(
-                RouteFailure(failure.code, failure.detail))
+            opening.outcome = .failed(RouteFailure(failure))
         case .failure(let failure):
             opening.outcome = .rejected(
                 Rejection(failure.code, failure.detail, nearest: failure.nearest))
@@ -156,28 +155,43 @@ extension Router {
                     .warned, url: request.url.text, route: request.route, ref: request.context.ref,
                     detail: warning))
         }
-        return await run(route.handler, request, &opening)
+        return await run(route, request, &opening)
     }
 
     private func run(
-        _ handler: @escaping Route.Handler, _ request: RouteRequest, _ opening: inout Opening
+        _ route: Route, _ request: RouteRequest, _ opening: inout Opening
     ) async -> Step {
+        if let beforeHandler = request.context.beforeHandler {
+            do {
+                try await beforeHandler(.init(isIdempotent: route.idempotent, subject: request.route))
+                try Task.checkCancellation()
+            } catch let failure as ServiceFailure {
+                return .ended(.failed(RouteFailure(failure)))
+            } catch {
+                return .ended(Self.outcome(of: error, request))
+            }
+        }
         let limit = limit(in: request.context)
+        let handler = route.handler
         let timed = await withDeadline(limit, clock: configuration.clock) { try await handler(request) }
         switch timed {
         case .finished(.success(.pass)): return .next
         case .finished(.success(.opened(let value))):
             opening.value = value
             return .ended(.opened)
-        case .finished(.failure(let error as ParameterError)):
-            return .ended(.rejected(.badField("\(request.route): \(error)")))
-        case .finished(.failure(let rejection as Rejection)): return .ended(.rejected(rejection))
-        case .finished(.failure(let failure as RouteFailure)): return .ended(.failed(failure))
-        case .finished(.failure(is CancellationError)), .canceled:
-            return .ended(.failed(.canceled(request.url.text)))
-        case .finished(.failure(let error)):
-            return .ended(.failed(.handler("\(request.route) failed: \(error)")))
+        case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request))
+        case .canceled: return .ended(.failed(.canceled(request.url.text)))
         case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
+        }
+    }
+
+    private static func outcome(of error: any Error, _ request: RouteRequest) -> Outcome {
+        switch error {
+        case let error as ParameterError: .rejected(.badField("\(request.route): \(error)"))
+        case let rejection as Rejection: .rejected(rejection)
+        case let failure as RouteFailure: .failed(failure)
+        case is CancellationError: .failed(.canceled(request.url.text))
+        default: .failed(.handler("\(request.route) failed: \(error)"))
         }
     }
 

@@ -73,7 +73,7 @@ extension Router {
     }
 
     /// Whether opening this may run again after a crash: what would run was declared idempotent.
-    public func isIdempotent(_ url: String, parameters: [String: JSONValue] = [:]) -> Bool {
+    package func isIdempotent(_ url: String, parameters: [String: JSONValue] = [:]) -> Bool {
         let resolution = resolve(url, parameters, namesNearest: false)
         return resolution.error == nil && resolution.idempotent
     }

@@ -58,19 +58,22 @@ extension ServiceRegistry {
     ///   - ref: The id of the command behind the call; stands in the events.
     ///   - isTimedByCaller: Whether the caller ends the method at its deadline, by cancelling the task; `deadline`
     ///     then does not count.
+    ///   - beforeHandler: Awaited before the method runs; its time does not count against the deadline. When it
+    ///     throws, the method does not run and the call ends with what was thrown.
     public func call(
         _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
         result: ServiceResultType = .value, deadline: Duration? = .seconds(10), ref: String? = nil,
-        isTimedByCaller: Bool = false
+        isTimedByCaller: Bool = false, beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil
     ) async -> Result<JSONValue, ServiceFailure> {
         await call(
             service, method, source: ArgumentSource(arguments), result: result,
-            limit: WorkLimit(deadline, isTimedByCaller: isTimedByCaller), ref: ref)
+            limit: WorkLimit(deadline, isTimedByCaller: isTimedByCaller), ref: ref,
+            beforeHandler: beforeHandler)
     }
 
     func call(
         _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
-        limit: WorkLimit, ref: String?
+        limit: WorkLimit, ref: String?, beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
     ) async -> Result<JSONValue, ServiceFailure> {
         var event = ServiceEvent(
             kind: .called, service: service, method: method, ref: ref, detail: "", code: .ok)
@@ -79,7 +82,8 @@ extension ServiceRegistry {
         case .success(let found):
             event.method = found.description.name
             tell(event)
-            answer = await run(found, named: "\(service).\(found.description.name)", source, result, limit)
+            answer = await run(
+                found, named: "\(service).\(found.description.name)", source, result, limit, beforeHandler)
         case .failure(let failure): answer = .failure(failure)
         }
         switch answer {
@@ -95,17 +99,37 @@ extension ServiceRegistry {
 
     private func run(
         _ method: ExposedMethod, named name: String, _ source: ArgumentSource, _ result: ServiceResultType,
-        _ limit: WorkLimit
+        _ limit: WorkLimit, _ beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
     ) async -> Result<JSONValue, ServiceFailure> {
+        if let beforeHandler {
+            do {
+                try await beforeHandler(.init(isIdempotent: method.description.idempotent, subject: name))
+                try Task.checkCancellation()
+            } catch let rejection as Rejection {
+                return .failure(
+                    ServiceFailure(rejection.code, rejection.detail, nearest: rejection.nearest))
+            } catch let failure as RouteFailure {
+                return .failure(ServiceFailure(failure.code, failure.detail))
+            } catch {
+                return .failure(Self.failure(of: error, name))
+            }
+        }
         let timed = await withDeadline(limit, clock: clock) {
             try await method.invoke(self, source, result)
         }
         switch timed {
         case .finished(.success(let value)): return .success(value)
-        case .finished(.failure(let failure as ServiceFailure)): return .failure(failure)
-        case .finished(.failure(is CancellationError)), .canceled: return .failure(.canceled(name))
-        case .finished(.failure(let error)): return .failure(.failed("\(name) failed: \(error)"))
+        case .finished(.failure(let error)): return .failure(Self.failure(of: error, name))
+        case .canceled: return .failure(.canceled(name))
         case .deadline: return .failure(.deadline(name, limit.duration))
+        }
+    }
+
+    private static func failure(of error: any Error, _ name: String) -> ServiceFailure {
+        switch error {
+        case let failure as ServiceFailure: failure
+        case is CancellationError: .canceled(name)
+        default: .failed("\(name) failed: \(error)")
         }
     }
 
