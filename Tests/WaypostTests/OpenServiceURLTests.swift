@@ -73,6 +73,26 @@ import Testing
         #expect(opening.code == Code(number: code, name: name))
     }
 
+    @Test func `parameters can not choose another service or method`() async throws {
+        let called = Guarded<[String]>([])
+        let router = try router()
+        try router.services.expose(
+            ExposedService("LedgerService", make: { Config() }) {
+                Exposed("append(entry:)") { (_: Config, entry: String) in called.withLock { $0.append(entry) }
+                }
+            })
+        let other: [String: JSONValue] = [
+            "protocol": "LedgerService", "method": "append", "ivar1": 1, "ivar2": 2, "entry": "x",
+        ]
+        let url = Self.base + "&method=add"
+        #expect(await router.open(url, parameters: other).outcome == .served(3))
+        #expect(router.resolve(url, parameters: other).method?.name == "add(a:b:)")
+        let bare = await router.open("scheme://services", parameters: other)
+        #expect(bare.code == .badField)
+        #expect(bare.detail.contains("protocol"))
+        #expect(called.withLock { $0 }.isEmpty)
+    }
+
     @Test func `a service URL inside another URL is not a call`() async throws {
         let router = try router()
         try router.register("scheme://router/demo") { request in .opened(request.parameters["next"]) }

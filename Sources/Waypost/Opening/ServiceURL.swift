@@ -16,12 +16,14 @@ struct ServiceURL: Sendable {
     }
 
     /// Reads the call; `caller` are the parameters beside the URL.
+    ///
+    /// What is called stands in the URL alone, so that who may send parameters can't choose another method.
     init(_ url: RouteURL, caller: [String: JSONValue]) throws(Rejection) {
+        service = try Self.name("protocol", url)
+        method = try Self.name("method", url)
         var values: [String: JSONValue] = [:]
         for pair in url.query.pairs { values[pair.key] = .string(pair.value) }
         for (key, value) in caller where !value.isNull { values[key] = value }
-        service = try Self.text("protocol", values)
-        method = try Self.text("method", values)
         result = try Self.resultType(values["resultType"])
         var source = ArgumentSource(.labeled(values.filter { !Self.ownKeys.contains($0.key) }))
         source.readsText = true
@@ -30,12 +32,11 @@ struct ServiceURL: Sendable {
         self.source = source
     }
 
-    private static func text(_ key: String, _ values: [String: JSONValue]) throws(Rejection) -> String {
-        guard let text = values[key]?.stringValue, !text.isEmpty else {
-            throw .badField(
-                "\(key) of the service URL \(values[key] == nil ? "is missing" : "should be a text")")
+    private static func name(_ key: String, _ url: RouteURL) throws(Rejection) -> String {
+        guard let name = url.query[key], !name.isEmpty else {
+            throw .badField("the service URL has no \(key)")
         }
-        return text
+        return name
     }
 
     private static func resultType(_ value: JSONValue?) throws(Rejection) -> ServiceResultType {
