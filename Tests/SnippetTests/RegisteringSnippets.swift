@@ -107,9 +107,10 @@ func openUser(with router: Router) async throws -> Opening {
         #expect(opening.value == ["intValue": 2, "boolValue": false, "sizes": ["S", "M"]])
     }
 
-    @Test func `modules are set up at the first open, in the order of their needs`() async throws {
+    @Test func `modules are visible at once and set up at the first open`() async throws {
         let router = makeRouter()
-        #expect(router.routeCount == 0)
+        #expect(router.routeCount == 2)
+        #expect(router.modulesLoading == ["OrdersModule", "LoginModule"])
         #expect(await router.open("myapp://orders").isSuccess)
         #expect(router.canOpen("myapp://login"))
         #expect(await router.services.call("OrderService", "count") == .success(3))

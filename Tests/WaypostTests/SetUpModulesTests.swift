@@ -6,87 +6,307 @@ import Testing
     final class Log: Sendable {
         let names = Guarded<[String]>([])
         func add(_ name: String) { names.withLock { $0.append(name) } }
+        var all: [String] { names.withLock { $0 } }
+    }
+
+    /// Opens once, for all who wait and all who come later.
+    final class Gate: Sendable {
+        private let (stream, continuation) = AsyncStream<Never>.makeStream()
+        func open() { continuation.finish() }
+        func wait() async { for await _ in stream {} }
     }
 
     struct Module: RouteModule {
         var name: String
         var dependencies: [String] = []
         var routes: [Route] = []
-        let log: Log
+        var services: [ExposedService] = []
+        var log = Log()
         var failure: (any Error)?
+        var run: @Sendable () async throws -> Void = {}
         func setUp() async throws {
             log.add(name)
+            try await run()
             if let failure { throw failure }
         }
     }
 
     struct Broken: Error {}
+    struct Counter: Sendable {
+        var first = 0
+        func next() -> Int { first + 1 }
+    }
+
+    static func route(_ pattern: String, name: String? = nil) -> Route {
+        Route(pattern, name: name) { _ in .opened() }
+    }
+
+    static func service(_ name: String, first: Int = 0) -> ExposedService {
+        ExposedService(name, make: { Counter(first: first) }) {
+            Exposed("next()") { (counter: Counter) in counter.next() }
+        }
+    }
 
     @Test func `modules are set up once, at the first open, behind what they need`() async throws {
         let router = Router()
         let log = Log()
         router.declare([
             Module(
-                name: "Orders", dependencies: ["Login", "Store"],
-                routes: [Route("a://orders") { _ in .opened() }],
-                log: log),
+                name: "Orders", dependencies: ["Login", "Store"], routes: [Self.route("a://orders")], log: log
+            ),
             Module(name: "Login", dependencies: ["Store"], log: log), Module(name: "Store", log: log),
         ])
-        #expect(log.names.withLock { $0 }.isEmpty)
-        #expect(!router.canOpen("a://orders"))
+        #expect(log.all.isEmpty)
+        #expect(router.modulesLoading == ["Orders", "Login", "Store"])
         let codes = await withTaskGroup { group in
             for _ in 0..<16 { group.addTask { await router.open("a://orders").code.number } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(codes == Array(repeating: 0, count: 16))
-        #expect(log.names.withLock { $0 } == ["Store", "Login", "Orders"])
+        #expect(log.all == ["Store", "Login", "Orders"])
         router.declare([Module(name: "Late", dependencies: ["Login"], log: log)])
-        try await router.load()
-        #expect(log.names.withLock { $0 } == ["Store", "Login", "Orders", "Late"])
+        #expect(await router.load().isEmpty)
+        #expect(log.all == ["Store", "Login", "Orders", "Late"])
+        #expect(router.modulesLoading.isEmpty)
     }
 
-    @Test func `a set-up that fails is the outcome of every open`() async throws {
+    @Test func `what is declared is visible before it is set up`() throws {
         let router = Router()
         let log = Log()
         router.declare([
-            Module(name: "Bad", log: log, failure: Broken()), Module(name: "Never", log: log),
+            Module(
+                name: "Orders", routes: [Self.route("shop://orders/:id", name: "OrderPage")],
+                services: [Self.service("Orders")], log: log)
         ])
-        for _ in 0..<2 {
-            let opening = await router.open("a://x")
-            #expect(opening.code == .handlerFailed)
-            #expect(opening.detail.contains("Bad"))
-        }
-        #expect(log.names.withLock { $0 } == ["Bad"])
-        await #expect(throws: RouteFailure.self) { try await router.load() }
-        router.declare([Module(name: "Good", routes: [Route("a://x") { _ in .opened() }], log: log)])
-        #expect(await router.open("a://x").isSuccess)
+        #expect(router.canOpen("shop://orders/1"))
+        #expect(router.resolve("shop://orders/1").route == "shop://orders/:id")
+        #expect(router.resolve("scheme://services?protocol=Orders&method=next").method?.name == "next()")
+        #expect(router.check(declared: router.routes).isClean)
+        #expect(router.export.routes.map(\.path) == ["shop://orders/:id"])
+        #expect(router.services.services.map(\.name) == ["Orders"])
+        #expect(router.knows("OrderPage"))
+        let report = try router.relocate([
+            RelocationLayer(
+                name: "agent", entries: [.init(.replace(origin: "shop://old", target: "shop://orders/1"))])
+        ])
+        #expect(report.inactive.isEmpty)
+        #expect(log.all.isEmpty)
     }
 
-    static let wrong: [([(String, [String])], String)] = [
-        ([("A", ["B"]), ("B", ["A"])], "A → B → A"), ([("A", ["C"])], "needs C"),
-        ([("A", []), ("A", [])], "twice"),
+    @Test func `one that fails takes only its own routes and services with it`() async throws {
+        let router = Router()
+        let log = Log()
+        router.declare([
+            Module(
+                name: "Bad", routes: [Self.route("a://bad")], services: [Self.service("Bad")], log: log,
+                failure: Broken()),
+            Module(
+                name: "Needy", dependencies: ["Bad"], routes: [Self.route("a://needy")], log: log),
+            Module(
+                name: "Good", routes: [Self.route("a://good")], services: [Self.service("Good")], log: log),
+        ])
+        for (url, module) in [("a://bad", "Bad"), ("a://needy", "Needy")] {
+            let opening = await router.open(url)
+            #expect(opening.code == .module)
+            #expect(opening.detail.hasPrefix("module \(module): "))
+            #expect(opening.detail.contains("Broken()"))
+            #expect(router.resolve(url).error?.code == .module)
+        }
+        #expect(await router.open("a://good").isSuccess)
+        #expect(await router.open("scheme://services?protocol=Bad&method=next").code == .module)
+        #expect(await router.open("scheme://services?protocol=Good&method=next").value == 1)
+        guard case .failure(let failure) = await router.services.call("Bad", "next") else {
+            Issue.record("a module that failed was called")
+            return
+        }
+        #expect(failure.code == .module)
+        #expect(router.moduleFailures.map(\.module) == ["Bad", "Needy"])
+        #expect(await router.load() == router.moduleFailures)
+        #expect(router.check().findings(.failedModule).map(\.subject) == ["Bad", "Needy"])
+        #expect(log.all == ["Bad", "Good"])
+    }
+
+    @Test func `a corrected one takes the place of one that failed`() async throws {
+        let router = Router()
+        router.declare([
+            Module(
+                name: "Orders", routes: [Self.route("a://wrong")], services: [Self.service("Orders")],
+                failure: Broken()),
+            Module(name: "Needy", dependencies: ["Orders"], routes: [Self.route("a://needy")]),
+        ])
+        #expect(await router.load().count == 2)
+        router.declare([
+            Module(
+                name: "Orders", routes: [Self.route("a://right")],
+                services: [Self.service("Orders", first: 41)])
+        ])
+        #expect(await router.load().isEmpty)
+        #expect(router.routes.map(\.path) == ["a://needy", "a://right"])
+        #expect(await router.open("a://needy").isSuccess)
+        #expect(try await router.services.call("Orders", "next").get() == 42)
+    }
+
+    static let refused: [([Route], [ExposedService])] = [
+        ([route("a://new"), route("a://held")], [service("New")]),
+        ([route("a://new"), route("a://:")], [service("New")]),
+        ([route("a://new")], [service("New"), service("Held")]),
+        ([route("a://new")], [service("New"), service("New")]),
+    ]
+
+    @Test(arguments: 0..<4)
+    func `a registration that fails leaves nothing half done`(number: Int) async throws {
+        let (routes, services) = Self.refused[number]
+        let router = Router()
+        try router.register("a://held") { _ in .opened() }
+        try router.services.expose(Self.service("Held"))
+        router.declare([Module(name: "Orders", routes: routes, services: services)])
+        #expect(router.moduleFailures.map(\.module) == ["Orders"])
+        #expect(router.routes.map(\.path) == ["a://held"])
+        #expect(router.services.services.map(\.name) == ["Held"])
+        #expect(await router.open("a://held").isSuccess)
+        router.declare([
+            Module(name: "Orders", routes: [Self.route("a://new")], services: [Self.service("New")])
+        ])
+        #expect(router.moduleFailures.isEmpty)
+        #expect(await router.open("a://new").isSuccess)
+        #expect(try await router.services.call("New", "next").get() == 1)
+    }
+
+    static let wrong: [([(String, [String])], [String], String)] = [
+        ([("A", ["B"]), ("B", ["A"]), ("C", [])], ["A", "B"], "A → B → A"),
+        ([("A", ["X"]), ("B", ["A"]), ("C", ["D"]), ("D", [])], ["A", "B"], "needs X"),
+        ([("C", []), ("D", ["A"]), ("A", ["A"])], ["D", "A"], "A → A"),
     ]
 
     @Test(arguments: wrong)
-    func `modules that cannot be ordered are named`(modules: [(String, [String])], part: String) async {
+    func `modules that can not be ordered fail, and only they`(
+        modules: [(String, [String])], failed: [String], part: String
+    ) async {
         let router = Router()
-        let log = Log()
-        router.declare(modules.map { Module(name: $0.0, dependencies: $0.1, log: log) })
-        #expect(await router.open("a://x").detail.contains(part))
-        #expect(log.names.withLock { $0 }.isEmpty)
+        router.declare(
+            modules.map {
+                Module(name: $0.0, dependencies: $0.1, routes: [Self.route("a://\($0.0)")])
+            })
+        for (name, _) in modules {
+            let opening = await router.open("a://\(name)")
+            #expect(opening.code == (failed.contains(name) ? .module : .ok))
+        }
+        #expect(router.moduleFailures.map(\.module) == failed)
+        #expect(router.moduleFailures.contains { $0.reason.contains(part) })
     }
 
-    @Test func `a module may open URLs while it is set up`() async throws {
-        struct Opener: RouteModule {
-            let router: Router
-            var routes: [Route] { [Route("a://late") { _ in .opened() }] }
-            func setUp() async throws {
-                guard await router.open("a://early").isSuccess else { throw Broken() }
-            }
-        }
+    @Test func `a module that was missing may be declared later`() async {
         let router = Router()
+        router.declare([Module(name: "A", dependencies: ["B"], routes: [Self.route("a://a")])])
+        #expect(await router.open("a://a").code == .module)
+        router.declare([Module(name: "B")])
+        #expect(await router.open("a://a").isSuccess)
+    }
+
+    @Test func `the first of two of one name counts`() async {
+        let router = Router()
+        router.declare([
+            Module(name: "A", routes: [Self.route("a://first")]),
+            Module(name: "A", routes: [Self.route("a://second")]),
+        ])
+        #expect(await router.open("a://first").isSuccess)
+        #expect(await router.open("a://second").code == .noRoute)
+        #expect(router.moduleFailures.map(\.reason) == ["it is declared twice; the first one counts"])
+    }
+
+    @Test(arguments: [false, true])
+    func `an open waits for a slow module no longer than its deadline`(isTimedByCaller: Bool) async throws {
+        let gate = Gate()
+        let router = Router()
+        try router.register("a://other") { _ in .opened() }
+        router.declare([
+            Module(name: "Quick"),
+            Module(name: "Slow", services: [Self.service("Slow")], run: { await gate.wait() }),
+        ])
+        let context = OpenContext(deadline: .milliseconds(20), isTimedByCaller: isTimedByCaller)
+        let opening = await router.open("a://other", context: context)
+        #expect(opening.code == .deadline)
+        #expect(opening.detail.contains("module Slow"))
+        let call = await router.services.call(
+            "Slow", "next", deadline: .milliseconds(20), isTimedByCaller: isTimedByCaller)
+        guard case .failure(let failure) = call else {
+            Issue.record("\(call)")
+            return
+        }
+        #expect(failure.code == .deadline)
+        #expect(failure.detail.contains("module Slow"))
+        #expect(router.modulesLoading == ["Slow"])
+        gate.open()
+        #expect(await router.load().isEmpty)
+        #expect(await router.open("a://other", context: OpenContext(deadline: .seconds(60))).isSuccess)
+        #expect(try await router.services.call("Slow", "next").get() == 1)
+    }
+
+    @Test func `an open that is canceled while it waits for modules ends`() async {
+        let gate = Gate()
+        let router = Router()
+        router.declare([Module(name: "Slow", run: { await gate.wait() })])
+        let opening = Task { await router.open("a://x", context: OpenContext(deadline: .seconds(60))) }
+        let loading = Task { await router.load() }
+        opening.cancel()
+        loading.cancel()
+        #expect(await opening.value.code == .canceled)
+        #expect(await loading.value.isEmpty)
+        gate.open()
+        #expect(await router.load().isEmpty)
+    }
+
+    @Test func `an interceptor of a set-up guards the first open of any route`() async throws {
+        let router = Router()
+        try router.register("a://secret") { _ in .opened() }
+        router.declare([
+            Module(
+                name: "Guard",
+                run: { _ = try router.intercept("guard") { _ in .stop(reason: "closed") } })
+        ])
+        #expect(await router.open("a://secret").code == .intercepted)
+    }
+
+    @Test func `a module may open URLs and call services while it is set up`() async throws {
+        let router = Router()
+        let log = Log()
         try router.register("a://early") { _ in .opened() }
-        router.declare([Opener(router: router)])
+        try router.services.expose(Self.service("Early"))
+        router.declare([
+            Module(name: "Needed", routes: [Self.route("a://needed")]),
+            Module(
+                name: "Opener", dependencies: ["Needed"], routes: [Self.route("a://late")], log: log,
+                run: {
+                    guard await router.open("a://early").isSuccess, await router.open("a://needed").isSuccess,
+                        try await router.services.call("Early", "next").get() == 1
+                    else { throw Broken() }
+                    // Not set up: neither itself nor what comes after it.
+                    for url in ["a://late", "a://after"] { log.add("\(await router.open(url).code)") }
+                }),
+            Module(name: "After", routes: [Self.route("a://after")]),
+        ])
         #expect(await router.open("a://late").isSuccess)
+        #expect(await router.open("a://after").isSuccess)
+        #expect(log.all == ["Opener", "503 MODULE", "503 MODULE"])
+    }
+
+    @Test func `a change of what is registered is heard of once, outside all locks`() throws {
+        let router = Router()
+        let log = Log()
+        // It changes something itself, which would hang in a lock.
+        let handle = router.onRegistrationChange {
+            log.add("\(router.routes.count) \(router.services.services.count)")
+        }
+        router.declare([Module(name: "A", routes: [Self.route("a://a")], services: [Self.service("A")])])
+        try router.register("a://b") { _ in .opened() }
+        router.registerDestination("Page") { _ in .opened() }
+        router.unregister("a://b")
+        try router.services.expose(Self.service("B"))
+        router.services.unregister(named: "B")
+        _ = try router.relocate([])
+        #expect(log.all == ["1 1", "2 1", "2 1", "1 1", "1 2", "1 1"])
+        handle.cancel()
+        try router.register("a://c") { _ in .opened() }
+        #expect(log.all.count == 6)
     }
 }

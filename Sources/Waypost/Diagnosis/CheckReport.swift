@@ -8,6 +8,8 @@ public struct CheckReport: Sendable, Hashable {
             case declaredNotRegistered
             /// Registered, but not listed.
             case registeredNotDeclared
+            /// A module could not be registered or set up.
+            case failedModule
             /// Two routes hold one place.
             case conflict
             /// A pattern that is none.
@@ -78,7 +80,10 @@ extension Router {
             CheckReport.Finding(
                 kind: .declaredNotRegistered, subject: failure.subject, detail: failure.detail)
         }
-        var check = RouteCheck(state, refused)
+        let failed = moduleFailures.map { failure in
+            CheckReport.Finding(kind: .failedModule, subject: failure.module, detail: "\(failure)")
+        }
+        var check = RouteCheck(state, refused + failed)
         check.findUnreachable()
         check.findDeadEntries()
         if let declared { check.compare(declared) }

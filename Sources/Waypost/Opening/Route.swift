@@ -39,6 +39,8 @@ public struct Route: Sendable {
     public var redirect: Redirect?
     /// What runs.
     public var handler: Handler
+    /// The module that brought it.
+    var module: DeclaredModule?
 
     /// A route by its parts.
     public init(

@@ -86,9 +86,10 @@ struct RouteSet: Sendable {
     /// Moves the table's memory together after many changes.
     mutating func settle() { table.settle() }
 
-    /// Takes away every route with exactly this pattern.
-    mutating func remove(_ pattern: RoutePattern) -> Bool {
-        let indices = table.remove(pattern)
+    /// Takes away every route with exactly this pattern, and this priority when one is given.
+    @discardableResult
+    mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> Bool {
+        let indices = table.remove(pattern, priority: priority)
         for index in indices { drop(index) }
         return !indices.isEmpty
     }

@@ -13,12 +13,19 @@ extension Router {
     ) async -> Opening {
         let start = ContinuousClock.now
         var opening = Opening(outcome: .opened, requested: url, url: url, ref: context.ref)
-        if let failure = await modules.load(into: self) {
+        var failure: RouteFailure?
+        var snapshot = snapshot
+        // A module may be declared in between, and what its set-up registers must be in the snapshot.
+        while failure == nil, modules.mustWait {
+            failure = await loadModules(within: context.deadline ?? configuration.handlerDeadline)
+            snapshot = self.snapshot
+        }
+        if let failure {
             opening.outcome = .failed(failure)
         } else {
             tellLinkedFailures(url: url, ref: context.ref)
             tell(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
-            await open(&opening, parameters, objects, context)
+            await open(&opening, snapshot, parameters, objects, context)
         }
         opening.duration = ContinuousClock.now - start
         finish(opening)
@@ -26,10 +33,9 @@ extension Router {
     }
 
     private func open(
-        _ opening: inout Opening, _ parameters: [String: JSONValue], _ objects: [String: any Sendable],
-        _ context: OpenContext
+        _ opening: inout Opening, _ snapshot: RouterSnapshot, _ parameters: [String: JSONValue],
+        _ objects: [String: any Sendable], _ context: OpenContext
     ) async {
-        let snapshot = snapshot
         let url: RouteURL
         switch snapshot.state.read(opening.requested) {
         case .success(let read): url = read
@@ -61,9 +67,10 @@ extension Router {
             opening.outcome = .rejected(error)
             return
         }
-        let result = await services.call(
+        let result = await registry.call(
             call.service, call.method, source: call.source, result: call.result,
-            limit: limit(in: context), ref: context.ref, beforeHandler: context.beforeHandler)
+            deadline: context.deadline ?? configuration.handlerDeadline,
+            isTimedByCaller: context.isTimedByCaller, ref: context.ref, beforeHandler: context.beforeHandler)
         switch result {
         case .success(let value):
             opening.outcome = .served(value)
@@ -130,6 +137,10 @@ extension Router {
     ) async -> Step {
         var request = journey.request(for: found, snapshot.state)
         let route = found.record.route
+        if let obstacle = route.module?.obstacle {
+            opening.route = request.route
+            return .ended(.rejected(Rejection(.module, obstacle)))
+        }
         if let target = route.redirect?(request) { return .hop(to: target, by: request.route) }
         opening.route = request.route
         for interceptor in snapshot.state.interceptors

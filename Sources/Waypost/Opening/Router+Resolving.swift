@@ -84,9 +84,10 @@ extension Router {
         do throws(Rejection) {
             let call = try ServiceURL(url, caller: parameters)
             switch services.find(call.service, call.method) {
-            case .success(let method):
-                resolution.method = method.description
-                resolution.idempotent = method.description.idempotent
+            case .success(let found):
+                resolution.method = found.method.description
+                resolution.idempotent = found.method.description.idempotent
+                if let failure = found.module?.failure { throw Rejection(.module, "\(failure)") }
             case .failure(let failure):
                 throw Rejection(failure.code, failure.detail, nearest: failure.nearest)
             }
@@ -115,6 +116,11 @@ extension Router {
                 return
             }
             let request = journey.request(for: found, snapshot.state)
+            if let failure = found.record.route.module?.failure {
+                resolution.route = request.route
+                resolution.error = Rejection(.module, "\(failure)")
+                return
+            }
             if let target = found.record.route.redirect?(request) {
                 resolution.error = journey.hop(to: target, snapshot.state)
                 if resolution.error == nil { continue travelling }

@@ -58,7 +58,16 @@ public final class Router: Sendable {
         return try swap(change)
     }
 
-    /// The same, and does not look at what was declared without a list.
+    /// The same for what listeners hear of as a change of what is registered.
+    private func register<Result, Failure: Error>(
+        _ change: (inout RouterState) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let result = try update { (state, _) throws(Failure) in try change(&state) }
+        tellChange()
+        return result
+    }
+
+    /// The same as ``update(_:)``, and does not look at what was declared without a list.
     func swap<Result, Failure: Error>(
         _ change: (inout RouterState, UInt64) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -107,13 +116,13 @@ public final class Router: Sendable {
 
     /// Registers several routes in one step: all of them, or none when one is refused.
     public func register(_ routes: [Route], replacing: Bool = false) throws(RegistrationError) {
-        try update { (state, _) throws(RegistrationError) in try state.add(routes, replacing: replacing) }
+        try register { (state) throws(RegistrationError) in try state.add(routes, replacing: replacing) }
     }
 
     /// Takes away the routes with exactly this pattern; false when there is none.
     @discardableResult
     public func unregister(_ pattern: String) -> Bool {
-        update { state, _ in state.remove(pattern) }
+        register { $0.remove(pattern) }
     }
 
     /// Makes a destination known by name, without a path: relocation entries of type 2 may add paths for it.
@@ -123,7 +132,7 @@ public final class Router: Sendable {
     ) {
         let destination = Route(
             "", name: name, kind: kind, idempotent: idempotent, redirect: redirect, handler: handler)
-        update { state, _ in state.addDestination(destination, named: name) }
+        register { $0.addDestination(destination, named: name) }
     }
 
     /// Whether a relocation entry may name this destination.

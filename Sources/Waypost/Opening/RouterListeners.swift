@@ -2,6 +2,7 @@
 struct RouterListeners: Sendable {
     var events = ListenerList<RouterEvent>()
     var failures = ListenerList<Opening>()
+    var changes = ListenerList<Void>()
 }
 
 extension Router {
@@ -19,6 +20,25 @@ extension Router {
     public func onFailure(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {
         let id = listeners.withLock { $0.failures.add(listener) }
         return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.failures.remove(id) } }
+    }
+
+    /// Calls `body` after each change of what is registered: routes, destinations, exposed services.
+    ///
+    /// It runs on the thread that made the change, and outside all locks. Relocation is no such change.
+    @discardableResult
+    public func onRegistrationChange(_ body: @escaping @Sendable () -> Void) -> RegistrationHandle {
+        loadLinked()
+        let id = listeners.withLock { $0.changes.add(body) }
+        let services = registry.onChange(body)
+        return RegistrationHandle { [weak self] in
+            self?.listeners.withLock { $0.changes.remove(id) }
+            services.cancel()
+        }
+    }
+
+    func tellChange() {
+        let changes = listeners.withLock { $0.changes }
+        changes.tell(())
     }
 
     func tell(_ event: @autoclosure () -> RouterEvent) {

@@ -30,8 +30,11 @@ struct RouterState: Sendable {
 
     // MARK: Registering
 
-    mutating func add(_ added: [Route], replacing: Bool) throws(RegistrationError) {
-        for route in added {
+    mutating func add(
+        _ added: [Route], of module: DeclaredModule? = nil, replacing: Bool
+    ) throws(RegistrationError) {
+        for var route in added {
+            route.module = module
             let pattern = try base.pattern(route.pattern)
             try base.add(RouteRecord(route: route, pattern: pattern), replacing: replacing)
         }
@@ -43,6 +46,13 @@ struct RouterState: Sendable {
         guard let pattern = try? base.pattern(pattern), base.remove(pattern) else { return false }
         relocateRoutes()
         return true
+    }
+
+    mutating func remove(_ module: DeclaredModule) {
+        for record in Array(base.records) where record.route.module === module {
+            base.remove(record.pattern, priority: record.route.priority)
+        }
+        relocateRoutes()
     }
 
     mutating func addDestination(_ destination: Route, named name: String) {

@@ -24,15 +24,18 @@ final class LinkedLoader: Sendable {
         load(.ofThisImage, into: router)
     }
 
-    /// Registers these, unless something was registered before.
-    func load(_ records: LinkedRecords, into router: Router) {
-        state.withLock { state in
-            guard !state.isDone else { return }
+    /// Registers these, unless something was registered before; false when it was.
+    @discardableResult
+    func load(_ records: LinkedRecords, into router: Router) -> Bool {
+        let isFirst = state.withLock { state in
+            guard !state.isDone else { return false }
             state.isDone = true
             state.failures = router.add(records)
             state.untold = state.failures
+            return true
         }
         isDone.store(true, ordering: .releasing)
+        return isFirst
     }
 
     /// What could not be registered.

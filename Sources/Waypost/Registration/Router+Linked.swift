@@ -4,7 +4,7 @@ extension Router {
     /// For a router that is not to do it by itself (``RouterConfiguration/registersLinked``). A declaration that
     /// is refused does not keep the others out; ``linkedFailures`` names it.
     public func registerLinked() {
-        linked.load(.ofThisImage, into: self)
+        if linked.load(.ofThisImage, into: self) { tellChange() }
     }
 
     /// What was declared without a list and could not be registered; empty when all is well.
@@ -46,7 +46,7 @@ extension Router {
         }
         for service in records.services {
             do throws(RegistrationError) {
-                try registry.expose(service)
+                try registry.add([service])
             } catch {
                 failures.append(LinkedFailure(subject: service.name, detail: "\(error)"))
             }

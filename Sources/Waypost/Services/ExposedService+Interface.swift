@@ -20,15 +20,14 @@ extension ExposedService {
         @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
         self.init(name, lifetime: lifetime, make: make, methods: methods)
-        let registerService = register
-        register = { registry in
-            registerService(registry)
-            guard registry.entry(of: interface) == nil else { return }
+        let own = providers
+        providers = { registry in
             // Weak, for the registry keeps the factory.
-            registry.register(interface, name: name, lifetime: lifetime) { [weak registry] in
+            let provider = ServiceProvider(interface, name: name, lifetime: lifetime) { [weak registry] in
                 guard let registry else { throw ServiceFailure.noService(name, nearest: []) }
                 return convert(try registry.instance(of: Service.self))
             }
+            return own(registry) + [provider]
         }
     }
 }

@@ -11,7 +11,8 @@
 public struct ExposedService: Sendable {
     /// The name that callers use.
     public let name: String
-    var register: @Sendable (ServiceRegistry) -> Void
+    /// How it is made, by the types under which it is fetched; those that the registry has already stay.
+    var providers: @Sendable (ServiceRegistry) -> [ServiceProvider]
     let methods: [ExposedMethod]
 
     /// A service that the registry makes when it is first needed.
@@ -21,9 +22,8 @@ public struct ExposedService: Sendable {
         _ name: String, lifetime: ServiceLifetime = .shared, make: @escaping @Sendable () throws -> Service,
         @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
-        self.init(name, of: Service.self, methods: methods) { registry in
-            guard registry.entry(of: Service.self) == nil else { return }
-            registry.register(Service.self, name: name, lifetime: lifetime, make: make)
+        self.init(name, of: Service.self, methods: methods) { _ in
+            [ServiceProvider(Service.self, name: name, lifetime: lifetime, make: make)]
         }
     }
 
@@ -38,15 +38,15 @@ public struct ExposedService: Sendable {
     public init<Service: Sendable>(
         _ name: String, of type: Service.Type, @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
-        self.init(name, of: type, methods: methods) { _ in }
+        self.init(name, of: type, methods: methods) { _ in [] }
     }
 
     private init<Service: Sendable>(
         _ name: String, of type: Service.Type, methods: () -> [Exposed<Service>],
-        register: @escaping @Sendable (ServiceRegistry) -> Void
+        providers: @escaping @Sendable (ServiceRegistry) -> [ServiceProvider]
     ) {
         self.name = name
-        self.register = register
+        self.providers = providers
         self.methods = methods().map(ExposedMethod.init)
     }
 }

@@ -4,21 +4,67 @@ extension ServiceRegistry {
     /// - Throws: `RegistrationError.badService` when a method's name is not one or does not fit its closure,
     ///   when two methods share a name, or when the service's name is taken and `replacing` is false.
     public func expose(_ service: ExposedService, replacing: Bool = false) throws(RegistrationError) {
-        let callable = try CallableService(service)
-        let isTaken = state.withLock { state in
-            guard replacing || state.exposed[service.name] == nil else { return true }
-            state.exposed[service.name] = callable
-            return false
-        }
-        guard !isTaken else {
-            throw .badService(service.name, detail: "a service of this name is exposed already")
-        }
-        service.register(self)
+        try add([service], replacing: replacing)
+        tellChange()
     }
 
-    /// Opens several services; when one is refused, those before it stay.
+    /// Opens several services in one step: all of them, or none when one is refused.
     public func expose(_ services: [ExposedService]) throws(RegistrationError) {
-        for service in services { try expose(service) }
+        try add(services)
+        tellChange()
+    }
+
+    /// The same, and tells no listener.
+    func add(
+        _ services: [ExposedService], of module: DeclaredModule? = nil, replacing: Bool = false
+    ) throws(RegistrationError) {
+        var added: [CallableService] = []
+        for service in services {
+            added.append(
+                try CallableService(service, providers: service.providers(self), module: module))
+        }
+        try state.withLock { (state) throws(RegistrationError) in
+            var exposed = state.exposed
+            for service in added {
+                guard exposed.updateValue(service, forKey: service.name) == nil || replacing else {
+                    throw .badService(service.name, detail: "a service of this name is exposed already")
+                }
+            }
+            state.exposed = exposed
+            for entry in added.flatMap(\.entries) where state.byType[entry.type] == nil {
+                state.byType[entry.type] = entry
+                state.byName[entry.name] = entry
+            }
+        }
+    }
+
+    /// Closes what a module exposed, and forgets how to make it.
+    func close(_ module: DeclaredModule) {
+        state.withLock { state in
+            for service in state.exposed.values where service.module === module {
+                state.exposed[service.name] = nil
+                for entry in service.entries {
+                    if state.byType[entry.type] === entry { state.byType[entry.type] = nil }
+                    if state.byName[entry.name] === entry { state.byName[entry.name] = nil }
+                }
+            }
+        }
+    }
+
+    /// Calls `body` after each change of what is exposed.
+    func onChange(_ body: @escaping @Sendable () -> Void) -> RegistrationHandle {
+        let id = state.withLock { $0.changes.add(body) }
+        return RegistrationHandle { [weak self] in self?.state.withLock { $0.changes.remove(id) } }
+    }
+
+    func tellChange() {
+        let changes = state.withLock { $0.changes }
+        changes.tell(())
+    }
+
+    /// Has each call wait for modules first.
+    func waitForModules(of router: ObjectIdentifier, _ wait: @escaping ModuleWait) {
+        state.withLock { $0.waits[router] = wait }
     }
 
     /// Narrows what may be called from outside to these names: `Service`, or `Service.add(a:b:)`.
@@ -31,13 +77,13 @@ extension ServiceRegistry {
     /// All services that may be called from outside, by name.
     public var services: [ServiceDescription] {
         state.withLock { $0.exposed }
-            .map { ServiceDescription(name: $0.key, methods: $0.value.service.methods.map(\.description)) }
+            .map { ServiceDescription(name: $0.key, methods: $0.value.methods.map(\.description)) }
             .sorted { $0.name < $1.name }
     }
 
     /// The method that a call of these names would run; nil when there is none.
     public func method(_ service: String, _ method: String) -> MethodDescription? {
-        try? find(service, method).get().description
+        try? find(service, method).get().method.description
     }
 
     /// Hears of every call; the listener runs on the caller's thread and must return soon.
@@ -67,23 +113,24 @@ extension ServiceRegistry {
     ) async -> Result<JSONValue, ServiceFailure> {
         await call(
             service, method, source: ArgumentSource(arguments), result: result,
-            limit: WorkLimit(deadline, isTimedByCaller: isTimedByCaller), ref: ref,
-            beforeHandler: beforeHandler)
+            deadline: deadline, isTimedByCaller: isTimedByCaller, ref: ref, beforeHandler: beforeHandler)
     }
 
     func call(
         _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
-        limit: WorkLimit, ref: String?, beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
+        deadline: Duration?, isTimedByCaller: Bool, ref: String?,
+        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
     ) async -> Result<JSONValue, ServiceFailure> {
         var event = ServiceEvent(
             kind: .called, service: service, method: method, ref: ref, detail: "", code: .ok)
         let answer: Result<JSONValue, ServiceFailure>
-        switch find(service, method) {
+        switch await findWhenLoaded(service, method, deadline) {
         case .success(let found):
             event.method = found.description.name
             tell(event)
             answer = await run(
-                found, named: "\(service).\(found.description.name)", source, result, limit, beforeHandler)
+                found, named: "\(service).\(found.description.name)", source, result,
+                WorkLimit(deadline, isTimedByCaller: isTimedByCaller), beforeHandler)
         case .failure(let failure): answer = .failure(failure)
         }
         switch answer {
@@ -138,7 +185,22 @@ extension ServiceRegistry {
         listeners.tell(event)
     }
 
-    func find(_ service: String, _ method: String) -> Result<ExposedMethod, ServiceFailure> {
+    /// Finds a method that may run, after the modules that are declared were set up.
+    private func findWhenLoaded(
+        _ service: String, _ method: String, _ deadline: Duration?
+    ) async -> Result<ExposedMethod, ServiceFailure> {
+        for wait in state.withLock({ $0.waits }).values {
+            if let failure = await wait(deadline) { return .failure(failure) }
+        }
+        return find(service, method).flatMap { method, module in
+            guard let obstacle = module?.obstacle else { return .success(method) }
+            return .failure(ServiceFailure(.module, obstacle))
+        }
+    }
+
+    func find(
+        _ service: String, _ method: String
+    ) -> Result<(method: ExposedMethod, module: DeclaredModule?), ServiceFailure> {
         let (callable, allowed, names) = state.withLock { state in
             let callable = state.exposed[service]
             return (callable, state.allowed, callable == nil ? Array(state.exposed.keys) : [])
@@ -149,7 +211,7 @@ extension ServiceRegistry {
         return callable.find(method).flatMap { found in
             guard let allowed, !allowed.contains(service),
                 !allowed.contains("\(service).\(found.description.name)")
-            else { return .success(found) }
+            else { return .success((found, callable.module)) }
             return .failure(
                 ServiceFailure(
                     .notAllowed,
@@ -160,11 +222,18 @@ extension ServiceRegistry {
 
 /// An exposed service with its methods by all their names.
 final class CallableService: Sendable {
-    let service: ExposedService
+    let name: String
+    let methods: [ExposedMethod]
+    /// How it is made.
+    let entries: [ServiceEntry]
+    /// The module that brought it.
+    let module: DeclaredModule?
     private let byName: [String: Int]
     private let byBase: [String: [Int]]
 
-    init(_ service: ExposedService) throws(RegistrationError) {
+    init(
+        _ service: ExposedService, providers: [ServiceProvider], module: DeclaredModule?
+    ) throws(RegistrationError) {
         var byName: [String: Int] = [:]
         for (index, method) in service.methods.enumerated() {
             if let mistake = method.mistake { throw .badService(service.name, detail: mistake) }
@@ -174,27 +243,30 @@ final class CallableService: Sendable {
                 }
             }
         }
-        self.service = service
+        name = service.name
+        methods = service.methods
+        entries = providers.map(\.entry)
+        self.module = module
         self.byName = byName
-        byBase = Dictionary(grouping: service.methods.indices) { service.methods[$0].base }
+        byBase = Dictionary(grouping: methods.indices) { [methods] in methods[$0].base }
     }
 
-    func find(_ name: String) -> Result<ExposedMethod, ServiceFailure> {
-        if let index = byName[name] { return .success(service.methods[index]) }
-        let candidates = byBase[name] ?? []
-        if candidates.count == 1 { return .success(service.methods[candidates[0]]) }
-        let full = service.methods.map(\.description.name)
+    func find(_ method: String) -> Result<ExposedMethod, ServiceFailure> {
+        if let index = byName[method] { return .success(methods[index]) }
+        let candidates = byBase[method] ?? []
+        if candidates.count == 1 { return .success(methods[candidates[0]]) }
+        let full = methods.map(\.description.name)
         guard candidates.isEmpty else {
             let choice = candidates.map { full[$0] }
             return .failure(
                 ServiceFailure(
                     .noMethod,
-                    "\(service.name).\(name) is ambiguous: \(choice.joined(separator: ", "))",
+                    "\(name).\(method) is ambiguous: \(choice.joined(separator: ", "))",
                     nearest: Array(choice.prefix(3))))
         }
         return .failure(
             ServiceFailure(
-                .noMethod, "\(service.name) exposes no method \(name.prefix(128))",
-                nearest: NearestNames.find(name, among: full)))
+                .noMethod, "\(name) exposes no method \(method.prefix(128))",
+                nearest: NearestNames.find(method, among: full)))
     }
 }

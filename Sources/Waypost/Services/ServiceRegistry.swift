@@ -16,7 +16,13 @@ public final class ServiceRegistry: Sendable {
         var exposed: [String: CallableService] = [:]
         var allowed: Set<String>?
         var listeners = ListenerList<ServiceEvent>()
+        var changes = ListenerList<Void>()
+        /// What waits until the modules of a router are set up, by router.
+        var waits: [ObjectIdentifier: ModuleWait] = [:]
     }
+
+    /// Waits for modules, but no longer than the deadline; gives the reason when a call can't go on.
+    typealias ModuleWait = @Sendable (_ deadline: Duration?) async -> ServiceFailure?
 
     let state = Guarded(State())
     let clock: any Clock<Duration>
@@ -75,12 +81,14 @@ public final class ServiceRegistry: Sendable {
     /// Forgets the service of that name, and closes what was exposed under it.
     @discardableResult
     public func unregister(named name: String) -> Bool {
-        state.withLock { state in
+        let (wasExposed, wasKnown) = state.withLock { state in
             let wasExposed = state.exposed.removeValue(forKey: name) != nil
-            guard let entry = state.byName.removeValue(forKey: name) else { return wasExposed }
+            guard let entry = state.byName.removeValue(forKey: name) else { return (wasExposed, false) }
             if state.byType[entry.type] === entry { state.byType[entry.type] = nil }
-            return true
+            return (wasExposed, true)
         }
+        if wasExposed { tellChange() }
+        return wasExposed || wasKnown
     }
 
     /// Forgets the instances that were made, so that the next need makes new ones.
@@ -118,7 +126,7 @@ public final class ServiceRegistry: Sendable {
         return service
     }
 
-    func entry<Service>(of type: Service.Type) -> ServiceEntry? {
+    private func entry<Service>(of type: Service.Type) -> ServiceEntry? {
         state.withLock { $0.byType[ObjectIdentifier(type)] }
     }
 
