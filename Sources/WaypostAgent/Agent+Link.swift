@@ -101,7 +101,7 @@ final class LinkListener: MQTTLinkDelegate {
 
     func linkWillConnect() -> MQTTMessage? { agent.presence.will() }
     func linkDidConnect(_ connection: Connection) { agent.connected(connection) }
-    func link(received batch: [MQTTMessage]) -> BatchVerdict { agent.intake.take(batch) }
+    func link(received batch: [MQTTMessage]) -> BatchDecision { agent.intake.take(batch) }
     func link(settled receipts: [PublishReceipt]) { agent.outbox.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
     // At the end of a turn of the loop the acknowledgements of its batch are written.

@@ -77,7 +77,7 @@ final class Intake: Sendable {
     /// Takes a batch and says whether it may be acknowledged.
     ///
     /// Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
-    func take(_ batch: [MQTTMessage]) -> BatchVerdict {
+    func take(_ batch: [MQTTMessage]) -> BatchDecision {
         let now = clock.wall()
         var candidates: [Candidate] = []
         for message in batch {

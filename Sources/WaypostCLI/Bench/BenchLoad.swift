@@ -134,7 +134,7 @@ final class BenchLoad: MQTTLinkDelegate {
         pump()
     }
 
-    func link(received batch: [MQTTMessage]) -> BatchVerdict {
+    func link(received batch: [MQTTMessage]) -> BatchDecision {
         let replies = batch.compactMap { message -> (Int, Reply)? in
             guard message.topic == replyTopic, let json = message.json, let reply = try? Reply(json),
                 reply.status != .accepted, reply.id.hasPrefix(run),
