@@ -37,7 +37,7 @@ final class BenchLoad: MQTTLinkDelegate {
     }
 
     /// The first part of all ids, so that replies to another run are told apart.
-    private let run = "b\(CommandID.short())-"
+    private let run = "b\(Identifier.short())-"
     private let settings: Settings
     private let replyTopic: String
     private let commandTopic: String
