@@ -120,6 +120,8 @@ public final class MQTTLink: Sendable {
     }
 }
 
+extension MQTTLink: MessageLink {}
+
 /// A weak reference that may cross threads.
 private final class DelegateReference: Sendable {
     private struct Weak: Sendable {

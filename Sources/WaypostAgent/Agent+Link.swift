@@ -66,10 +66,10 @@ extension Agent {
         outbox.replace(.retained(topics.health(of: configuration.agent), report.json.serialized()))
     }
 
-    func reportFailure(_ code: Code, _ detail: String, in room: FailureReport.Room = .link) {
+    func reportFailure(_ code: Code, _ detail: String, in origin: FailureReport.Origin = .link) {
         let now = clock.wall()
         journal.report(
-            FailureReport(id: Identifier.ulid(at: now), code: code, room: room, detail: detail, at: now))
+            FailureReport(id: Identifier.ulid(at: now), code: code, origin: origin, detail: detail, at: now))
     }
 
     /// The messages with what MQTT 5 can show of their content, where it is spoken.
@@ -101,7 +101,7 @@ final class LinkListener: MQTTLinkDelegate {
 
     func linkWillConnect() -> MQTTMessage? { agent.presence.will() }
     func linkDidConnect(_ connection: Connection) { agent.connected(connection) }
-    func link(received batch: [MQTTMessage]) -> BatchVerdict { agent.intake.take(batch) }
+    func link(received batch: [MQTTMessage]) -> BatchDecision { agent.intake.take(batch) }
     func link(settled receipts: [PublishReceipt]) { agent.outbox.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
     // At the end of a turn of the loop the acknowledgements of its batch are written.

@@ -79,7 +79,7 @@ extension Agent {
             logger.warning("the stored map does not fit this build and is left out: \(refusal.detail)")
             journal.report(
                 FailureReport(
-                    id: Identifier.ulid(at: clock.wall()), code: refusal.code, room: .map,
+                    id: Identifier.ulid(at: clock.wall()), code: refusal.code, origin: .map,
                     detail: "stored map left out: \(refusal.detail)", at: clock.wall()))
         }
     }

@@ -93,7 +93,7 @@ struct WatchAgentsTests {
         let backend = try await Backend(broker: site.broker.url)
         let birth = try AgentState(try await backend.message(on: "waypost/v1/k1/state"))
         var will = birth
-        will.isOnline = false
+        will.state = "offline"
         will.reason = .will
         will.epoch = birth.epoch - 1
         try await backend.publish(will.encoded(), to: "waypost/v1/k1/state", retain: true)

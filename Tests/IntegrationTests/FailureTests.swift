@@ -18,7 +18,7 @@ import WaypostMessages
         #expect(reply.nearest.contains("scheme://router/demo"))
         let failure = try await backend.failure(ref: "c-404", of: "k1")
         #expect(failure.code == .noRoute)
-        #expect(failure.room == .router)
+        #expect(failure.origin == .router)
         let event = try await backend.event(of: "k1") { $0["ref"] == "c-404" && $0["l"] == "E" }
         #expect(event["type"] == 1)
 

@@ -8,7 +8,7 @@ import Testing
             print("MQTT \(connection.version), session \(connection.sessionPresent ? "resumed" : "new")")
         }
 
-        func link(received batch: [MQTTMessage]) -> BatchVerdict {
+        func link(received batch: [MQTTMessage]) -> BatchDecision {
             // Make the batch durable here. No acknowledgement leaves before this returns.
             .acknowledge
         }

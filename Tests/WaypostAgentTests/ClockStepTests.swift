@@ -9,7 +9,7 @@ import WaypostMessages
     private static let hour: Int64 = 3_600_000
 
     private func failure(_ house: House, at time: Int64) -> FailureReport {
-        FailureReport(id: "f", code: .noRoute, room: .router, ref: "c1", detail: "no route", at: time)
+        FailureReport(id: "f", code: .noRoute, origin: .router, ref: "c1", detail: "no route", at: time)
     }
 
     @Test func `back does not hold failures back`() throws {

@@ -33,7 +33,7 @@ import WaypostMessages
 
     @Test func `of a report are its id and when it last happened`() {
         let report = FailureReport(
-            id: "01M7", code: .noRoute, room: .router, detail: #"no ,"last":1, here"#, at: Self.now - 1000)
+            id: "01M7", code: .noRoute, origin: .router, detail: #"no ,"last":1, here"#, at: Self.now - 1000)
         let found = attributes(
             "waypost/v1/k1/fail", String(decoding: report.encoded(), as: UTF8.self))
         #expect(found?["type"] == "waypost.fail")

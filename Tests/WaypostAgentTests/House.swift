@@ -71,7 +71,7 @@ final class House: Sendable {
     func receive(
         _ payload: String, on topic: String, retain: Bool = false,
         properties: MQTTProperties = MQTTProperties()
-    ) -> BatchVerdict {
+    ) -> BatchDecision {
         agent.intake.take([
             MQTTMessage(
                 topic: topic, payload: Array(payload.utf8), qos: .atLeastOnce, retain: retain,

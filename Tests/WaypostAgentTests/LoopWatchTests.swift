@@ -23,7 +23,7 @@ import WaypostMessages
         house.clock.advance(60_000)
         house.agent.judgeLoop()
         let report = try await house.failure { $0.code == .loopStalled }
-        #expect(report.room == .link)
+        #expect(report.origin == .link)
         #expect(check(house) == false)
         house.agent.loop.ticked(at: house.agent.clock.monotonic())
         house.agent.judgeLoop()

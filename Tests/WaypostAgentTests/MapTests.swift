@@ -57,7 +57,7 @@ import WaypostMessages
         let house = try House(router: router())
         house.receive(document(1, Self.redirect), on: Self.map)
         house.receive(document(2, Self.redirect, #"{"routerType":"1"}"#), on: Self.map)
-        let refusal = try await house.failure { $0.room == .map }
+        let refusal = try await house.failure { $0.origin == .map }
         #expect(refusal.code == .badField)
         #expect(refusal.detail.contains("1"))
         let applied = try await house.applied { $0["refused"]?.isNull == false }
@@ -105,7 +105,7 @@ import WaypostMessages
     @Test func `a map for somebody else is refused`() async throws {
         let house = try House(router: router())
         house.receive(#"{"id":"m","type":"map","rev":1,"aud":"k2","entries":[]}"#, on: Self.map)
-        #expect(try await house.failure { $0.room == .map }.code == .badField)
+        #expect(try await house.failure { $0.origin == .map }.code == .badField)
     }
 
     @Test func `a redirect without a target in this build is inactive, with its index`() async throws {

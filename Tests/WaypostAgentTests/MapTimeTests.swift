@@ -56,7 +56,7 @@ import WaypostMessages
         house.clock.advance(60_000)
         house.agent.judgeMaps()
         let report = try await house.failure { $0.code == .mapExpired }
-        #expect(report.room == .map)
+        #expect(report.origin == .map)
         #expect(report.detail.contains("agent rev 1"))
         _ = try await house.event { $0.tag == "Map" && $0.message.hasPrefix("expired agent rev 1") }
         #expect(mapCheck(house) == false)
@@ -101,13 +101,13 @@ import WaypostMessages
         #expect(try await target(in: again, "c") == "scheme://router/demo")
         // Its revision is still the floor.
         again.receive(map(1, expires: end + 1), on: Self.topic)
-        #expect(try await again.failure { $0.room == .map && $0.code != .mapExpired }.code == .equivocation)
+        #expect(try await again.failure { $0.origin == .map && $0.code != .mapExpired }.code == .equivocation)
     }
 
     @Test func `one whose exp has passed is not applied anew`() async throws {
         let house = try House(router: router())
         house.receive(map(1, expires: house.clock.now), on: Self.topic)
-        #expect(try await house.failure { $0.room == .map }.code == .expired)
+        #expect(try await house.failure { $0.origin == .map }.code == .expired)
         #expect(try await target(in: house, "a") == "scheme://router/demo")
     }
 
@@ -116,7 +116,7 @@ import WaypostMessages
         house.receive(map(1), on: Self.topic)
         house.clock.step(-120_000)
         house.receive(map(2, expires: house.clock.now + Self.hour), on: Self.topic)
-        #expect(try await house.failure { $0.room == .map }.code == .clock)
+        #expect(try await house.failure { $0.origin == .map }.code == .clock)
         house.clock.advance(61_000)
         house.receive(map(2, expires: house.clock.now + Self.hour), on: Self.topic)
         _ = try await house.applied { $0["layers"]?[0]?["rev"] == 2 }
@@ -137,7 +137,7 @@ import WaypostMessages
         do {
             let house = try House(clock: clock, router: router())
             house.receive(bad, on: Self.topic, retain: true)
-            _ = try await house.failure { $0.room == .map }
+            _ = try await house.failure { $0.origin == .map }
             let refused = try await house.applied { $0["refused"]?["code"] == 422 }
             #expect(
                 refused["refused"]?["digest"] == .string(SHA256.label(SHA256.digest(of: Array(bad.utf8)))))
@@ -157,7 +157,7 @@ import WaypostMessages
         #expect(!again.published.events.contains { $0.topic.hasSuffix("/fail") })
         // Another one is news, and a good one ends it.
         again.receive(#"{"id":"m","type":"map","rev":4,"entries":[{"routerType":8}]}"#, on: Self.topic)
-        _ = try await again.failure { $0.room == .map }
+        _ = try await again.failure { $0.origin == .map }
         again.receive(map(5), on: Self.topic)
         _ = try await again.applied { $0["refused"] == .null && $0["layers"]?[0]?["rev"] == 5 }
     }
@@ -208,7 +208,7 @@ import WaypostMessages
             house.clock.advance(10_000)
             let before = house.published.events.count
             house.receive(document, on: topic)
-            #expect(try await house.failure(after: before) { $0.room == .map }.code == .unsigned)
+            #expect(try await house.failure(after: before) { $0.origin == .map }.code == .unsigned)
         }
         #expect(try await target(in: house, "a") == "scheme://router/demo")
     }
@@ -227,7 +227,7 @@ import WaypostMessages
             house.clock.advance(10_000)
             let before = house.published.events.count
             house.receive(document, on: Self.topic)
-            #expect(try await house.failure(after: before) { $0.room == .map }.code == .badSignature)
+            #expect(try await house.failure(after: before) { $0.origin == .map }.code == .badSignature)
         }
     }
 
@@ -237,7 +237,7 @@ import WaypostMessages
             house.clock.advance(10_000)
             let before = house.published.events.count
             house.receive(try signed(document, by: Self.key), on: Self.topic)
-            #expect(try await house.failure(after: before) { $0.room == .map }.code == .badField)
+            #expect(try await house.failure(after: before) { $0.origin == .map }.code == .badField)
         }
     }
 

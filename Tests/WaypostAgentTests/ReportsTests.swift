@@ -45,7 +45,7 @@ import Waypost
 
     @Test func `failures and states are read as they were written`() throws {
         let failure = FailureReport(
-            id: "F", code: .noRoute, room: .router, ref: "c", url: "u", detail: "d", nearest: ["n"], at: 7)
+            id: "F", code: .noRoute, origin: .router, ref: "c", url: "u", detail: "d", nearest: ["n"], at: 7)
         #expect(try FailureReport(JSONValue(parsing: failure.encoded())) == failure)
         let state = AgentState(
             isOnline: true, epoch: 3, boot: "B", reason: .birth, agent: "k", version: "1", mqtt: 5)

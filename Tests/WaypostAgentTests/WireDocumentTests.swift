@@ -24,9 +24,9 @@ import Waypost
         }
         wire.append(("waypost/v1/k1/reply/me", Reply.accepted(id: "c-1", attempt: 2, at: time).encoded()))
         for code in Code.all where code != .ok && code != .canceled {
-            for room in FailureReport.Room.allCases {
+            for origin in FailureReport.Origin.allCases {
                 let report = FailureReport(
-                    id: Identifier.ulid(at: time), code: code, room: room, ref: "c-1", url: "scheme://a",
+                    id: Identifier.ulid(at: time), code: code, origin: origin, ref: "c-1", url: "scheme://a",
                     detail: "what was found", nearest: code.number == 404 ? ["scheme://b"] : [], at: time)
                 wire.append(("waypost/v1/k1/fail", report.encoded()))
             }
@@ -77,7 +77,7 @@ import Waypost
             #"{"rev":1,"entries":[{"routerType":3,"path":"scheme://gone"}]}"#, on: "waypost/v1/k1/map")
         _ = try await house.applied { $0["layers"]?[0]?["rev"] == 1 }
         house.receive(#"[{"routerType":9}]"#, on: "waypost/v1/k1/map/patch")
-        _ = try await house.failure { $0.room == .map }
+        _ = try await house.failure { $0.origin == .map }
         house.receive("open the door", on: "waypost/v1/k1/cmd/me")
         _ = try await house.failure { $0.code == .badJSON }
         house.agent.events.flush()

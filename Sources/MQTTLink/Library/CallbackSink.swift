@@ -32,7 +32,7 @@ final class CallbackSink {
     /// The library's complaints, a few at most.
     var complaints: [String] = []
     /// What OpenSSL thinks of the broker's certificate, when it did not like it.
-    var certificateVerdict: String?
+    var certificateProblem: String?
 
     /// The sink of a call; libmosquitto hands back the pointer that it was made with.
     private static func of(_ context: UnsafeMutableRawPointer?) -> CallbackSink? {
@@ -105,6 +105,6 @@ final class CallbackSink {
         guard complaints.count < 8 else { return }
         complaints.append(text)
         // The session is still there now; when the call returns it is freed.
-        if certificateVerdict == nil { certificateVerdict = CertificateVerdict.of(client) }
+        if certificateProblem == nil { certificateProblem = CertificateProblem.of(client) }
     }
 }

@@ -13,7 +13,7 @@ struct LibraryError: Error, Sendable, CustomStringConvertible {
     var description: String { "\(doing): \(text)" }
 
     /// What it means for a message that was to be published.
-    var rejection: PublishReceipt.Rejection {
+    var sendError: PublishReceipt.SendError {
         switch code {
         case MOSQ_ERR_OVERSIZE_PACKET.rawValue, MOSQ_ERR_PAYLOAD_SIZE.rawValue: .tooLarge
         default: .library(code: code, text: text)
@@ -29,9 +29,9 @@ struct LibraryError: Error, Sendable, CustomStringConvertible {
 extension DisconnectReason.Cause {
     /// What the end of a call, a callback's code or the library's complaints come down to.
     static func of(
-        code: Int32, systemCode: Int32, complaints: [String] = [], verdict: String? = nil
+        code: Int32, systemCode: Int32, complaints: [String] = [], certificateProblem: String? = nil
     ) -> Self {
-        if let tls = tlsFinding(complaints, verdict) { return .tls(tls) }
+        if let tls = tlsFinding(complaints, certificateProblem) { return .tls(tls) }
         switch code {
         case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_SUCCESS.rawValue:
             return .closedByBroker
@@ -47,7 +47,7 @@ extension DisconnectReason.Cause {
     }
 
     /// `OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed` without what nobody reads.
-    private static func tlsFinding(_ complaints: [String], _ verdict: String?) -> String? {
+    private static func tlsFinding(_ complaints: [String], _ certificateProblem: String?) -> String? {
         var findings: [String] = []
         for complaint in complaints {
             if complaint.hasPrefix("OpenSSL Error") {
@@ -56,7 +56,7 @@ extension DisconnectReason.Cause {
                 findings.append(String(complaint.dropFirst("Error: ".count)))
             }
         }
-        if let verdict { findings.append(verdict) }
+        if let certificateProblem { findings.append(certificateProblem) }
         return findings.isEmpty ? nil : findings.joined(separator: "; ")
     }
 }

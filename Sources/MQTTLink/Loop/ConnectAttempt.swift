@@ -104,7 +104,7 @@ final class ConnectAttempt: Sendable {
             if error.code == MOSQ_ERR_EAI.rawValue { return .failed(.unknownHost(error.text), .resolving) }
             var cause = DisconnectReason.Cause.of(
                 code: error.code, systemCode: error.systemCode, complaints: handle?.sink.complaints ?? [],
-                verdict: handle?.sink.certificateVerdict)
+                certificateProblem: handle?.sink.certificateProblem)
             if case .protocolViolation = cause { cause = .library(code: error.code, text: error.description) }
             // The library begins the handshake in the same call, and a fast broker may have answered by then.
             if case .tls = cause { return .failed(cause, .handshaking) }

@@ -163,6 +163,6 @@ extension LinkLoop {
         let code = step.isFine ? sink.endCode ?? step.code : step.code
         return .of(
             code: code, systemCode: step.systemCode, complaints: sink.complaints,
-            verdict: sink.certificateVerdict)
+            certificateProblem: sink.certificateProblem)
     }
 }

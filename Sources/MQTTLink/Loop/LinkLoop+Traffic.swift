@@ -84,14 +84,14 @@ extension LinkLoop {
         // When the peer is gone nothing more will come than what is there, and the library shall find the end.
         if !frames.mustLook || isHungUp { return .read }
         let limit = configuration.maximumPacketSize
-        let (count, verdict) = peekBuffer.withUnsafeMutableBytes { buffer in
+        let (count, finding) = peekBuffer.withUnsafeMutableBytes { buffer in
             let count = recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_PEEK | MSG_DONTWAIT))
-            guard count > 0 else { return (count, FrameGuard.Verdict.incomplete(0)) }
+            guard count > 0 else { return (count, FrameGuard.Finding.incomplete(0)) }
             return (count, frames.saw(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
         }
         if count == 0 { return .read }
         if count < 0 { return errno == EAGAIN || errno == EINTR ? .wait : .read }
-        switch verdict {
+        switch finding {
         case .admitted:
             wakeFrom(1, socket)
             return .read
@@ -158,10 +158,16 @@ extension LinkLoop {
                     .rejected(.topic(TopicError(topic: waiting.message.topic, reason: reason))))
                 continue
             }
+            guard let size = waiting.message.packetSize(connection.version),
+                size <= connection.maximumPacketSize.map(Int.init) ?? .max
+            else {
+                settle(waiting.origin, .rejected(.tooLarge))
+                continue
+            }
             switch handle.publish(waiting.message) {
             case .success(let id): inFlight.sent(id, waiting.origin, waiting.message.qos)
             case .failure(let error):
-                settle(waiting.origin, error.meansNoConnection ? .lost : .rejected(error.rejection))
+                settle(waiting.origin, error.meansNoConnection ? .lost : .rejected(error.sendError))
             }
         }
     }

@@ -84,7 +84,7 @@ final class SessionCore: MQTTLinkDelegate {
 
     func linkDidConnect(_ connection: Connection) { decide(.connected(connection)) }
 
-    func link(received batch: [MQTTMessage]) -> BatchVerdict {
+    func link(received batch: [MQTTMessage]) -> BatchDecision {
         var dropped = 0
         for message in batch {
             if case .dropped = messages.yield(message) { dropped += 1 }

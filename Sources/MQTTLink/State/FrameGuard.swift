@@ -6,7 +6,7 @@
 ///
 /// With TLS there is nothing to peek at; there a v5 broker keeps to the maximum packet size of the CONNECT.
 struct FrameGuard: Sendable {
-    enum Verdict: Sendable, Equatable {
+    enum Finding: Sendable, Equatable {
         /// There are packets to read.
         case admitted
         /// The next header is not there in full; so many bytes are.
@@ -25,7 +25,7 @@ struct FrameGuard: Sendable {
     var mustLook: Bool { ahead.isEmpty }
 
     /// What waits in the socket, from the beginning of a packet on.
-    mutating func saw(_ bytes: UnsafeRawBufferPointer) -> Verdict {
+    mutating func saw(_ bytes: UnsafeRawBufferPointer) -> Finding {
         precondition(ahead.isEmpty, "looked at \(bytes.count) bytes with \(ahead.count) packets not read")
         var start = 0
         while start < bytes.count {
@@ -34,7 +34,7 @@ struct FrameGuard: Sendable {
             var position = start + 1
             while true {
                 if position == bytes.count { return ahead.isEmpty ? .incomplete(bytes.count) : .admitted }
-                if shift == 28 { return judge(.malformed("a length of more than four bytes")) }
+                if shift == 28 { return afterGoodOnes(.malformed("a length of more than four bytes")) }
                 let byte = bytes[position]
                 length |= Int(byte & 0x7F) << shift
                 shift += 7
@@ -42,8 +42,12 @@ struct FrameGuard: Sendable {
                 if byte & 0x80 == 0 { break }
             }
             let type = bytes[start] >> 4
-            guard Self.expected.contains(type) else { return judge(.malformed("a packet of type \(type)")) }
-            if position - start + length > limit { return judge(.tooLarge(position - start + length)) }
+            guard Self.expected.contains(type) else {
+                return afterGoodOnes(.malformed("a packet of type \(type)"))
+            }
+            if position - start + length > limit {
+                return afterGoodOnes(.tooLarge(position - start + length))
+            }
             ahead.append(type == Self.pingResponse)
             start = position + length
         }
@@ -51,7 +55,7 @@ struct FrameGuard: Sendable {
     }
 
     /// A bad packet behind good ones waits its turn: those are read first.
-    private func judge(_ verdict: Verdict) -> Verdict { ahead.isEmpty ? verdict : .admitted }
+    private func afterGoodOnes(_ fault: Finding) -> Finding { ahead.isEmpty ? fault : .admitted }
 
     /// The library was let read, and reported so many packets; whether it got any further.
     mutating func read(reported: Int) -> Bool {

@@ -18,21 +18,21 @@ public struct PublishReceipt: Sendable, Hashable {
     public enum Result: Sendable, Hashable {
         /// The broker has it. At most once: it was written to the socket.
         case acknowledged
-        /// The broker refused it with a reason of 0x80 or above; sending it again will not help by itself.
+        /// The broker refused it with a reason of 0x80 or above; ``ReasonCode/isTransient`` says whether to try again.
         case refused(ReasonCode)
         /// There was no connection, or it went before the acknowledgement: it may or may not have arrived.
         case lost
         /// It was never sent, and never can be as it is.
-        case rejected(Rejection)
+        case rejected(SendError)
     }
 
     /// Why a message was not sent at all.
-    public enum Rejection: Sendable, Hashable {
+    public enum SendError: Sendable, Hashable {
         /// The queue holds as much as it may: `MQTTLinkConfiguration.queueLimit`.
         case overflow
         /// The topic breaks the rules.
         case topic(TopicError)
-        /// Larger than the broker takes, or than MQTT allows.
+        /// The packet is larger than the broker accepts, or than MQTT allows.
         case tooLarge
         /// libmosquitto refused it, in its own words.
         case library(code: Int32, text: String)

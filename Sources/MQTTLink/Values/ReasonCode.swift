@@ -17,6 +17,12 @@ public struct ReasonCode: RawRepresentable, Sendable, Hashable, CustomStringConv
     /// Whether the code reports a failure.
     public var isFailure: Bool { rawValue >= 0x80 }
 
+    /// Whether a refused message may be accepted when it is sent again later, unchanged.
+    ///
+    /// True for the reasons of a PUBACK that are about the broker's state and not about the message: 0x80, 0x83,
+    /// 0x89, 0x91, 0x96 and 0x97.
+    public var isTransient: Bool { Self.transient.contains(rawValue) }
+
     /// The name in the standard.
     public var name: String { Self.names[rawValue] ?? "Unknown reason" }
 
@@ -36,6 +42,8 @@ public struct ReasonCode: RawRepresentable, Sendable, Hashable, CustomStringConv
     public static let sessionTakenOver = ReasonCode(rawValue: 0x8E)
     /// A packet was larger than the other side takes.
     public static let packetTooLarge = ReasonCode(rawValue: 0x95)
+
+    private static let transient: Set<UInt8> = [0x80, 0x83, 0x89, 0x91, 0x96, 0x97]
 
     private static let names: [UInt8: String] = [
         0x00: "Success", 0x01: "Granted QoS 1", 0x02: "Granted QoS 2", 0x04: "Disconnect with will message",

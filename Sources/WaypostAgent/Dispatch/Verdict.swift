@@ -8,7 +8,7 @@ struct Verdict: Sendable {
     var detail: String?
     var nearest: [String] = []
     /// The room that a failure is reported for.
-    var room: FailureReport.Room = .agent
+    var room: FailureReport.Origin = .agent
     var url: String?
 
     static func ok(_ result: JSONValue = .null) -> Verdict { Verdict(code: .ok, result: result) }
@@ -23,7 +23,7 @@ struct Verdict: Sendable {
 
     init(
         code: Code, result: JSONValue = .null, detail: String? = nil, nearest: [String] = [],
-        room: FailureReport.Room = .agent, url: String? = nil
+        room: FailureReport.Origin = .agent, url: String? = nil
     ) {
         self.code = code
         self.result = result
@@ -33,7 +33,7 @@ struct Verdict: Sendable {
         self.url = url
     }
 
-    init(_ refusal: Rejection, room: FailureReport.Room) {
+    init(_ refusal: Rejection, room: FailureReport.Origin) {
         self.init(code: refusal.code, detail: refusal.detail, nearest: refusal.nearest, room: room)
     }
 

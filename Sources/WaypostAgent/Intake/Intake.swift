@@ -77,7 +77,7 @@ final class Intake: Sendable {
     /// Takes a batch and says whether it may be acknowledged.
     ///
     /// Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
-    func take(_ batch: [MQTTMessage]) -> BatchVerdict {
+    func take(_ batch: [MQTTMessage]) -> BatchDecision {
         let now = clock.wall()
         var candidates: [Candidate] = []
         for message in batch {
@@ -315,7 +315,7 @@ final class Intake: Sendable {
         guard let last, sequence != last + 1 else { return }
         rooms.journal.report(
             FailureReport(
-                id: Identifier.ulid(at: now), code: .sequenceGap, room: .intake, ref: command.id,
+                id: Identifier.ulid(at: now), code: .sequenceGap, origin: .intake, ref: command.id,
                 detail: "seq of \(sender) went from \(last) to \(sequence)", at: now))
     }
 
@@ -351,7 +351,7 @@ final class Intake: Sendable {
                 }
                 rooms.journal.report(
                     FailureReport(
-                        id: Identifier.ulid(at: now), code: refusal.code, room: .map,
+                        id: Identifier.ulid(at: now), code: refusal.code, origin: .map,
                         detail: "map of \(layer) refused: \(refusal.detail)", at: now))
             }
         } catch {
@@ -375,7 +375,7 @@ final class Intake: Sendable {
         rooms.health.update { $0.refused += 1 }
         rooms.journal.report(
             FailureReport(
-                id: Identifier.ulid(at: now), code: refusal.code, room: .intake, detail: refusal.detail,
+                id: Identifier.ulid(at: now), code: refusal.code, origin: .intake, detail: refusal.detail,
                 at: now))
     }
 
@@ -391,7 +391,7 @@ final class Intake: Sendable {
         ])
         rooms.journal.report(
             FailureReport(
-                id: Identifier.ulid(at: now), code: refusal.code, room: .intake,
+                id: Identifier.ulid(at: now), code: refusal.code, origin: .intake,
                 ref: reportedBySender ? nil : id, detail: refusal.detail, at: now))
     }
 

@@ -1,4 +1,3 @@
-import Glibc
 import MQTTLink
 import WaypostMessages
 
@@ -31,7 +30,7 @@ struct CloudEvent {
         case (.failure, let id?): self.id = id
         default: id = Identifier.ulid(at: now)
         }
-        time = Self.text(of: payload.time ?? now)
+        time = Timestamp.rfc3339(payload.time ?? now)
     }
 
     /// The attributes as user properties.
@@ -40,22 +39,6 @@ struct CloudEvent {
             .init("specversion", "1.0"), .init("type", type), .init("source", source), .init("id", id),
             .init("time", time),
         ]
-    }
-
-    /// RFC 3339, with milliseconds.
-    static func text(of milliseconds: Int64) -> String {
-        var seconds = time_t(milliseconds / 1000)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        func digits(_ number: Int64, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        let day =
-            "\(digits(Int64(parts.tm_year) + 1900, 4))-\(digits(Int64(parts.tm_mon) + 1, 2))-\(digits(Int64(parts.tm_mday), 2))"
-        let hour =
-            "\(digits(Int64(parts.tm_hour), 2)):\(digits(Int64(parts.tm_min), 2)):\(digits(Int64(parts.tm_sec), 2))"
-        return "\(day)T\(hour).\(digits(milliseconds % 1000, 3))Z"
     }
 }
 

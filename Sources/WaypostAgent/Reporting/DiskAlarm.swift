@@ -51,7 +51,7 @@ final class DiskAlarm: Sendable {
     private func message(_ error: StoreError) -> MQTTMessage {
         let now = clock.wall()
         let report = FailureReport(
-            id: Identifier.ulid(at: now), code: .disk, room: .agent, detail: error.description, at: now)
+            id: Identifier.ulid(at: now), code: .disk, origin: .agent, detail: error.description, at: now)
         var message = MQTTMessage.retained(topic, report.encoded())
         message.retain = false
         message.qos = .atMostOnce

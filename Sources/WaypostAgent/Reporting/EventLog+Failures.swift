@@ -4,12 +4,12 @@ extension EventLog {
     /// The event that goes with a failure report, with the same `ref`.
     func log(_ failure: FailureReport) {
         log(
-            .error, failure.room.tag, "\(failure.code): \(failure.detail)",
+            .error, failure.origin.tag, "\(failure.code): \(failure.detail)",
             url: failure.url, isError: true, ref: failure.ref)
     }
 }
 
-extension FailureReport.Room {
-    /// The tag of the room's events.
+extension FailureReport.Origin {
+    /// The tag of the events of that part.
     var tag: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 }

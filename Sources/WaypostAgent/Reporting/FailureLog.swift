@@ -10,14 +10,14 @@ final class FailureLog: Sendable {
 
     private struct Key: Hashable {
         var code: Code
-        var room: FailureReport.Room
+        var origin: FailureReport.Origin
         var ref: String?
         var url: String?
         var detail: String
 
         init(_ report: FailureReport) {
             code = report.code
-            room = report.room
+            origin = report.origin
             ref = report.ref
             url = report.url
             // Of one command, one report a code; without a command, the detail tells failures apart.

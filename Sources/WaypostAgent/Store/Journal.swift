@@ -69,7 +69,7 @@ final class Journal: Sendable {
         if verdict.isFailure {
             report(
                 FailureReport(
-                    id: Identifier.ulid(at: now), code: verdict.code, room: verdict.room,
+                    id: Identifier.ulid(at: now), code: verdict.code, origin: verdict.room,
                     ref: work.command.id,
                     url: verdict.url, detail: verdict.detail ?? verdict.code.name, nearest: verdict.nearest,
                     at: now))
@@ -167,7 +167,7 @@ final class Journal: Sendable {
     private func dropReport(of count: Int64) -> FailureReport {
         let now = clock.wall()
         var report = FailureReport(
-            id: Identifier.ulid(at: now), code: .dropped, room: .agent,
+            id: Identifier.ulid(at: now), code: .dropped, origin: .agent,
             detail: "\(count) failure reports found no room in the outbox while the broker was away", at: now)
         report.count = count
         return report

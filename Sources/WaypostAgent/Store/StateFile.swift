@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import WaypostMessages
 
 /// The database's file as the file system knows it.
 struct StateFile: Sendable {
@@ -33,14 +34,7 @@ struct StateFile: Sendable {
     ///
     /// - Returns: the new name.
     func setAside(at time: time_t) throws(StoreError) -> String {
-        var time = time
-        var parts = tm()
-        gmtime_r(&time, &parts)
-        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
-        let stamp =
-            "\(parts.tm_year + 1900)\(two(parts.tm_mon + 1))\(two(parts.tm_mday))-"
-            + "\(two(parts.tm_hour))\(two(parts.tm_min))\(two(parts.tm_sec))"
-        let target = "\(path).damaged-\(stamp)"
+        let target = "\(path).damaged-\(Timestamp.compact(Int64(time) * 1_000))"
         // The log first: a database without it is older, a log beside a new database would be mistaken for its own.
         for suffix in ["-wal", "-shm", ""]
         where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {

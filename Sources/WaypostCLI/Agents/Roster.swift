@@ -89,7 +89,9 @@ struct Roster: Sendable {
         let isOnline = member.isOnline ?? false
         let state =
             switch (member.isOnline, member.state?.reason) {
-            case (true?, _): "online"
+            case (true?, _):
+                // A late will does not count, so the word may be that of an agent that is online after all.
+                member.state.flatMap { $0.isOnline ? $0.state.printable : nil } ?? "online"
             case (false?, .shutdown?): "shut down"
             case (false?, _): "lost"
             case (nil, _): "unknown"
@@ -97,7 +99,7 @@ struct Roster: Sendable {
         // The state has no time of its own: a start is told by health, an end is after the last of it.
         let since =
             isOnline
-            ? member.health?.started.map(WallClock.text) ?? "?"
+            ? member.health?.started.map(Timestamp.local) ?? "?"
             : member.health?.at.map { "heard \(Health.span(now - $0)) ago" } ?? "?"
         let health = member.health
         let problems = health?.problems.joined(separator: "; ").printable ?? ""

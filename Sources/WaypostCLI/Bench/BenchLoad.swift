@@ -37,7 +37,7 @@ final class BenchLoad: MQTTLinkDelegate {
     }
 
     /// The first part of all ids, so that replies to another run are told apart.
-    private let run = "b\(CommandID.short())-"
+    private let run = "b\(Identifier.short())-"
     private let settings: Settings
     private let replyTopic: String
     private let commandTopic: String
@@ -134,7 +134,7 @@ final class BenchLoad: MQTTLinkDelegate {
         pump()
     }
 
-    func link(received batch: [MQTTMessage]) -> BatchVerdict {
+    func link(received batch: [MQTTMessage]) -> BatchDecision {
         let replies = batch.compactMap { message -> (Int, Reply)? in
             guard message.topic == replyTopic, let json = message.json, let reply = try? Reply(json),
                 reply.status != .accepted, reply.id.hasPrefix(run),

@@ -94,7 +94,7 @@ struct BenchCommand: OperatorCommand {
     func perform() async throws {
         let settings = try await broker.resolved()
         let load = BenchLoad(try loadSettings(settings.topics))
-        var configuration = settings.oneShot(clientID: "waypost-bench-\(CommandID.short())")
+        var configuration = settings.oneShot(clientID: "waypost-bench-\(Identifier.short())")
         configuration.subscriptions = [Subscription(load.filter)]
         configuration.queueLimit = max(configuration.queueLimit, inFlight * 2)
         let link = MQTTLink(configuration: configuration, delegate: load)

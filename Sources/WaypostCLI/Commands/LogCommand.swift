@@ -59,7 +59,7 @@ struct LogCommand: AgentRequest {
         let what = tag.map { "of tag \($0.printable) " } ?? ""
         return [
             "\(output.style.status(.ok)): \(answer.agent) publishes events \(what)from level \(level) on until "
-                + "\(WallClock.text(until)) by its clock, then as before"
+                + "\(Timestamp.local(until)) by its clock, then as before"
         ]
     }
 }

@@ -58,11 +58,12 @@ struct DemoRun {
             return surprise
         case .patch(let entries):
             return try await relocate(
-                Relocation(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch), step)
+                Relocation(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch), step
+            )
         case .map(let revision, let entries):
             return try await relocate(
                 Relocation(
-                    document: MapDocument.map(id: CommandID.make(), revision: revision, entries: entries),
+                    document: MapDocument.map(id: Identifier.ulid(), revision: revision, entries: entries),
                     .map),
                 step)
         case .stopAgent:
@@ -133,6 +134,6 @@ struct DemoRun {
 
 extension Command {
     fileprivate static func demo(_ operation: Operation, at now: Int64, lifetime: Int64) -> Command {
-        Command(id: CommandID.make(), operation: operation, at: now, expires: now + lifetime)
+        Command(id: Identifier.ulid(), operation: operation, at: now, expires: now + lifetime)
     }
 }

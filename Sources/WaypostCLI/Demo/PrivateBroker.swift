@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import MQTTLink
+import WaypostMessages
 
 /// A mosquitto of the demo's own, on a free port of the loopback, which keeps nothing.
 struct PrivateBroker: Sendable {
@@ -43,7 +44,7 @@ struct PrivateBroker: Sendable {
         let broker = BrokerURL(host: "127.0.0.1", port: port)
         for _ in 0..<100 {
             let trial = MQTTLinkConfiguration.oneShot(
-                brokers: [broker], clientID: "demo-\(CommandID.short())")
+                brokers: [broker], clientID: "demo-\(Identifier.short())")
             if let session = try? await MQTTSession.connect(trial, within: .seconds(2)) {
                 await session.disconnect()
                 return true

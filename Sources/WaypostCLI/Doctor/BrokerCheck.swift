@@ -42,7 +42,7 @@ struct BrokerCheck {
         let wanted = topics.filters(of: name, groups: groups)
         return try await examine(wanted) { session in
             var version: String?
-            let mark = CommandID.make()
+            let mark = Identifier.ulid()
             let probe = MQTTMessage.json(
                 topics.echo(of: name), JSONValue.object(["doctor": .string(mark)]).serialized())
             var findings = [subscriptions(session, wanted)]
@@ -130,10 +130,10 @@ struct BrokerCheck {
     private func ask(_ target: String?, _ session: OperatorSession) async throws -> [Finding] {
         let now = WallClock.now()
         let command = Command(
-            id: CommandID.make(at: now), operation: .ping, at: now,
+            id: Identifier.ulid(at: now), operation: .ping, at: now,
             expires: now + Command.defaultLifetime)
         // Without an agent there is nobody to answer, but a broker that speaks MQTT 5 says whether we may write.
-        let topic = topics.command(to: .agent(target ?? "doctor-\(CommandID.short())"), from: sender)
+        let topic = topics.command(to: .agent(target ?? "doctor-\(Identifier.short())"), from: sender)
         let asked = ContinuousClock.now
         do {
             try await session.publish(.json(topic, command.encoded()))

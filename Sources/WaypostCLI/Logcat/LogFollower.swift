@@ -166,15 +166,15 @@ struct LogFollower {
 
     private mutating func show(_ state: AgentState, of agent: String) {
         guard state.isNews(after: states[agent]) else { return }
-        guard states.updateValue(state, forKey: agent)?.isOnline != state.isOnline else { return }
+        guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
         let how =
             switch state.reason {
             case .birth: "version \(state.version.printable), MQTT \(state.mqttVersion)"
             case .will: "its connection was lost"
             case .shutdown: "shut down"
-            case .refused: "refused"
+            default: state.reason.rawValue.printable
             }
-        notice("\(agent) is \(state.isOnline ? "online" : "offline"): \(how)")
+        notice("\(agent) is \(state.state.printable): \(how)")
     }
 
     private func notice(_ text: String) {

@@ -32,7 +32,7 @@ struct LogLine: Sendable {
         guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
             let report = try? FailureReport(json)
         else { return nil }
-        var message = "\(report.code) in \(report.room.rawValue): \(report.detail)"
+        var message = "\(report.code) in \(report.origin.rawValue): \(report.detail)"
         // The detail of a missing route names its neighbours already.
         let unnamed = report.nearest.filter { !report.detail.contains($0) }
         if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
@@ -50,6 +50,7 @@ struct LogLine: Sendable {
         var event = event
         event.message = event.message.printable
         event.tag = event.tag.printable
+        event.letter = event.letter.printable
         return event
     }
 

@@ -28,7 +28,7 @@ struct ReplayCollector: Sendable {
     init(agent: String?, sender: String, topics: Topics, maximum: Int = Command.maximumReplay) {
         let now = WallClock.now()
         command = Command(
-            id: CommandID.make(at: now), operation: .replay(since: 0, maximum: maximum), at: now,
+            id: Identifier.ulid(at: now), operation: .replay(since: 0, maximum: maximum), at: now,
             expires: now + Command.defaultLifetime)
         expected = agent.map { [$0] }
         self.sender = sender

@@ -47,7 +47,7 @@ struct CommandOptions: ParsableArguments {
     func command(_ operation: Command.Operation) -> Command {
         let now = WallClock.now()
         return Command(
-            id: id ?? CommandID.make(at: now), operation: operation, at: now,
+            id: id ?? Identifier.ulid(at: now), operation: operation, at: now,
             expires: now + expires.milliseconds, lane: lane ?? Command.defaultLane)
     }
 

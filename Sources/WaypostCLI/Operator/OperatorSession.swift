@@ -30,7 +30,7 @@ final class OperatorSession: Sendable {
         _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
         within limit: Duration = .seconds(10)
     ) async throws -> OperatorSession {
-        let clientID = "waypost-\(sender.prefix(40))-\(CommandID.short())"
+        let clientID = "waypost-\(sender.prefix(40))-\(Identifier.short())"
         var configuration = settings.oneShot(clientID: clientID)
         configuration.subscriptions = (required + useful).map { Subscription($0) }
         let session: MQTTSession

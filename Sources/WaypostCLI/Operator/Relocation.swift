@@ -60,7 +60,7 @@ struct Relocation: Sendable {
     private init(patch json: JSONValue, source: String) throws(Complaint) {
         let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
         try Self.check(source) { () throws(Rejection) in _ = try MapDocument(patch: entries) }
-        self.init(document: MapDocument.patch(id: CommandID.make(), entries: entries), .patch)
+        self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch)
     }
 
     /// The same in an envelope that is signed, for whom it is named in it.

@@ -51,7 +51,7 @@ struct Silence {
                 + "may this sender write to its cmd and read its reply? see: waypost logcat --agent \(agent)"
         }
         let manner = state.reason == .shutdown ? "it was shut down" : "its connection was lost"
-        let since = lastHealth.map { " after \(WallClock.text($0)), when its last health came" } ?? ""
+        let since = lastHealth.map { " after \(Timestamp.local($0)), when its last health came" } ?? ""
         return "it is offline: \(manner)\(since); "
             + "the broker keeps what was sent, for when it comes back in time"
     }

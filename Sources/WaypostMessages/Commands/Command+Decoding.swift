@@ -24,11 +24,7 @@ extension Command {
     /// - Throws: ``Rejection`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
     package init(id: String, fields json: JSONValue, arrival: Int64) throws(Rejection) {
         let fields = Fields(of: json)
-        if let version = try fields.integer("v"), version != Command.supportedVersion {
-            throw Rejection(
-                .version,
-                "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
-        }
+        try fields.checkVersion()
         let at = try fields.integer("at", in: 0...Fields.latestTime)
         let expires = try fields.integer("exp", in: 0...Fields.latestTime)
         let lane = try fields.text("lane") ?? Command.defaultLane
@@ -45,6 +41,17 @@ extension Command {
             lane: lane,
             sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
             trace: try fields.text("trace"))
+    }
+}
+
+extension Fields {
+    fileprivate func arguments(_ name: String) throws(Rejection) -> Command.Arguments {
+        switch self[name] {
+        case nil: .positional([])
+        case .array(let values)?: .positional(values)
+        case .object(let members)?: .labeled(members)
+        case let value?: throw mismatch(name, "an array or an object", value)
+        }
     }
 }
 

@@ -18,8 +18,6 @@ package struct Command: Sendable, Hashable {
         case labeled([String: JSONValue])
     }
 
-    /// The version of the protocol that this implementation speaks.
-    package static let supportedVersion: Int64 = 1
     /// The lane of commands that name none.
     package static let defaultLane = "main"
     /// How long a command without `exp` may wait, in milliseconds.

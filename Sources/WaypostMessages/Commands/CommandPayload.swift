@@ -47,12 +47,12 @@ package struct CommandPayload: Sendable {
         do {
             outer = try JSONValue(parsing: bytes, limits: limits)
         } catch {
-            guard case .stringTooLong = error.reason else { throw error.refusal }
+            guard case .stringTooLong = error.reason else { throw error.rejection }
             // A command in its envelope is one long text.
             var longer = limits
             longer.maximumStringBytes = limits.maximumBytes
             guard let long = try? JSONValue(parsing: bytes, limits: longer), SignedEnvelope.isOne(long) else {
-                throw error.refusal
+                throw error.rejection
             }
             return try open(long, limits)
         }
@@ -69,7 +69,7 @@ package struct CommandPayload: Sendable {
         do {
             return (try JSONValue(parsing: envelope.payload, limits: limits), envelope)
         } catch {
-            throw error.refusal
+            throw error.rejection
         }
     }
 }

@@ -67,7 +67,7 @@ extension MapDocument {
         do {
             return try JSONValue(parsing: bytes, limits: limits)
         } catch {
-            throw error.refusal
+            throw error.rejection
         }
     }
 }

@@ -56,11 +56,7 @@ package struct MapDocument: Sendable, Hashable {
         if let found = try fields.text("type"), found != type {
             throw Rejection(.badField, "type must be \(type) on this topic; found \(found.debugDescription)")
         }
-        if let version = try fields.integer("v"), version != Command.supportedVersion {
-            throw Rejection(
-                .version,
-                "protocol version \(version) is not spoken here; supported: \(Command.supportedVersion)")
-        }
+        try fields.checkVersion()
         if json["id"] != nil { id = try Command.id(in: json) }
         audience = try fields.text("aud")
         expires = try fields.integer("exp", in: 0...Fields.latestTime)

@@ -2,12 +2,27 @@ package import Waypost
 
 /// Presence: whether an agent is there, retained on its `state` topic.
 package struct AgentState: Sendable, Hashable {
-    /// What made the agent, or the broker in its stead, say so.
-    package enum Reason: String, Sendable, Hashable, CaseIterable {
-        case birth, will, shutdown, refused
+    /// Why the state was published, by the agent or by the broker for it; a newer agent may have more reasons.
+    package struct Reason: RawRepresentable, Sendable, Hashable, CaseIterable {
+        /// The word on the wire.
+        package let rawValue: String
+
+        /// The reason of that name, known here or not.
+        package init(rawValue: String) { self.rawValue = rawValue }
+
+        package static let birth = Reason(rawValue: "birth")
+        package static let will = Reason(rawValue: "will")
+        package static let shutdown = Reason(rawValue: "shutdown")
+        package static let refused = Reason(rawValue: "refused")
+
+        /// Those of this version of the protocol.
+        package static let allCases: [Reason] = [.birth, .will, .shutdown, .refused]
     }
 
-    package var isOnline: Bool
+    /// `online` or `offline`; a newer agent may say more, such as that it is about to end.
+    package var state: String
+    /// Whether the agent is connected: only a will and a goodbye say `offline`.
+    package var isOnline: Bool { state != "offline" }
     /// Raised before every CONNECT, so that a late will is never taken for a newer birth.
     package var epoch: Int64
     package var boot: String
@@ -20,7 +35,15 @@ package struct AgentState: Sendable, Hashable {
     package init(
         isOnline: Bool, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int
     ) {
-        self.isOnline = isOnline
+        self.init(
+            state: isOnline ? "online" : "offline", epoch: epoch, boot: boot, reason: reason, agent: agent,
+            version: version, mqtt: mqtt)
+    }
+
+    private init(
+        state: String, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int
+    ) {
+        self.state = state
         self.epoch = epoch
         self.boot = boot
         self.reason = reason
@@ -29,7 +52,7 @@ package struct AgentState: Sendable, Hashable {
         self.mqtt = mqtt
     }
 
-    /// Whether it is news to somebody who has seen `known`.
+    /// Whether it says something new after `known`.
     ///
     /// The will of an earlier connection may come after the birth of a later one; it is none.
     package func isNews(after known: AgentState?) -> Bool {
@@ -48,7 +71,7 @@ package struct AgentState: Sendable, Hashable {
     package func encoded() -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
-        json.member("state", isOnline ? "online" : "offline")
+        json.member("state", state)
         json.member("epoch", epoch)
         json.member("boot", boot)
         json.member("why", reason.rawValue)
@@ -61,19 +84,11 @@ package struct AgentState: Sendable, Hashable {
 
     package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
-        let why = try fields.required("why", fields.text("why"))
-        guard let reason = Reason(rawValue: why) else {
-            throw Rejection(.badField, "why \(why.debugDescription) is unknown")
-        }
-        let state = try fields.required("state", fields.text("state"))
-        guard state == "online" || state == "offline" else {
-            throw Rejection(.badField, "state must be online or offline; found \(state.debugDescription)")
-        }
         self.init(
-            isOnline: state == "online",
+            state: try fields.required("state", fields.text("state")),
             epoch: try fields.required("epoch", fields.integer("epoch")),
             boot: try fields.text("boot") ?? "",
-            reason: reason,
+            reason: Reason(rawValue: try fields.required("why", fields.text("why"))),
             agent: try fields.text("agent") ?? "",
             version: try fields.text("version") ?? "",
             mqtt: Int(clamping: try fields.integer("mqtt") ?? 0))

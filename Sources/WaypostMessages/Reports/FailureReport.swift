@@ -2,14 +2,28 @@ package import Waypost
 
 /// What failed, where and why: kept on disk until the broker has it.
 package struct FailureReport: Sendable, Hashable {
-    /// The room that failed.
-    package enum Room: String, Sendable, Hashable, CaseIterable {
-        case intake, router, service, map, link, agent
+    /// The part of the agent that failed, `where` on the wire; a newer agent may have more.
+    package struct Origin: RawRepresentable, Sendable, Hashable, CaseIterable {
+        /// The word on the wire.
+        package let rawValue: String
+
+        /// The part of that name, known here or not.
+        package init(rawValue: String) { self.rawValue = rawValue }
+
+        package static let intake = Origin(rawValue: "intake")
+        package static let router = Origin(rawValue: "router")
+        package static let service = Origin(rawValue: "service")
+        package static let map = Origin(rawValue: "map")
+        package static let link = Origin(rawValue: "link")
+        package static let agent = Origin(rawValue: "agent")
+
+        /// Those of this version of the protocol.
+        package static let allCases: [Origin] = [.intake, .router, .service, .map, .link, .agent]
     }
 
     package var id: String
     package var code: Code
-    package var room: Room
+    package var origin: Origin
     package var ref: String?
     package var url: String?
     package var detail: String
@@ -20,12 +34,12 @@ package struct FailureReport: Sendable, Hashable {
     package var last: Int64
 
     package init(
-        id: String, code: Code, room: Room, ref: String? = nil, url: String? = nil, detail: String,
+        id: String, code: Code, origin: Origin, ref: String? = nil, url: String? = nil, detail: String,
         nearest: [String] = [], at time: Int64
     ) {
         self.id = id
         self.code = code
-        self.room = room
+        self.origin = origin
         self.ref = ref
         self.url = url
         self.detail = detail
@@ -44,7 +58,7 @@ package struct FailureReport: Sendable, Hashable {
         json.member("name", code.name)
         json.member("retryable", code.isRetryable)
         if let ref { json.member("ref", ref) }
-        json.member("where", room.rawValue)
+        json.member("where", origin.rawValue)
         if let url { json.member("url", url) }
         json.member("detail", detail)
         if code.number == 404 { json.member("nearest", nearest) }
@@ -59,14 +73,10 @@ package struct FailureReport: Sendable, Hashable {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))
-        let room = try fields.required("where", fields.text("where"))
-        guard let room = Room(rawValue: room) else {
-            throw Rejection(.badField, "where \(room.debugDescription) is unknown")
-        }
         self.init(
             id: try fields.text("id") ?? "",
             code: Code(number: Int(clamping: number), name: name),
-            room: room,
+            origin: Origin(rawValue: try fields.required("where", fields.text("where"))),
             ref: try fields.text("ref"),
             url: try fields.text("url"),
             detail: try fields.text("detail") ?? "",

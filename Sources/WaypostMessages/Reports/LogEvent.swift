@@ -8,6 +8,8 @@ package struct LogEvent: Sendable, Hashable {
     /// The agent's clock, in milliseconds since 1970.
     package var time: Int64
     package var level: LogLevel
+    /// The level as it stood in the event; unlike that of `level` only when a newer agent has a level we do not know.
+    package var letter: String
     package var tag: String
     /// Names the start of the process.
     package var boot: String
@@ -31,6 +33,7 @@ package struct LogEvent: Sendable, Hashable {
     ) {
         self.time = time
         self.level = level
+        letter = level.letter
         self.tag = tag
         self.boot = boot
         self.sequence = sequence
@@ -47,7 +50,7 @@ package struct LogEvent: Sendable, Hashable {
         var json = JSONWriter()
         json.beginObject()
         json.member("t", time)
-        json.member("l", level.letter)
+        json.member("l", letter)
         json.member("tag", tag)
         json.member("boot", boot)
         json.member("seq", sequence)
@@ -65,12 +68,10 @@ package struct LogEvent: Sendable, Hashable {
     package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         let letter = try fields.required("l", fields.text("l"))
-        guard let level = LogLevel(letter: letter) else {
-            throw Rejection(.badField, "l must be one of V D I W E F; found \(letter.debugDescription)")
-        }
         self.init(
             time: try fields.required("t", fields.integer("t", in: 0...Fields.latestTime)),
-            level: level,
+            // An unknown level is not hidden by the usual filters.
+            level: LogLevel(letter: letter) ?? .warning,
             tag: try fields.required("tag", fields.text("tag")),
             boot: try fields.text("boot") ?? "",
             sequence: try fields.integer("seq") ?? 0,
@@ -81,5 +82,6 @@ package struct LogEvent: Sendable, Hashable {
             isError: try fields.integer("type") == 1,
             ref: try fields.text("ref"),
             dropped: try fields.integer("dropped") ?? 0)
+        if LogLevel(letter: letter) == nil { self.letter = letter }
     }
 }

@@ -2,7 +2,8 @@
 package enum OutboundTopic: Sendable, Hashable {
     case reply(to: String)
     case applied
-    case log(LogLevel)
+    /// The level is nil when it is one of a newer agent.
+    case log(LogLevel?)
     case failure
     case state
     case health
@@ -19,7 +20,7 @@ extension Topics {
             switch (levels.count, levels.dropFirst().first) {
             case (3, "reply"): Name.isValid(levels[2]) ? .reply(to: String(levels[2])) : nil
             case (3, "map") where levels[2] == "applied": .applied
-            case (3, "log"): LogLevel(letter: levels[2]).map(OutboundTopic.log)
+            case (3, "log"): Name.isValid(levels[2]) ? .log(LogLevel(letter: levels[2])) : nil
             case (2, "fail"): .failure
             case (2, "state"): .state
             case (2, "health"): .health

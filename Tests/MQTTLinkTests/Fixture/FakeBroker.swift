@@ -103,6 +103,12 @@ struct Packet: Sendable {
 
     /// The packet id of a PUBACK or SUBSCRIBE.
     var id: UInt16 { UInt16(body[0]) << 8 | UInt16(body[1]) }
+    /// The topic of a PUBLISH.
+    var topic: String {
+        String(decoding: body.dropFirst(2).prefix(Int(body[0]) << 8 | Int(body[1])), as: UTF8.self)
+    }
+    /// The bytes of the whole packet.
+    var size: Int { 1 + FakeConnection.length(body.count).count + body.count }
     /// The version of a CONNECT: 4 or 5.
     var version: UInt8 { body[6] }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import MQTTLink
 import TestSupport
 
 /// The broker's end of one connection, with blocking reads and writes.
@@ -101,15 +102,36 @@ struct FakeConnection: Sendable {
         return [0x30 | 2 | (isDuplicate ? 8 : 0)] + length(body.count) + body
     }
 
+    /// A PUBLISH of MQTT 5 with all its properties, written after the standard (MQTT 5.0, 3.3).
+    static func publish(_ message: MQTTMessage, id: UInt16) -> [UInt8] {
+        let from = message.properties
+        var properties: [UInt8] = []
+        if from.payloadIsUTF8 { properties += [0x01, 1] }
+        if let expiry = from.messageExpiry {
+            properties += [0x02] + (0..<4).map { UInt8(truncatingIfNeeded: expiry >> (24 - 8 * $0)) }
+        }
+        if let type = from.contentType { properties += [0x03] + text(type) }
+        if let topic = from.responseTopic { properties += [0x08] + text(topic) }
+        if let data = from.correlationData {
+            properties += [0x09, UInt8(data.count >> 8), UInt8(data.count & 0xFF)] + data
+        }
+        for pair in from.user { properties += [0x26] + text(pair.name) + text(pair.value) }
+        let body =
+            text(message.topic) + (message.qos == .atMostOnce ? [] : [UInt8(id >> 8), UInt8(id & 0xFF)])
+            + length(properties.count) + properties + message.payload
+        return [0x30 | message.qos.rawValue << 1] + length(body.count) + body
+    }
+
     /// Answers SUBSCRIBE, PUBLISH and PINGREQ as it should, until the client goes.
-    func behave(version: UInt8) throws {
+    func behave(version: UInt8, pubackReason: UInt8? = nil) throws {
         while true {
             let packet = try readPacket()
             switch packet.type {
             case 8: try send(type: 9, Array(packet.body[0..<2]) + (version == 5 ? [0] : []) + [1])
             case 3 where packet.flags & 6 != 0:
                 let topic = Int(packet.body[0]) << 8 | Int(packet.body[1])
-                try send(type: 4, Array(packet.body[(2 + topic)..<(4 + topic)]))
+                let id = Array(packet.body[(2 + topic)..<(4 + topic)])
+                try send(type: 4, id + (pubackReason.map { [$0] } ?? []))
             case 12: try send(type: 13, [])
             case 14: throw Closed()
             default: break

@@ -18,13 +18,13 @@ enum LinkEvent: Sendable {
 /// A delegate that writes down what it is told, and answers as the test wants.
 final class LinkRecorder: MQTTLinkDelegate {
     let log = EventLog<LinkEvent>()
-    private let answer: @Sendable ([MQTTMessage]) -> BatchVerdict
+    private let answer: @Sendable ([MQTTMessage]) -> BatchDecision
     private let will: @Sendable () -> MQTTMessage?
     private let ticked = Mutex(0)
 
     init(
         will: @escaping @Sendable () -> MQTTMessage? = { nil },
-        answer: @escaping @Sendable ([MQTTMessage]) -> BatchVerdict = { _ in .acknowledge }
+        answer: @escaping @Sendable ([MQTTMessage]) -> BatchDecision = { _ in .acknowledge }
     ) {
         self.will = will
         self.answer = answer
@@ -38,10 +38,10 @@ final class LinkRecorder: MQTTLinkDelegate {
     func linkDidDisconnect(_ reason: DisconnectReason) { log.append(.disconnected(reason)) }
     func linkTick() { ticked.withLock { $0 += 1 } }
 
-    func link(received batch: [MQTTMessage]) -> BatchVerdict {
-        let verdict = answer(batch)
+    func link(received batch: [MQTTMessage]) -> BatchDecision {
+        let decision = answer(batch)
         log.append(.batch(batch))
-        return verdict
+        return decision
     }
 
     // MARK: Waiting

@@ -15,7 +15,7 @@ struct FrameGuardTests {
         init(limit: Int) { frames = FrameGuard(limit: limit) }
 
         var mustLook: Bool { frames.mustLook }
-        func saw(_ bytes: [UInt8]) -> FrameGuard.Verdict { bytes.withUnsafeBytes { frames.saw($0) } }
+        func saw(_ bytes: [UInt8]) -> FrameGuard.Finding { bytes.withUnsafeBytes { frames.saw($0) } }
         func read(reported: Int) -> Bool { frames.read(reported: reported) }
     }
 
@@ -56,8 +56,8 @@ struct FrameGuardTests {
     @Test(arguments: [(998, true), (997, false)])
     func `the limit is for the whole packet, header included`(length: Int, isTooLarge: Bool) {
         let frames = Frames(limit: 1_000)
-        let verdict = frames.saw([0x30] + FakeConnection.length(length))
-        #expect(verdict == (isTooLarge ? .tooLarge(1_001) : .admitted))
+        let finding = frames.saw([0x30] + FakeConnection.length(length))
+        #expect(finding == (isTooLarge ? .tooLarge(1_001) : .admitted))
     }
 
     @Test func `a bad packet behind good ones is found when those are read`() {

@@ -64,6 +64,11 @@ struct ValueTests {
                 + "is a broker listening there?; next try in 1.5 s")
     }
 
+    @Test func `the reasons that may pass by themselves are those about the broker's state`() {
+        let transient = (0...UInt8.max).filter { ReasonCode(rawValue: $0).isTransient }
+        #expect(transient == [0x80, 0x83, 0x89, 0x91, 0x96, 0x97])
+    }
+
     @Test(arguments: [
         (UInt8(0x8B), "Server shutting down (0x8B)"), (0x04, "Disconnect with will message (0x04)"),
         (0xEE, "Unknown reason (0xEE)"),

@@ -1,5 +1,5 @@
 /// What to do with the acknowledgements of a batch.
-public enum BatchVerdict: Sendable, Hashable {
+public enum BatchDecision: Sendable, Hashable {
     /// The batch is safe: let the PUBACKs go.
     case acknowledge
     /// The batch could not be kept: drop the connection, so that the broker delivers it again.
@@ -20,7 +20,7 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
     func linkDidConnect(_ connection: Connection)
 
     /// All messages that one turn found. No PUBACK of theirs leaves before this returns.
-    func link(received batch: [MQTTMessage]) -> BatchVerdict
+    func link(received batch: [MQTTMessage]) -> BatchDecision
 
     /// What became of published messages, in the order in which it became known.
     func link(settled receipts: [PublishReceipt])

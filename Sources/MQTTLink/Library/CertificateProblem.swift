@@ -5,7 +5,7 @@ import Glibc
 ///
 /// libmosquitto says only "certificate verify failed". OpenSSL knows more, and is loaded with libmosquitto; its
 /// two functions are looked up by name, so that its headers are not needed to build.
-enum CertificateVerdict {
+enum CertificateProblem {
     private typealias Result = @convention(c) (UnsafeMutableRawPointer?) -> Int
     private typealias Text = @convention(c) (Int) -> UnsafePointer<CChar>?
 
@@ -16,7 +16,7 @@ enum CertificateVerdict {
         dlsym(nil, name).map { unsafeBitCast($0, to: Function.self) }
     }
 
-    /// The verdict on the certificate of a client's session; `nil` when it was fine, or there is none.
+    /// What is wrong with the certificate of a client's session; `nil` when it is fine, or there is none.
     static func of(_ client: OpaquePointer?) -> String? {
         guard let result, let text, let session = mosquitto_ssl_get(client) else { return nil }
         let code = result(session)

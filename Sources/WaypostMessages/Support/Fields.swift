@@ -49,16 +49,16 @@ package struct Fields: Sendable {
         return members
     }
 
-    package func arguments(_ name: String) throws(Rejection) -> Command.Arguments {
-        switch self[name] {
-        case nil: .positional([])
-        case .array(let values)?: .positional(values)
-        case .object(let members)?: .labeled(members)
-        case let value?: throw mismatch(name, "an array or an object", value)
-        }
+    /// Checks `v`, the version of the protocol; absent means ours.
+    ///
+    /// - Throws: ``Rejection`` 505 naming the supported version.
+    package func checkVersion() throws(Rejection) {
+        guard let version = try integer("v"), version != Version.wireProtocol else { return }
+        throw Rejection(
+            .version, "protocol version \(version) is not supported; supported: \(Version.wireProtocol)")
     }
 
-    private func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Rejection {
+    package func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Rejection {
         Rejection(.badField, "\(name) must be \(expected); found \(found.kind)")
     }
 }

@@ -1,21 +1,17 @@
 /// Makes ids: a ULID's 48 bits of time and 80 of chance, in Crockford's base 32.
-enum Identifier {
+package enum Identifier {
     private static let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     /// 26 characters that sort by `time`, in milliseconds since 1970.
-    static func ulid(at time: Int64) -> String {
-        var generator = SystemRandomNumberGenerator()
-        let chance = (
-            UInt64.random(in: 0..<(1 << 40), using: &generator),
-            UInt64.random(in: 0..<(1 << 40), using: &generator)
-        )
-        return encode(UInt64(clamping: time), 10) + encode(chance.0, 8) + encode(chance.1, 8)
+    package static func ulid(at time: Int64) -> String {
+        encode(UInt64(clamping: time), 10) + short() + short()
     }
 
     /// 8 characters that tell this start of the process from others.
-    static func boot() -> String {
-        encode(UInt64.random(in: 0..<(1 << 40)), 8)
-    }
+    package static func boot() -> String { short() }
+
+    /// 8 characters of chance.
+    package static func short() -> String { encode(UInt64.random(in: 0..<(1 << 40)), 8) }
 
     private static func encode(_ number: UInt64, _ width: Int) -> String {
         String(

@@ -1,8 +1,8 @@
 package import Waypost
 
 extension JSONError {
-    /// The verdict on a payload that can't be read: 413 when it exceeds a limit, else 400.
-    package var refusal: Rejection {
+    /// The rejection of a payload that can't be read: 413 when it exceeds a limit, else 400.
+    package var rejection: Rejection {
         switch reason {
         case .tooDeep, .tooManyKeys, .stringTooLong, .tooLong: Rejection(.tooLarge, description)
         case .empty, .byteOrderMark, .notUTF8, .duplicateKey, .loneSurrogate, .numberOutOfRange, .syntax:

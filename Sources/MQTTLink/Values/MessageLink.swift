@@ -1,0 +1,14 @@
+/// What `MQTTLink` does for its owner; a test may put another in its place.
+package protocol MessageLink: AnyObject, Sendable {
+    /// Begins to connect; once.
+    func start()
+
+    /// Publishes messages in this order; each gets one receipt.
+    func publish(_ messages: [OutgoingMessage])
+
+    /// Connects again, with these credentials and certificates.
+    func renew(credentials: Credentials?, tls: TLSOptions?)
+
+    /// Publishes the goodbyes after what waits, disconnects, and returns when that is done or the limit has passed.
+    func stop(after goodbyes: [MQTTMessage], within limit: Duration) async
+}

@@ -1,0 +1,17 @@
+import Glibc
+import WaypostMessages
+
+/// The time of day.
+enum WallClock {
+    /// Milliseconds since 1970.
+    static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+extension Identifier {
+    /// An id of this moment, for a command or a document.
+    static func ulid() -> String { ulid(at: WallClock.now()) }
+}

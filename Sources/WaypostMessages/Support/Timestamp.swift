@@ -1,0 +1,42 @@
+import Glibc
+
+/// Times as text, one form for each purpose; all from milliseconds since 1970.
+package enum Timestamp {
+    /// From 1970 to the end of 9999, for RFC 3339 has four digits for the year; another time is moved to the nearer end.
+    private static let range: ClosedRange<Int64> = 0...253_402_300_799_999
+
+    /// RFC 3339 with milliseconds, in UTC: `2026-11-20T23:16:39.123Z`.
+    package static func rfc3339(_ milliseconds: Int64) -> String {
+        text(milliseconds, "%Y-%m-%dT%H:%M:%S.", gmtime_r, hasFraction: true) + "Z"
+    }
+
+    /// For the name of a file, in UTC: `20261120-231639`.
+    package static func compact(_ milliseconds: Int64) -> String {
+        text(milliseconds, "%Y%m%d-%H%M%S", gmtime_r)
+    }
+
+    /// For people, in local time: `2026-11-20 23:16:39`.
+    package static func local(_ milliseconds: Int64) -> String {
+        text(milliseconds, "%Y-%m-%d %H:%M:%S", localtime_r)
+    }
+
+    /// Android's `threadtime`, in local time: `11-20 23:16:39.123`.
+    package static func threadTime(_ milliseconds: Int64) -> String {
+        text(milliseconds, "%m-%d %H:%M:%S.", localtime_r, hasFraction: true)
+    }
+
+    private static func text(
+        _ milliseconds: Int64, _ format: String,
+        _ split: (UnsafePointer<time_t>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<tm>?,
+        hasFraction: Bool = false
+    ) -> String {
+        let time = min(max(milliseconds, range.lowerBound), range.upperBound)
+        var seconds = time_t(time / 1_000)
+        var parts = tm()
+        _ = split(&seconds, &parts)
+        var buffer = [CChar](repeating: 0, count: 32)
+        let length = strftime(&buffer, buffer.count, format, &parts)
+        return String(decoding: buffer.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
+            + (hasFraction ? String(1_000 + time % 1_000).dropFirst() : "")
+    }
+}

@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+import Waypost
+
+/// An agent of a later version says things that this `waypost` does not know; they are shown as they are.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct NewerAgentTests {
+    /// Answers the command of a started `waypost` as the agent k9, with the command's id in place of `ID`.
+    private func answer(_ backend: Backend, with reply: String) async throws {
+        try await backend.wait(for: "the command") {
+            $0.contains { $0.topic.hasPrefix("waypost/v1/k9/cmd/") }
+        }
+        let command = try #require(backend.seen.first { $0.topic.hasPrefix("waypost/v1/k9/cmd/") })
+        let sender = try #require(command.topic.split(separator: "/").last)
+        let id = try #require(command.json?["id"]?.stringValue)
+        try await backend.publish(
+            reply.replacing("ID", with: id), to: "waypost/v1/k9/reply/\(sender)")
+    }
+
+    @Test func `a reply with an unknown code and status is shown as it is, and ends with 1`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let open = try RunningCommand(
+            ["open", "scheme://router/demo", "--agent", "k9", "--wait", "10m"],
+            environment: ["WAYPOST_BROKER": broker.url])
+        try await answer(
+            backend,
+            with: #"""
+                {"id":"ID","type":"reply","status":"postponed","code":599,"name":"NEW_THING","result":null,\#
+                "ms":3,"attempt":1,"dup":false,"at":1795216999123,"detail":"come back\u001b[2J later"}
+                """#)
+        let ending = try await open.ending()
+        #expect(ending.status == 1)
+        #expect(
+            ending.output == [#"postponed: 599 NEW_THING from k9: come back\u{1B}[2J later"#],
+            "\(ending)")
+        await backend.disconnect()
+    }
+
+    @Test func `failures, events and states with unknown words are shown by logcat`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let logcat = try RunningCommand(
+            ["logcat", "-v", "brief"], environment: ["WAYPOST_BROKER": broker.url])
+        let failures = try RunningCommand(
+            ["logcat", "--failures", "-v", "brief"], environment: ["WAYPOST_BROKER": broker.url])
+        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 2)
+        let state =
+            #"{"state":"draining","epoch":7,"boot":"B","why":"maintenance","agent":"k9","version":"9.0.0","mqtt":5}"#
+        try await backend.publish(state, to: "waypost/v1/k9/state", retain: true)
+        try await logcat.complained("k9 is draining: maintenance")
+        try await backend.publish(
+            #"{"id":"f1","type":"fail","code":599,"name":"NEW_THING","where":"cellar","detail":"wet","last":5}"#,
+            to: "waypost/v1/k9/fail")
+        try await failures.printed("E/Fail    (    0): 599 NEW_THING in cellar: wet")
+        try await logcat.printed("E/Fail    (    0): 599 NEW_THING in cellar: wet")
+        try await backend.publish(
+            #"{"t":1795216999123,"l":"N","tag":"Router","boot":"B","seq":1,"pid":71,"tid":72,"msg":"notable"}"#,
+            to: "waypost/v1/k9/log/n")
+        try await logcat.printed("N/Router  (   71): notable")
+        let table = try await RunningCommand.run(["agents"], environment: ["WAYPOST_BROKER": broker.url])
+        #expect(table.output.contains { $0.hasPrefix("k9 ") && $0.contains(" draining ") }, "\(table)")
+        for command in [logcat, failures] { command.send(signal: 15) }
+        #expect(try await logcat.ending().status == 0)
+        #expect(try await failures.ending().output.count == 1)
+        await backend.disconnect()
+    }
+}
