@@ -130,7 +130,7 @@ extension Router {
         var findings: [CheckReport.Finding] = []
         while true {
             do throws(RelocationError) {
-                _ = try state.relocate(layers)
+                _ = state.install(try CompiledRelocation(layers, for: state))
                 return findings
             } catch {
                 let kind: CheckReport.Finding.Kind =
@@ -203,8 +203,8 @@ private struct RouteCheck {
 
     mutating func findDeadEntries() {
         var copy = state
-        guard let report = try? copy.relocate(state.layers) as RelocationReport else { return }
-        for inactive in report.inactive {
+        guard let compiled = try? CompiledRelocation(state.layers, for: state) else { return }
+        for inactive in copy.install(compiled).inactive {
             guard let layer = state.layers.first(where: { $0.name == inactive.layer }),
                 layer.entries.indices.contains(inactive.index)
             else { continue }

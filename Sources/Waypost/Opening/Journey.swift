@@ -52,6 +52,7 @@ struct Journey: Sendable {
             guard let redirect = state.plan.redirect(for: url, components: components) else { return nil }
             let next = redirect.apply(to: url, components: components)
             // A redirect whose target this build does not have is not there: the origin opens as before.
+            guard state.allows(scheme: redirect.target.scheme) else { return nil }
             if case .success(let target) = state.read(next),
                 !state.opens(target, hops: state.configuration.maximumHops)
             {

@@ -75,16 +75,29 @@ public final class Router: Sendable {
             var next = current.withLock { $0 }.state
             number += 1
             let result = try change(&next, number)
-            let snapshot = RouterSnapshot(next)
-            // The old snapshot is let go of outside the lock: freeing a large table takes a while.
-            let old = current.withLock { current in
-                let old = current
-                current = snapshot
-                return old
-            }
-            _ = old
+            set(next)
             return result
         }
+    }
+
+    /// Puts a state in force; false when the one that it was made from is not in force any more.
+    private func swap(_ old: RouterSnapshot, for next: RouterState) -> Bool {
+        writing.withLock { _ in
+            guard current.withLock({ $0 === old }) else { return false }
+            set(next)
+            return true
+        }
+    }
+
+    private func set(_ next: RouterState) {
+        let snapshot = RouterSnapshot(next)
+        // The old snapshot is let go of outside the lock: freeing a large table takes a while.
+        let old = current.withLock { current in
+            let old = current
+            current = snapshot
+            return old
+        }
+        _ = old
     }
 
     // MARK: Registering
@@ -153,14 +166,37 @@ public final class Router: Sendable {
 
     // MARK: Relocating
 
-    /// Puts these layers in force, in place of all that were: checked as a whole and swapped in one step.
+    /// Checks these layers as a whole, and changes nothing.
     ///
+    /// A target in a scheme that no registered route has is no mistake: such an entry is inactive.
     /// - Parameter layers: The later over the earlier.
+    /// - Throws: ``RelocationError`` for a bad entry, for redirects in a circle or over too many hops, and for what the
+    ///   configuration's ``RouterConfiguration/allowedSchemes`` or ``RouterConfiguration/allowedHosts`` forbid.
+    public func compile(_ layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
+        try CompiledRelocation(layers, for: state)
+    }
+
+    /// Puts layers in force, in place of all that were, in one step.
+    ///
     /// - Returns: How many entries there are, and which do nothing in this build.
+    @discardableResult
+    public func install(_ compiled: CompiledRelocation) -> RelocationReport {
+        // Made outside the lock, and again when something changed meanwhile; at last under it, so that this ends.
+        for _ in 0..<3 {
+            let before = snapshot
+            var state = before.state
+            let report = state.install(compiled)
+            if swap(before, for: state) { return report }
+        }
+        return update { state, _ in state.install(compiled) }
+    }
+
+    /// Compiles layers and installs them.
+    ///
     /// - Throws: ``RelocationError``; the layers in force stay.
     @discardableResult
     public func relocate(_ layers: [RelocationLayer]) throws(RelocationError) -> RelocationReport {
-        try update { (state, _) throws(RelocationError) in try state.relocate(layers) }
+        install(try compile(layers))
     }
 
     /// The layers in force.
