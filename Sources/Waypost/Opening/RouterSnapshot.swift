@@ -89,6 +89,29 @@ struct RouterState: Sendable {
 
     // MARK: Allowing
 
+    /// Reads a URL and checks it against the limits and allow-lists.
+    func read(_ text: String) -> Result<RouteURL, Rejection> {
+        guard text.utf8.count <= configuration.maximumURLBytes else {
+            return .failure(
+                .tooLarge(
+                    "the URL has \(text.utf8.count) bytes, \(configuration.maximumURLBytes) are allowed"))
+        }
+        let url: RouteURL
+        do throws(RouteURLError) {
+            url = try RouteURL(text)
+        } catch {
+            return .failure(.badField("url: \(error)"))
+        }
+        let scheme = url.scheme
+        guard allows(scheme: scheme) else {
+            return .failure(.notAllowed("the scheme \(scheme) may not be opened"))
+        }
+        guard allows(host: url.host, scheme: scheme) else {
+            return .failure(.notAllowed("the host \(url.host.prefix(200)) may not be opened"))
+        }
+        return .success(url)
+    }
+
     /// Whether this build opens a scheme: the configuration allows it, or else a route has it.
     func allows(scheme: String) -> Bool {
         if scheme.isEmpty { return true }
