@@ -41,14 +41,14 @@ import Testing
             model.change(random.next() & bits, number)
             if number % 1000 == 0 {
                 earlier.append(model)
-                if number % 2000 == 0 { model.index.settle(into: nil) }
+                if number % 2000 == 0 { model.index.compact(into: nil) }
                 model.check()
             }
         }
-        let extent = MemoryExtent(byteCount: model.index.settledByteCount + model.index.byteCount)
+        let extent = MemoryExtent(byteCount: model.index.compactByteCount + model.index.byteCount)
         model.index.move(into: extent)
         model.check()
-        model.index.settle(into: extent)
+        model.index.compact(into: extent)
         model.check()
         model.change(random.next() & bits, 1)
         model.check()

@@ -1,5 +1,5 @@
 /// What an interceptor decides.
-public enum InterceptorVerdict: Sendable, Hashable {
+public enum InterceptorDecision: Sendable, Hashable {
     /// Goes on.
     case proceed
     /// Ends the open; the reason goes to the caller.
@@ -28,13 +28,13 @@ struct Interceptor: Sendable {
     let name: String
     let priority: Int
     let deadline: Duration?
-    let body: @Sendable (RouteRequest) async -> InterceptorVerdict
+    let body: @Sendable (RouteRequest) async -> InterceptorDecision
     private let scope: InterceptorScope
     private let subtree: RouteURL?
 
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
-        body: @escaping @Sendable (RouteRequest) async -> InterceptorVerdict
+        body: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
     ) throws(RegistrationError) {
         self.id = id
         self.name = name

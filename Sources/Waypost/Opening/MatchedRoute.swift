@@ -1,11 +1,11 @@
 /// A route that takes a URL.
 struct MatchedRoute: Sendable {
-    let record: RouteRecord
+    let record: StoredRoute
     let captured: [String: JSONValue]
     /// The web URL that the web route is to show.
     var webURL: String?
 
-    init(_ candidate: RouteCandidate, record: RouteRecord) {
+    init(_ candidate: RouteCandidate, record: StoredRoute) {
         self.record = record
         var captured: [String: JSONValue] = [:]
         for parameter in candidate.parameters { captured[parameter.name] = JSONValue(parameter.value) }

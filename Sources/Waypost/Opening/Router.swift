@@ -218,7 +218,7 @@ public final class Router: Sendable {
     public func intercept(
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
         deadline: Duration? = nil,
-        _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorVerdict
+        _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in

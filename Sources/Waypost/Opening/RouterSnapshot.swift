@@ -13,9 +13,9 @@ final class RouterSnapshot: Sendable {
 struct RouterState: Sendable {
     let configuration: RouterConfiguration
     /// The routes that this build registered.
-    private(set) var base: RouteSet
+    private(set) var base: RouteStore
     /// The routes with those that relocation added and without those that it took away.
-    var routes: RouteSet
+    var routes: RouteStore
     var layers: [RelocationLayer] = []
     var plan: RelocationPlan
     private var destinations: [String: Route] = [:]
@@ -23,7 +23,7 @@ struct RouterState: Sendable {
 
     init(_ configuration: RouterConfiguration) {
         self.configuration = configuration
-        base = RouteSet(configuration)
+        base = RouteStore(configuration)
         routes = base
         plan = RelocationPlan(maximumHops: configuration.maximumHops)
     }
@@ -36,9 +36,9 @@ struct RouterState: Sendable {
         for var route in added {
             route.module = module
             let pattern = try base.pattern(route.pattern)
-            try base.add(RouteRecord(route: route, pattern: pattern), replacing: replacing)
+            try base.add(StoredRoute(route: route, pattern: pattern), replacing: replacing)
         }
-        if added.count > 100 { base.settle() }
+        if added.count > 100 { base.compact() }
         relocateRoutes()
     }
 

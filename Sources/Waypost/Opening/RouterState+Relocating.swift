@@ -108,7 +108,7 @@ extension RouterState {
                 // The map wants this path to open that destination, so it takes a held place.
                 routes.remove(pattern)
                 try routes.add(
-                    RouteRecord(
+                    StoredRoute(
                         route: route, pattern: pattern, params: addition.params,
                         ownPatterns: ownPatterns[addition.className] ?? []), replacing: true)
             } catch {

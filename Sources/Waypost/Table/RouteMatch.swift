@@ -6,7 +6,7 @@ public struct RouteMatch: Sendable, Hashable {
     static let inlineCaptures = 8
 
     // All of it in vectors, so that a match that was just made can be copied without waiting until its parts have been
-    // written: index, entry, number of parameters and `WayShape/key`.
+    // written: index, entry, number of parameters and `PatternShape/key`.
     private let numbers: SIMD4<UInt32>
     /// Starts and lengths of the components that were captured; or, with a shape, the path's ``PathEnds/bits`` and
     /// where the first component begins.

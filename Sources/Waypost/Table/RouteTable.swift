@@ -92,9 +92,9 @@ public struct RouteTable: Sendable {
 
     /// Takes back the room in which a table grows, and moves what a large one is made of together, which makes look-ups
     /// faster; worth it after many changes.
-    public mutating func settle() {
+    public mutating func compact() {
         makeUnique()
-        storage.settle()
+        storage.compact()
         storage.publish()
     }
 
