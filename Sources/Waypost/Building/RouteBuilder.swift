@@ -9,11 +9,11 @@ public struct RouteBuilder: Sendable {
     /// The URL.
     public let url: String
     /// The parameters so far; a later one of the same key wins.
-    public private(set) var parameters: [String: JSONValue] = [:]
+    package private(set) var parameters: [String: JSONValue] = [:]
     /// The native values so far, which only a destination in this process can get.
-    public private(set) var objects: [String: any Sendable] = [:]
+    package private(set) var objects: [String: any Sendable] = [:]
     /// The first value that has no form in JSON; opening then ends in 422.
-    public private(set) var mistake: RouteGenerationError?
+    package private(set) var mistake: RouteGenerationError?
 
     /// Begins with a URL.
     public init(_ url: String) {

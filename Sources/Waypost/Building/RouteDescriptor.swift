@@ -43,10 +43,16 @@ public struct RouteDescriptor: Sendable {
     ///
     /// - Parameters:
     ///   - pattern: The pattern.
-    ///   - syntax: How patterns are read; a dialect's `syntax`.
     ///   - converters: Custom converters that the pattern names.
     public init(
-        _ pattern: String, syntax: PatternSyntax = PatternSyntax(), converters: [String: RouteConverter] = [:]
+        _ pattern: String, converters: [String: RouteConverter] = [:]
+    ) throws(RouteGenerationError) {
+        try self.init(pattern, syntax: PatternSyntax(), converters: converters)
+    }
+
+    /// A descriptor of a pattern of a dialect.
+    package init(
+        _ pattern: String, syntax: PatternSyntax, converters: [String: RouteConverter] = [:]
     ) throws(RouteGenerationError) {
         var table = RouteTable(syntax: syntax, converters: converters)
         do {

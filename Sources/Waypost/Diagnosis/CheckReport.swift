@@ -36,7 +36,7 @@ public struct CheckReport: Sendable, Hashable {
         public var detail: String
 
         /// A finding by its parts.
-        public init(kind: Kind, subject: String, detail: String) {
+        package init(kind: Kind, subject: String, detail: String) {
             self.kind = kind
             self.subject = subject
             self.detail = detail
@@ -53,7 +53,7 @@ public struct CheckReport: Sendable, Hashable {
     public func findings(_ kind: Finding.Kind) -> [Finding] { findings.filter { $0.kind == kind } }
 
     /// `[{"kind","subject","detail"}]`.
-    public var json: JSONValue {
+    package var json: JSONValue {
         .array(
             findings.map {
                 [

@@ -16,7 +16,7 @@ public struct RouteCache: Sendable {
         public var layers: [RelocationLayer]
 
         /// Contents by their parts.
-        public init(version: String, routes: [RouteDescription], layers: [RelocationLayer]) {
+        package init(version: String, routes: [RouteDescription], layers: [RelocationLayer]) {
             self.version = version
             self.routes = routes
             self.layers = layers
@@ -46,14 +46,14 @@ public struct RouteCache: Sendable {
     /// Writes the contents in place of what was there.
     ///
     /// - Throws: The operating system's error.
-    public func save(_ contents: Contents) throws {
+    package func save(_ contents: Contents) throws {
         let body = Self.json(contents)
         let file: JSONValue = ["body": body, "digest": .string(Self.digest(body))]
         try Data(file.serialized()).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 
     /// Reads the contents, if they are whole and of that version.
-    public func load(version: String) -> Reading {
+    package func load(version: String) -> Reading {
         guard FileManager.default.fileExists(atPath: path) else { return .missing }
         let data: Data
         do {

@@ -22,7 +22,7 @@ public struct RouteExport: Sendable, Hashable {
         public var target: String
 
         /// A redirect by its ends.
-        public init(origin: String, target: String) {
+        package init(origin: String, target: String) {
             self.origin = origin
             self.target = target
         }
@@ -31,10 +31,10 @@ public struct RouteExport: Sendable, Hashable {
     /// The routes, by path.
     public var routes: [RouteDescription]
     /// The redirects in force.
-    public var redirects: [Redirect]
+    package var redirects: [Redirect]
 
     /// An export of these.
-    public init(routes: [RouteDescription], redirects: [Redirect] = []) {
+    package init(routes: [RouteDescription], redirects: [Redirect] = []) {
         self.routes = routes
         self.redirects = redirects
     }

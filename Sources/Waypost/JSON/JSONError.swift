@@ -32,7 +32,7 @@ public struct JSONError: Error, Hashable, Sendable {
     public var offset: Int
 
     /// An error at a place.
-    public init(_ reason: Reason, at offset: Int) {
+    package init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }

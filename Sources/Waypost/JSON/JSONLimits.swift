@@ -26,6 +26,6 @@ public struct JSONLimits: Sendable, Hashable {
     public static let protocolDefaults = JSONLimits()
 
     /// Limits for files of our own user: only the depth is bounded, which protects the stack.
-    public static let trustedFile = JSONLimits(
+    package static let trustedFile = JSONLimits(
         maximumBytes: .max, maximumDepth: 512, maximumKeys: .max, maximumStringBytes: .max)
 }

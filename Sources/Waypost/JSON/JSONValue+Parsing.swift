@@ -3,7 +3,7 @@ extension JSONValue {
     ///
     /// Duplicate keys, a byte order mark, invalid UTF-8 and half surrogate pairs are refused, and so is whatever
     /// is larger than the limits. No input traps.
-    public init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
+    package init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
         throws(JSONError)
     {
         var parser = JSONParser(bytes.assumingMemoryBound(to: UInt8.self), limits: limits)

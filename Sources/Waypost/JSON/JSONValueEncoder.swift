@@ -2,12 +2,12 @@
 ///
 /// A number that JSON cannot hold (NaN, infinity, an integer beyond `Int64`) is an `EncodingError`
 /// with its coding path, never a silent change.
-public struct JSONValueEncoder: Sendable {
+package struct JSONValueEncoder: Sendable {
     /// An encoder.
-    public init() {}
+    package init() {}
 
     /// The JSON that stands for the value.
-    public func encode(_ value: some Encodable) throws -> JSONValue {
+    package func encode(_ value: some Encodable) throws -> JSONValue {
         try JSONSlot.value(of: value, path: .root)
     }
 }

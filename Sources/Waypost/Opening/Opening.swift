@@ -20,7 +20,7 @@ public struct Opening: Sendable, Hashable {
     public var ref: String?
 
     /// An opening by its parts.
-    public init(
+    package init(
         outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
         value: JSONValue? = nil, presentation: Presentation = Presentation(), duration: Duration = .zero,
         ref: String? = nil
@@ -74,7 +74,7 @@ public struct Opening: Sendable, Hashable {
     }
 
     /// The `result` of a reply: `{"route","url","hops","value"}`.
-    public var json: JSONValue {
+    package var json: JSONValue {
         [
             "route": route.map { .string($0) } ?? .null, "url": .string(url),
             "hops": .array(hops.map { .string($0) }), "value": value ?? .null,

@@ -111,10 +111,3 @@ struct RouteStore: Sendable {
         schemes[scheme] = number > 0 ? number : nil
     }
 }
-
-extension Dialect {
-    /// How this dialect's patterns are read.
-    var syntax: PatternSyntax {
-        PatternSyntax(wildcards: !starIsLiteral, host: host, parentsTakeDeeper: parentsTakeDeeper)
-    }
-}

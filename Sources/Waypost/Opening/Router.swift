@@ -149,12 +149,12 @@ public final class Router: Sendable {
     }
 
     /// Whether a relocation entry may name this destination.
-    public func knows(_ className: String) -> Bool {
+    package func knows(_ className: String) -> Bool {
         !state.destinations(named: [className]).isEmpty
     }
 
     /// The names of all destinations.
-    public var destinationNames: [String] { state.destinationNames.sorted() }
+    package var destinationNames: [String] { state.destinationNames.sorted() }
 
     /// The routes in force, after relocation, by path.
     public var routes: [RouteDescription] {
@@ -162,7 +162,7 @@ public final class Router: Sendable {
     }
 
     /// How many routes are in force.
-    public var routeCount: Int { state.routes.count }
+    package var routeCount: Int { state.routes.count }
 
     // MARK: Relocating
 

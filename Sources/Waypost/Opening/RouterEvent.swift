@@ -34,7 +34,7 @@ public struct RouterEvent: Sendable, Hashable {
     public var nearest: [String]
 
     /// An event by its parts.
-    public init(
+    package init(
         _ kind: Kind, url: String, route: String? = nil, ref: String? = nil, detail: String = "",
         code: Code = .ok, nearest: [String] = []
     ) {

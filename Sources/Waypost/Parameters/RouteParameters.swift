@@ -4,7 +4,7 @@
 /// a key is there with a value or it is not there.
 public struct RouteParameters: Sendable {
     /// Where a parameter came from.
-    public enum Source: String, Sendable, Hashable, CaseIterable {
+    package enum Source: String, Sendable, Hashable, CaseIterable {
         /// A placeholder of the pattern.
         case path
         /// The URL's query.
@@ -43,7 +43,7 @@ public struct RouteParameters: Sendable {
     }
 
     /// The parameters of one source.
-    public subscript(source: Source) -> [String: JSONValue] {
+    package subscript(source: Source) -> [String: JSONValue] {
         get {
             switch source {
             case .path: path
@@ -87,7 +87,7 @@ public struct RouteParameters: Sendable {
     }
 
     /// Lays changes over all sources: each key gets that value, whatever the rule; a null removes the key.
-    public mutating func rewrite(_ changes: [String: JSONValue]) {
+    package mutating func rewrite(_ changes: [String: JSONValue]) {
         for (key, value) in changes {
             path[key] = nil
             query[key] = nil

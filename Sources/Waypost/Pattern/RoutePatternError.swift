@@ -38,7 +38,7 @@ public struct RoutePatternError: Error, Hashable, Sendable {
     public var reason: Reason
 
     /// Names the pattern, the offset and what was found.
-    public init(pattern: String, offset: Int, reason: Reason) {
+    package init(pattern: String, offset: Int, reason: Reason) {
         self.pattern = pattern
         self.offset = offset
         self.reason = reason

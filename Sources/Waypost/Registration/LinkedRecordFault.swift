@@ -20,7 +20,7 @@ public struct LinkedRecordFault: Error, Hashable, Sendable {
     public var reason: Reason
 
     /// Names the offset and what was found.
-    public init(offset: Int, reason: Reason) {
+    package init(offset: Int, reason: Reason) {
         self.offset = offset
         self.reason = reason
     }

@@ -29,7 +29,7 @@ public struct RelocationEntry: Sendable, Hashable {
     ///   - json: The entry.
     ///   - index: Its place in its document, for the error.
     /// - Throws: `RelocationError` 422 naming index and field.
-    public init(_ json: JSONValue, index: Int = 0) throws(RelocationError) {
+    package init(_ json: JSONValue, index: Int = 0) throws(RelocationError) {
         let reader = try RelocationEntryReader(json, index: index)
         switch try reader.routerType() {
         case 1: kind = .replace(origin: try reader.origin(), target: try reader.required("targetPath"))
@@ -41,7 +41,7 @@ public struct RelocationEntry: Sendable, Hashable {
     }
 
     /// The entry with TheRouter's keys, `orginPath` in its spelling.
-    public var json: JSONValue {
+    package var json: JSONValue {
         var members: [String: JSONValue]
         switch kind {
         case .replace(let origin, let target):

@@ -12,7 +12,8 @@ public struct RelocationError: Error, Hashable, Sendable {
     public var detail: String
 
     /// An error by its parts.
-    public init(_ code: Code, layer: String? = nil, index: Int? = nil, field: String? = nil, detail: String) {
+    package init(_ code: Code, layer: String? = nil, index: Int? = nil, field: String? = nil, detail: String)
+    {
         self.code = code
         self.layer = layer
         self.index = index

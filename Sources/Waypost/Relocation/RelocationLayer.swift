@@ -12,7 +12,7 @@ public struct RelocationLayer: Sendable, Hashable {
     }
 
     /// Adds the entries of a patch, in order: a later entry takes the place of an earlier one about the same path.
-    public mutating func patch(_ newer: [RelocationEntry]) {
+    package mutating func patch(_ newer: [RelocationEntry]) {
         let subjects = Set(newer.map(\.subject))
         entries = entries.filter { !subjects.contains($0.subject) } + newer
     }
@@ -46,7 +46,7 @@ public struct RelocationReport: Sendable, Hashable {
     public var inactive: [Inactive]
 
     /// The report as `map/applied` carries it.
-    public var json: JSONValue {
+    package var json: JSONValue {
         [
             "entries": .int(Int64(entries)),
             "inactive": .array(

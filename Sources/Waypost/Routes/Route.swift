@@ -79,7 +79,7 @@ public struct RouteDescription: Sendable, Hashable {
     }
 
     /// TheRouter's exported form, `{"path","class","priority"}`, with `kind` added.
-    public var json: JSONValue {
+    package var json: JSONValue {
         [
             "path": .string(path), "class": .string(className), "priority": .int(Int64(priority)),
             "kind": .string(kind.rawValue),

@@ -10,7 +10,7 @@ extension ServiceArguments {
     /// Arguments from the `args` of a message: an array, an object, or nothing.
     ///
     /// - Throws: `ServiceFailure` 422 when it is anything else.
-    public init(_ json: JSONValue?) throws(ServiceFailure) {
+    package init(_ json: JSONValue?) throws(ServiceFailure) {
         switch json {
         case nil, .null: self = .positional([])
         case .array(let values): self = .positional(values)

@@ -82,7 +82,7 @@ extension ServiceRegistry {
     }
 
     /// The method that a call of these names would run; nil when there is none.
-    public func method(_ service: String, _ method: String) -> MethodDescription? {
+    package func method(_ service: String, _ method: String) -> MethodDescription? {
         try? find(service, method).get().method.description
     }
 

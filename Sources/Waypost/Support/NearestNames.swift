@@ -19,19 +19,26 @@ package enum NearestNames {
             .map(\.name)
     }
 
-    private static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
+    private static func distance(_ name: [UInt8], _ known: [UInt8]) -> Int {
         // A beginning that was left unfinished is as near as one slip.
-        if !first.isEmpty, second.starts(with: first) { return 1 }
-        var row = Array(0...second.count)
-        for (line, byte) in first.enumerated() {
+        !name.isEmpty && known.starts(with: name) ? 1 : EditDistance.between(name, known)
+    }
+}
+
+/// The edit distance of Levenshtein, on bytes.
+enum EditDistance {
+    static func between(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        if one == other { return 0 }
+        var row = Array(0...other.count)
+        for (index, byte) in one.enumerated() {
             var diagonal = row[0]
-            row[0] = line + 1
-            for (column, other) in second.enumerated() {
-                let above = row[column + 1]
-                row[column + 1] = min(above + 1, row[column] + 1, diagonal + (byte == other ? 0 : 1))
-                diagonal = above
+            row[0] = index + 1
+            for position in other.indices {
+                let substituted = diagonal + (byte == other[position] ? 0 : 1)
+                diagonal = row[position + 1]
+                row[position + 1] = min(substituted, diagonal + 1, row[position] + 1)
             }
         }
-        return row[second.count]
+        return row[other.count]
     }
 }

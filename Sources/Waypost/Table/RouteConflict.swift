@@ -5,12 +5,12 @@ public struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible 
     /// The pattern that already holds its place.
     public var rival: String
     /// The priority that both have.
-    public var priority: Int
+    package var priority: Int
     /// The index that the rival was inserted with.
-    public var rivalIndex: UInt32
+    package var rivalIndex: UInt32
 
     /// Names both patterns.
-    public init(pattern: String, rival: String, priority: Int = 0, rivalIndex: UInt32 = 0) {
+    package init(pattern: String, rival: String, priority: Int = 0, rivalIndex: UInt32 = 0) {
         self.pattern = pattern
         self.rival = rival
         self.priority = priority

@@ -88,14 +88,14 @@ public struct CapturedParameter: Sendable, Hashable {
     /// The placeholder's name; `**` for a rest without one.
     public var name: String
     /// The decoded text.
-    public var text: String
+    package var text: String
     /// The name of the placeholder's converter.
-    public var converter: String?
+    package var converter: String?
     /// The text, or what the converter made of it.
     public var value: CapturedValue
 
     /// A parameter by its parts.
-    public init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
+    package init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
         self.name = name
         self.text = text
         self.converter = converter

@@ -249,7 +249,7 @@ extension RouteTable {
     /// The pattern of the matched route, as it was written.
     ///
     /// `match` must come from this table.
-    public func pattern(of match: RouteMatch) -> String {
+    package func pattern(of match: RouteMatch) -> String {
         guard match.entry < storage.entries.count else { return "" }
         return storage.patternText(storage.entries[match.entry])
     }

@@ -65,7 +65,7 @@ public struct RouteURL: Sendable {
     }
 
     /// Whether the URL names a scheme.
-    public var hasScheme: Bool { parts.schemeLength > 0 }
+    package var hasScheme: Bool { parts.schemeLength > 0 }
 
     /// The first component, decoded; empty when there is none.
     ///
@@ -94,7 +94,7 @@ public struct RouteURL: Sendable {
     public var query: Query { Query(text: queryText ?? "") }
 
     /// What stands between `?` and `#`, as written; nil without a `?`.
-    public var queryText: String? {
+    package var queryText: String? {
         guard hasQuestionMark else { return nil }
         return withBytes(parts.queryStart, parts.queryEnd) { String(decoding: $0, as: UTF8.self) }
     }

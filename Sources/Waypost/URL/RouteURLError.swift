@@ -26,7 +26,7 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
     public var reason: Reason
 
     /// Names the text, the offset and what was found.
-    public init(url: String, offset: Int, reason: Reason) {
+    package init(url: String, offset: Int, reason: Reason) {
         self.url = url
         self.offset = offset
         self.reason = reason
