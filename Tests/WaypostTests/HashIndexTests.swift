@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Hashes whose upper half tells them apart, or hardly.
+    /// Hashes that differ in their upper half, or hardly.
     @Test(arguments: [UInt64.max << 32, 0x0000_7fff_0000_0000, 0xf000_0fff_0000_0000, 0x0000_001f_0000_0000])
     func `an index holds what a dictionary holds, however lopsided the hashes`(bits: UInt64) {
         var random = Seeded(bits)

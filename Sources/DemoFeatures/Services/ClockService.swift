@@ -1,7 +1,7 @@
 import Glibc
 import Waypost
 
-/// Tells the time, and waits.
+/// Returns the time, and waits.
 struct ClockService: Sendable {
     struct BadDuration: Error, CustomStringConvertible {
         var description: String { "ms must be 0 to 86400000, a day" }

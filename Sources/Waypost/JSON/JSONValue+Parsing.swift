@@ -1,8 +1,7 @@
 extension JSONValue {
     /// Reads one JSON text, strictly as RFC 8259 has it.
     ///
-    /// Duplicate keys, a byte order mark, invalid UTF-8 and half surrogate pairs are refused, and so is whatever
-    /// is larger than the limits. No input traps.
+    /// Duplicate keys, a byte order mark, invalid UTF-8, half surrogate pairs and texts beyond the limits are errors.
     package init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
         throws(JSONError)
     {

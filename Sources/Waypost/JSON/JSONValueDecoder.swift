@@ -17,7 +17,7 @@ package struct JSONValueDecoder: Sendable {
     }
 }
 
-/// The way from the root to a value, shared between the containers below it.
+/// The path from the root to a value, shared between the containers below it.
 indirect enum JSONPath {
     case root
     case child(of: JSONPath, key: any CodingKey)
@@ -71,7 +71,7 @@ extension DecodingError {
     }
 }
 
-/// One value on its way into a type: the decoder that `init(from:)` sees.
+/// The decoder of one value, which `init(from:)` gets.
 struct JSONTree: Decoder {
     let value: JSONValue
     let path: JSONPath

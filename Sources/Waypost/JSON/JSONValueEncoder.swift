@@ -97,6 +97,6 @@ final class JSONSlot: Encoder {
 
     private func unrepresentable(_ value: Any) -> EncodingError {
         .invalidValue(
-            value, .init(codingPath: codingPath, debugDescription: "\(value) has no form in JSON"))
+            value, .init(codingPath: codingPath, debugDescription: "\(value) can't be written as JSON"))
     }
 }

@@ -8,7 +8,7 @@ public struct Screen: Sendable, Hashable {
     public var url: String
     /// The merged parameters.
     public var parameters: [String: JSONValue]
-    /// How it was to be shown.
+    /// How it is shown.
     public var presentation: Presentation
 
     /// A screen by its parts.
@@ -48,7 +48,7 @@ public struct NavigationState: Sendable, Hashable {
         self.tabs = Array(repeating: [], count: max(1, tabs))
     }
 
-    /// How many screens there are at most: a backend that pushes for ever meets an error, not a full memory.
+    /// The most screens; beyond it, a push is an error.
     package static let maximumScreens = 1000
 
     /// The stack in front.
@@ -63,7 +63,7 @@ public struct NavigationState: Sendable, Hashable {
     /// - Throws: ``Rejection`` when the tab does not exist or there are too many screens.
     package mutating func show(_ screen: Screen) throws(Rejection) {
         guard count < Self.maximumScreens || screen.presentation.jumpType == .windowNavRoot else {
-            throw Rejection(.busy, "\(Self.maximumScreens) screens are open, no more are taken")
+            throw Rejection(.busy, "\(Self.maximumScreens) screens are open; there can't be more")
         }
         switch screen.presentation.jumpType {
         case .modal: modals.append([screen])
@@ -80,7 +80,7 @@ public struct NavigationState: Sendable, Hashable {
         }
     }
 
-    /// Takes the screen in front away; nil when only a root is left.
+    /// Removes the screen in front and returns it; nil when only a root is left.
     ///
     /// A modal that is then empty closes.
     @discardableResult

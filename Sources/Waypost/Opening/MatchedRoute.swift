@@ -54,7 +54,7 @@ struct MatchedRoutes: Sendable {
 }
 
 extension JSONValue {
-    /// What a placeholder captured.
+    /// The value of a placeholder.
     init(_ value: CapturedValue) {
         switch value {
         case .text(let text): self = .string(text)

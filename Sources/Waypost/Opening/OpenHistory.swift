@@ -4,7 +4,7 @@ import FoundationEssentials
 public struct OpenRecord: Sendable, Hashable {
     /// When it ended, in milliseconds since 1970.
     public var at: Int64
-    /// What came of it; values that were given back are not kept.
+    /// The opening, without the value that was returned.
     public var opening: Opening
 
     /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.

@@ -6,13 +6,13 @@ public enum Outcome: Sendable, Hashable {
     case served(JSONValue)
     /// An interceptor stopped it.
     case intercepted(by: String, reason: String)
-    /// No route takes the URL; the patterns that are near, at most three.
+    /// No route takes the URL; similar patterns, at most three.
     case notFound(nearest: [String])
     /// It was refused before anything ran.
     case rejected(Rejection)
-    /// What ran failed, took too long, or was cancelled.
+    /// The handler failed, took too long, or was cancelled.
     case failed(RouteFailure)
-    /// No route took the URL, and the one of its `route_fallback_url` was opened.
+    /// No route took the URL, and its `route_fallback_url` was opened instead.
     case fellBack(to: String)
 }
 

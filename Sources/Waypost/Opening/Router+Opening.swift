@@ -1,12 +1,12 @@
 extension Router {
     /// Opens a URL.
     ///
-    /// Ends in exactly one outcome, whatever the input: nothing is thrown and nothing fails silently.
+    /// It always ends in exactly one outcome; it throws nothing.
     /// - Parameters:
-    ///   - url: The URL; white space around it is dropped.
-    ///   - parameters: What goes along beside the query.
+    ///   - url: The URL; white space around it is ignored.
+    ///   - parameters: Parameters beside the query.
     ///   - objects: Native values for a destination in this process: models, closures.
-    ///   - context: Who opens, and under which conditions.
+    ///   - context: The caller, and its conditions.
     public func open(
         _ url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         context: OpenContext = .init()
@@ -23,8 +23,8 @@ extension Router {
         if let failure {
             opening.outcome = .failed(failure)
         } else {
-            tellLinkedFailures(url: url, ref: context.ref)
-            tell(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
+            reportLinkedFailures(url: url, ref: context.ref)
+            notify(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
             await open(&opening, snapshot, parameters, objects, context)
         }
         opening.duration = ContinuousClock.now - start
@@ -64,7 +64,7 @@ extension Router {
             opening = attempt
         } else {
             let detail = "the fallback was not opened: \(attempt.detail)"
-            tell(RouterEvent(.warned, url: fallback, ref: opening.ref, detail: detail))
+            notify(RouterEvent(.warned, url: fallback, ref: opening.ref, detail: detail))
         }
     }
 
@@ -110,7 +110,7 @@ extension Router {
         let ref = state.context.ref
         func onRedirect(from: String, to: String, name: String?) {
             let event = name.map { "\($0) redirected" } ?? "relocated"
-            tell(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
+            notify(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
         }
         defer {
             opening.url = state.url.text
@@ -168,7 +168,7 @@ extension Router {
         }
         opening.presentation = request.presentation
         for warning in opening.presentation.warnings {
-            tell(
+            notify(
                 RouterEvent(
                     .warned, url: request.url.text, route: request.route, ref: request.context.ref,
                     detail: warning))
@@ -218,13 +218,13 @@ extension Router {
             context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
     }
 
-    // MARK: Telling
+    // MARK: Events
 
     private func finish(_ opening: Opening) {
         history.withLock { $0.add(opening) }
         let (events, failures) = listeners.withLock { ($0.events, $0.failures) }
-        if !events.isEmpty { events.tell(RouterEvent(opening)) }
-        if !opening.isSuccess { failures.tell(opening) }
+        if !events.isEmpty { events.notify(RouterEvent(opening)) }
+        if !opening.isSuccess { failures.notify(opening) }
     }
 }
 

@@ -24,14 +24,14 @@ public struct Resolution: Sendable {
 }
 
 extension Router {
-    /// Finds where a URL would lead; pure: no handler, no interceptor, no log.
+    /// Finds where a URL would lead, without running a handler or an interceptor and without an event.
     ///
-    /// Destinations' conditional redirects are asked, which must have no effect.
+    /// It calls the routes' conditional redirects, which must have no side effects.
     public func resolve(_ url: String, parameters: [String: JSONValue] = [:]) -> Resolution {
         resolve(url, parameters, namesNearest: true)
     }
 
-    /// Looking for near names costs a hundred matches, so it is only done for those who read them.
+    /// Looking for similar names costs a hundred matches, so it is done only when they are shown.
     private func resolve(
         _ url: String, _ parameters: [String: JSONValue], namesNearest: Bool
     ) -> Resolution {
@@ -61,7 +61,7 @@ extension Router {
         return resolution
     }
 
-    /// Whether a route or an exposed method takes the URL itself; pure, and exact.
+    /// Whether a route or an exposed method takes the URL; runs nothing.
     ///
     /// A `route_fallback_url` does not count, a registered fallback pattern does.
     public func canOpen(_ url: String) -> Bool {

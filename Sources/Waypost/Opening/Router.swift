@@ -7,10 +7,10 @@
 ///     }
 ///     let opening = await router.open("myapp://orders/42")
 ///
-/// Everything may be called from any thread at any time. An open works on a snapshot: readers never wait for
-/// writers, and see all of a change or nothing of it.
+/// All functions may be called from any thread at any time. An open works on a snapshot: it never waits for changes, and
+/// sees all of a change or nothing of it.
 public final class Router: Sendable {
-    /// A router for those who need only one; a convenience, nothing else uses it.
+    /// A shared router, for programs that need only one; nothing else uses it.
     public static let shared = Router()
 
     /// The settings, fixed.
@@ -63,7 +63,7 @@ public final class Router: Sendable {
         _ change: (inout RouterState) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let result = try update { (state, _) throws(Failure) in try change(&state) }
-        tellChange()
+        notifyChange()
         return result
     }
 
@@ -107,14 +107,14 @@ public final class Router: Sendable {
     /// - Parameters:
     ///   - pattern: The URLs it takes; see ``RoutePattern``.
     ///   - name: The destination's name, which relocation entries call `className`.
-    ///   - priority: Higher goes first; 0 unless set.
+    ///   - priority: A route with a higher priority is tried first; 0 unless set.
     ///   - kind: A page, an action or web content.
     ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
     ///   - idempotent: Whether an open that a crash interrupted may run again.
-    ///   - replacing: Whether it may take the place of a route that could never be told apart from it.
+    ///   - replacing: Whether it may replace a route whose pattern matches exactly the same URLs.
     ///   - redirect: The destination's own conditional redirect; must have no effect.
-    ///   - handler: What runs.
-    /// - Throws: ``RegistrationError`` when the pattern is not one or its place is held.
+    ///   - handler: The handler.
+    /// - Throws: ``RegistrationError`` when the pattern is not valid, or another route has an equal one.
     public func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, replacing: Bool = false,
@@ -132,13 +132,13 @@ public final class Router: Sendable {
         try register { (state) throws(RegistrationError) in try state.add(routes, replacing: replacing) }
     }
 
-    /// Takes away the routes with exactly this pattern; false when there is none.
+    /// Removes the routes with exactly this pattern; false when there is none.
     @discardableResult
     public func unregister(_ pattern: String) -> Bool {
         register { $0.remove(pattern) }
     }
 
-    /// Makes a destination known by name, without a path: relocation entries of type 2 may add paths for it.
+    /// Registers a destination by name, without a path: relocation entries of type 2 may add paths for it.
     public func registerDestination(
         _ name: String, kind: RouteKind = .page, idempotent: Bool = false, redirect: Route.Redirect? = nil,
         handler: @escaping Route.Handler
@@ -176,7 +176,7 @@ public final class Router: Sendable {
         try CompiledRelocation(layers, for: state)
     }
 
-    /// Puts layers in force, in place of all that were, in one step.
+    /// Replaces the layers in force by these, in one step.
     ///
     /// - Returns: How many entries there are, and which do nothing in this build.
     @discardableResult
@@ -204,16 +204,16 @@ public final class Router: Sendable {
 
     // MARK: Intercepting
 
-    /// Adds an interceptor, which sees an open after its route was found and before its handler runs.
+    /// Adds an interceptor: it is asked after the route of an open was found, and before its handler runs.
     ///
     /// - Parameters:
     ///   - name: Its name in outcomes and logs.
-    ///   - priority: Higher goes first; equal ones in the order in which they were added.
+    ///   - priority: An interceptor with a higher priority is asked first; equal ones in the order of adding.
     ///   - scope: Which opens it sees; all unless set.
     ///   - deadline: How long it may take; the configuration's unless set. Later the open fails with 408.
-    ///   - interceptor: What decides.
-    /// - Returns: A handle whose `cancel()` takes it away.
-    /// - Throws: ``RegistrationError`` when the URL of a subtree is not one.
+    ///   - interceptor: The decision.
+    /// - Returns: A handle whose `cancel()` removes it.
+    /// - Throws: ``RegistrationError`` when the URL of a subtree is not valid.
     @discardableResult
     public func intercept(
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,

@@ -1,4 +1,6 @@
-/// How patterns are read. Only dialects need other settings than the default ones.
+/// How patterns are read.
+///
+/// Only dialects need other settings than the default ones.
 package struct PatternSyntax: Sendable, Hashable {
     /// Whether `*` and `**` are wildcards; otherwise they are literals, as in TheRouter.
     ///

@@ -1,4 +1,4 @@
-/// What a placeholder captured.
+/// The value of a placeholder.
 public enum CapturedValue: Sendable, Hashable {
     /// The decoded text.
     case text(String)

@@ -2,7 +2,7 @@
 public struct RoutePatternError: Error, Hashable, Sendable {
     /// What was found.
     public enum Reason: Hashable, Sendable {
-        /// There is nothing but white space.
+        /// The text is empty or only white space.
         case empty
         /// What stands before `://` is no scheme.
         case invalidScheme
@@ -56,15 +56,15 @@ extension RoutePatternError.Reason: CustomStringConvertible {
     /// The reason in words.
     public var description: String {
         switch self {
-        case .empty: "nothing to read"
-        case .invalidScheme: "no valid scheme"
+        case .empty: "the text is empty"
+        case .invalidScheme: "the scheme is not valid"
         case .missingName: "a placeholder without a name"
         case .repeatedName(let name): "the name \(name) occurs twice"
         case .malformedPlaceholder: "a malformed placeholder"
         case .unknownConverter(let name): "the converter \(name) is unknown"
         case .severalPlaceholders: "a second placeholder in one component"
         case .misplacedRest: "a rest that is not the last component"
-        case .dotComponent: "a component of dots"
+        case .dotComponent: "a component `.` or `..`"
         case .controlCharacter: "a control character"
         case .invalidUTF8: "not UTF-8"
         case .tooLong: "more than \(RoutePattern.maximumBytes) bytes"

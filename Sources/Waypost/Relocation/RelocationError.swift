@@ -8,7 +8,7 @@ public struct RelocationError: Error, Hashable, Sendable {
     public var index: Int?
     /// The field of the entry.
     public var field: String?
-    /// One sentence with what was found; for a cycle the whole way.
+    /// One sentence with what was found; for a cycle the whole path.
     public var detail: String
 
     /// An error by its parts.

@@ -2,7 +2,7 @@
 public struct RelocationLayer: Sendable, Hashable {
     /// The name under which it is reported: `agent`, `@all`, `patch`.
     public var name: String
-    /// Its entries; a later one wins over an earlier one.
+    /// Its entries; a later one wins.
     public var entries: [RelocationEntry]
 
     /// A layer.
@@ -28,7 +28,7 @@ extension RelocationEntry {
     }
 }
 
-/// What became of a relocation map.
+/// What a relocation map does in this build.
 public struct RelocationReport: Sendable, Hashable {
     /// An entry that is in force but does nothing in this build.
     public struct Inactive: Sendable, Hashable {
@@ -42,7 +42,7 @@ public struct RelocationReport: Sendable, Hashable {
 
     /// How many entries all layers have.
     public var entries: Int
-    /// Those that do nothing, by layer and place.
+    /// The entries that do nothing, by layer and place.
     public var inactive: [Inactive]
 
     /// The report as `map/applied` carries it.

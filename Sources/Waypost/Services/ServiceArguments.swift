@@ -1,4 +1,4 @@
-/// The arguments of a call as they came over the wire.
+/// The arguments of a call.
 public enum ServiceArguments: Sendable, Hashable {
     /// In the order of the method's parameters.
     case positional([JSONValue])

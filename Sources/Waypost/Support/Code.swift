@@ -4,7 +4,7 @@
 public struct Code: Sendable, Hashable {
     /// The number, modelled on HTTP's where HTTP has one.
     public let number: Int
-    /// The name that tells codes of one number apart.
+    /// The name; codes with one number differ in it.
     public let name: String
     /// The terminal status of a command that ends with this code; nil when it only stands in failure reports.
     public let status: Status?

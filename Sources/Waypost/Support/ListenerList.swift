@@ -1,13 +1,13 @@
-/// Who wants to hear of events, in the order in which they came.
+/// Listeners, in the order in which they were added.
 struct ListenerList<Event>: Sendable {
-    private var listeners: [(id: UInt64, tell: @Sendable (Event) -> Void)] = []
+    private var listeners: [(id: UInt64, notify: @Sendable (Event) -> Void)] = []
     private var next: UInt64 = 0
 
     var isEmpty: Bool { listeners.isEmpty }
 
-    mutating func add(_ tell: @escaping @Sendable (Event) -> Void) -> UInt64 {
+    mutating func add(_ notify: @escaping @Sendable (Event) -> Void) -> UInt64 {
         next += 1
-        listeners.append((next, tell))
+        listeners.append((next, notify))
         return next
     }
 
@@ -15,7 +15,7 @@ struct ListenerList<Event>: Sendable {
         listeners.removeAll { $0.id == id }
     }
 
-    func tell(_ event: Event) {
-        for listener in listeners { listener.tell(event) }
+    func notify(_ event: Event) {
+        for listener in listeners { listener.notify(event) }
     }
 }

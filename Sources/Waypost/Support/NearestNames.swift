@@ -1,8 +1,8 @@
-/// Names that somebody may have meant instead of one that does not exist.
+/// Finds names that are similar to one that does not exist.
 package enum NearestNames {
-    /// The names with the smallest edit distance, best first; nothing when none is near.
+    /// The names with the smallest edit distance, best first; none when all are too different.
     ///
-    /// Both lengths are cut at 64 bytes, so that a stranger's long name costs no more than a short one.
+    /// Only the first 64 bytes of each count, so that a long name from outside costs no more than a short one.
     ///
     /// - Parameter slips: how many bytes may differ; half of those that the name has unless given.
     package static func find(

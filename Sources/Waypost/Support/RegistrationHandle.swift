@@ -1,6 +1,6 @@
-/// Keeps something registered; `cancel()` ends it.
+/// The handle of something that was registered; `cancel()` removes it.
 ///
-/// Letting go of the handle changes nothing: what was registered stays.
+/// What was registered stays when the handle is released.
 public struct RegistrationHandle: Sendable {
     private let end: @Sendable () -> Void
 

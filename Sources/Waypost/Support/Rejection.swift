@@ -1,10 +1,10 @@
-/// What input from outside gets that is not acted on: why, with the wire protocol's code.
+/// Why something was refused before it ran, with the wire protocol's code.
 public struct Rejection: Error, Sendable, Hashable {
     /// The code, for instance 403 `NOT_ALLOWED`.
     public var code: Code
     /// One sentence with the subject and what was found.
     public var detail: String
-    /// For 404: names that may have been meant, at most three.
+    /// Similar names, for 404; at most three.
     public var nearest: [String]
 
     /// A rejection by its parts.
@@ -27,7 +27,7 @@ public struct Rejection: Error, Sendable, Hashable {
     static func chain(_ detail: String) -> Rejection { Rejection(.chain, detail) }
 }
 
-/// Why what ran did not end well.
+/// Why an open failed while it ran.
 public struct RouteFailure: Error, Sendable, Hashable {
     /// The code: 408 `DEADLINE`, 499 `CANCELED` or 500 `HANDLER_FAILED`.
     public var code: Code

@@ -1,4 +1,4 @@
-/// What tells one non-literal edge of a node from another, and orders them.
+/// What identifies a non-literal edge of a node, and orders such edges.
 struct NonLiteralKey: Equatable {
     var kind: NonLiteralEdge.Kind
     var converter = 0

@@ -17,7 +17,7 @@ enum PathHash {
     static let schemes: UInt64 = 3
 }
 
-/// The secret of a table's hashes.
+/// The secret seed of a table's hashes.
 struct TableSeed: BitwiseCopyable, Sendable {
     var first: UInt64
     var second: UInt64
@@ -25,7 +25,7 @@ struct TableSeed: BitwiseCopyable, Sendable {
     /// A secret of the system's.
     ///
     /// Not with `using`: handing on a generator that has no byte of its own looks to
-    /// the thread sanitizer like a race at an address that belongs to nobody.
+    /// the thread sanitizer like a race at an address that belongs to no object.
     init() {
         var generator = SystemRandomNumberGenerator()
         first = generator.next()

@@ -46,7 +46,7 @@ extension RoutePattern {
     }
 
     /// Where the components begin in its text, if they stand there as they do in a URL: nothing encoded, one `/`
-    /// between two, and none or one `/` at the end; and no more and no longer placeholders than a layout tells.
+    /// between two, and none or one `/` at the end; and not more or longer placeholders than a layout can hold.
     var comparablePathStart: UInt8? {
         guard base == nil else { return nil }
         guard let first = pieces.first, let last = pieces.last else { return 0 }

@@ -55,7 +55,7 @@ struct PatternShapes {
     /// Among the candidates: shapes are not enough to look up a URL.
     static let unsuited: UInt16 = 1 << 15
 
-    /// First components are told apart by seven bits of their hash.
+    /// First components are distinguished by seven bits of their hash.
     static let classes = 128
     @inline(__always)
     static func `class`(_ part: UInt64) -> Int { Int(truncatingIfNeeded: part &>> 57) }
@@ -161,7 +161,7 @@ struct PatternShapes {
 
     /// Counts routes more or fewer that take URLs of these depths and that a search by shapes does not find.
     ///
-    /// - Parameter firstPart: of a pattern that begins with a literal: all others need not mind it.
+    /// - Parameter firstPart: of a pattern that begins with a literal; it does not concern the others.
     mutating func count(others range: ClosedRange<Int>, _ firstPart: UInt64?, by change: Int) {
         guard range.lowerBound <= PatternShape.deepest else { return }
         var isNews = false

@@ -1,8 +1,8 @@
 /// Two patterns that no URL can tell apart, with one priority: `/orders/:id` and `/orders/:number`.
 public struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The pattern that was to be inserted.
+    /// The pattern that was to be added.
     public var pattern: String
-    /// The pattern that already holds its place.
+    /// The pattern that is there already.
     public var rival: String
     /// The priority that both have.
     package var priority: Int

@@ -83,7 +83,7 @@ public struct RouteMatch: Sendable, Hashable {
     }
 }
 
-/// What a placeholder gave.
+/// The value of a placeholder.
 public struct CapturedParameter: Sendable, Hashable {
     /// The placeholder's name; `**` for a rest without one.
     public var name: String

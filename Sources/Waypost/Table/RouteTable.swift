@@ -39,7 +39,7 @@ public struct RouteTable: Sendable {
         self.init(syntax: syntax, converters: converters, seed: TableSeed())
     }
 
-    // The seed keeps those who choose patterns and URLs from choosing collisions; tests choose their own.
+    // With a secret seed, no one can choose patterns and URLs that collide; tests choose their own.
     init(syntax: PatternSyntax = PatternSyntax(), converters: [String: RouteConverter] = [:], seed: TableSeed)
     {
         var syntax = syntax

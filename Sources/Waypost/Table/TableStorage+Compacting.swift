@@ -66,7 +66,7 @@ extension TableStorage {
         edges.updateAll {
             if $0.isLong { $0.text = fresh.append(counted: TextArena.counted($0.text, in: old.directory)) }
         }
-        // Free non-literal edges are few; their texts go along rather than being told apart.
+        // Free non-literal edges are few; their texts go along, so that they need not be known.
         var nonLiteral: UInt32 = 1
         while nonLiteral < nonLiterals.count {
             let record = nonLiterals[nonLiteral]

@@ -32,7 +32,7 @@ extension RouteURL {
             return all
         }
 
-        /// Whether there is no pair.
+        /// Whether the query has no pairs.
         package var isEmpty: Bool {
             var isEmpty = true
             forEach { _, _ in isEmpty = false }
