@@ -34,7 +34,8 @@ final class CheckRoutesCommandTests {
             ("deadDeletion", #"{"routerType":3,"path":"s://gone"}"#),
             ("refused", #"[{"routerType":9,"path":"s://gone"}]"#),
             ("refused", #"{"type":"map","rev":0,"entries":[]}"#),
-            ("refused", #"[{"routerType":1,"orginPath":"s://a","targetPath":"evil://a"}]"#),
+            ("refused", #"[{"routerType":1,"orginPath":"s://a","targetPath":"scheme://services"}]"#),
+            ("deadRedirect", #"[{"routerType":1,"orginPath":"s://x","targetPath":"evil://a"}]"#),
         ])
     func `what is wrong with a map is found and ends with 1`(_ kind: String, _ map: String) async throws {
         let ending = try await check(routes: #"[{"path":"s://a","class":"A"}]"#, map: map, "--json")

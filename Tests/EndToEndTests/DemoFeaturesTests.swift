@@ -1,5 +1,6 @@
 import DemoFeatures
 import Foundation
+import Synchronization
 import Testing
 import Waypost
 
@@ -73,9 +74,43 @@ struct DemoFeaturesTests {
 
     @Test(
         arguments: [
+            ("scheme://router/append/17", "scheme://router/append/:line", "17"),
+            ("scheme://router/append/a%20b", "scheme://router/append/:line", "a b"),
+            ("scheme://router/old-append/18", "scheme://router/append/:line", "18"),
+        ])
+    func `a line is appended by URL, not repeatable whatever leads there`(
+        _ url: String, _ route: String, _ line: String
+    ) async throws {
+        let starts = Mutex<[HandlerStart]>([])
+        let context = OpenContext(beforeHandler: { start in starts.withLock { $0.append(start) } })
+        let opening = await router.open(url, context: context)
+        #expect(opening.value == 1)
+        #expect(opening.route == route)
+        #expect(try await call("LedgerService", "entries()", []).get() == [.string(line)])
+        let last = starts.withLock { $0.last }
+        #expect(last?.subject == route)
+        #expect(last?.isIdempotent == false)
+    }
+
+    @Test func `the printer is set up when it is first needed`() async throws {
+        #expect(router.modulesLoading == ["PrinterModule"])
+        #expect(try await call("PrinterService", "print(line:)", ["one"]).get() == 1)
+        #expect(await router.open("scheme://router/printer").isSuccess)
+        #expect(router.moduleFailures.isEmpty)
+    }
+
+    @Test func `a printer without paper fails, and nothing else`() async throws {
+        #expect(FileManager.default.createFile(atPath: directory + "/no-paper", contents: nil))
+        #expect(await router.open("scheme://router/printer").code == .module)
+        #expect(await router.open("scheme://router/demo").isSuccess)
+        #expect(router.moduleFailures.map(\.reason) == ["setUp failed: noPaper"])
+    }
+
+    @Test(
+        arguments: [
             ("CalculatorService", "add", true), ("CalculatorService", "divide", true),
             ("ClockService", "now", true), ("ClockService", "sleep", true),
-            ("LedgerService", "append", false),
+            ("LedgerService", "append", false), ("PrinterService", "print", false),
             ("LedgerService", "put", true), ("LedgerService", "entries", true),
             ("AppConfigServiceProtocol", "openMiniProgram", true),
         ])

@@ -1,6 +1,6 @@
 import Waypost
 
-/// Prints what a router finds in this executable, which nobody lists, and what opening the URLs of its arguments gives.
+/// Prints what a router finds in this executable, which stand in no list, and what opening the URLs of its arguments gives.
 @main
 struct Probe {
     static func main() async {

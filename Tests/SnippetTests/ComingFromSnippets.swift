@@ -94,17 +94,17 @@ import Waypost
         try router.register("ky://search/:keyword") { request in .opened(request.parameters["keyword"]) }
         try router.register("ky://search/直播") { _ in .opened("live") }
         try router.register("ky://category/travel") { request in .opened(request.parameters["user_id"]) }
-        try router.register("ky://") { _ in .opened("nobody else took it") }
+        try router.register("ky://") { _ in .opened("no other route took it") }
 
         let url = try RouteDescriptor.generateURL("ky://search/:keyword", ["Hangzhou"])
         let search = await router.open(url)
         let live = await router.open("ky://search/直播")
         let travel = await router.open("ky://category/travel/china", parameters: ["user_id": 1900])
-        let nobody = await router.open("ky://none/at/all?has_travelled=0")
+        let other = await router.open("ky://none/at/all?has_travelled=0")
         // end snippet
         #expect(search.value == "Hangzhou")
         #expect(live.value == "live")
         #expect(travel.value == 1900)
-        #expect(nobody.value == "nobody else took it")
+        #expect(other.value == "no other route took it")
     }
 }

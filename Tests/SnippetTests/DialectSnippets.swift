@@ -48,7 +48,7 @@ import Waypost
             return dialect
         }()
         // end snippet
-        #expect(ours.starIsLiteral)
+        #expect(ours != .theRouter)
         #expect(ours.merge == .callerOverPathOverQuery)
     }
 }

@@ -27,7 +27,7 @@ import Testing
         #expect(!expansion.text.contains("@section"))
     }
 
-    @Test func `each bad pattern of several is told`() {
+    @Test func `each bad pattern of several is reported`() {
         let expansion = Expansion(of: "#route(\"a/:\", \"good\", \"b/*x/:a:b\", \"good\") { _ in .pass }")
         #expect(expansion.diagnostics.map { $0.prefix { $0 != " " } } == ["1:11:", "1:31:", "1:36:"])
     }

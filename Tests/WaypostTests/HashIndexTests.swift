@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Hashes whose upper half tells them apart, or hardly.
+    /// Hashes that differ in their upper half, or hardly.
     @Test(arguments: [UInt64.max << 32, 0x0000_7fff_0000_0000, 0xf000_0fff_0000_0000, 0x0000_001f_0000_0000])
     func `an index holds what a dictionary holds, however lopsided the hashes`(bits: UInt64) {
         var random = Seeded(bits)
@@ -41,14 +41,14 @@ import Testing
             model.change(random.next() & bits, number)
             if number % 1000 == 0 {
                 earlier.append(model)
-                if number % 2000 == 0 { model.index.settle(into: nil) }
+                if number % 2000 == 0 { model.index.compact(into: nil) }
                 model.check()
             }
         }
-        let extent = MemoryExtent(byteCount: model.index.settledByteCount + model.index.byteCount)
+        let extent = MemoryExtent(byteCount: model.index.compactByteCount + model.index.byteCount)
         model.index.move(into: extent)
         model.check()
-        model.index.settle(into: extent)
+        model.index.compact(into: extent)
         model.check()
         model.change(random.next() & bits, 1)
         model.check()

@@ -60,10 +60,10 @@ import Testing
         #expect(stack.state.selectedTab == 1)
     }
 
-    @Test func `the state is told and exported`() async throws {
+    @Test func `the state is observed and exported`() async throws {
         let stack = NavigationStack()
-        let told = Guarded<[Int]>([])
-        stack.observe { state in told.withLock { $0.append(state.count) } }
+        let counts = Guarded<[Int]>([])
+        stack.observe { state in counts.withLock { $0.append(state.count) } }
         let router = Router()
         try router.register(page: "app://a", name: "A", in: stack)
         let opening = await router.open("app://a")
@@ -71,7 +71,7 @@ import Testing
         #expect(
             stack.state.json
                 == ["tabs": [[["name": "A", "url": "app://a"]]], "selected": 0, "modals": [], "top": "A"])
-        #expect(told.withLock { $0 } == [1])
+        #expect(counts.withLock { $0 } == [1])
     }
 
     @Test func `screens without end meet an error`() throws {

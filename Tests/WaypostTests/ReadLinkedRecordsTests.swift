@@ -106,7 +106,7 @@ import Testing
         #expect(Router().linkedFailures.isEmpty)
     }
 
-    @Test func `one declaration that is refused keeps no other out, and is told once`() async {
+    @Test func `one declaration that is refused keeps no other out, and is reported once`() async {
         let router = Router(configuration: RouterConfiguration(registersLinked: false))
         let rival: LinkedRecord = (
             0x7761_7970, 1,
@@ -128,11 +128,11 @@ import Testing
         #expect(router.linkedFailures.map(\.detail) == failures)
         #expect(router.linkedFailures.map(\.subject) == ["", "z/:", "z/order"])
         #expect(router.check().findings(.declaredNotRegistered).count == 3)
-        let told = Told()
-        router.observe { told.take($0) }
+        let recorder = WarningRecorder()
+        router.observe { recorder.take($0) }
         _ = await router.open("a/one")
         _ = await router.open("a/one")
-        #expect(told.warnings == failures)
+        #expect(recorder.warnings == failures)
     }
 
     @Test func `several threads that come first register once`() async {

@@ -59,7 +59,7 @@ struct DecodedPage: RoutablePage, Decodable {
         #expect(moved.hops == ["types/decoded?name=me&size=2"])
     }
 
-    @Test func `a page is made of the parameters, and tells what is wrong with them`() async throws {
+    @Test func `a page is made of the parameters, and reports what is wrong with them`() async throws {
         let router = try Self.router()
         #expect(await router.open("types/decoded?name=x").value == "x 0")
         let failed = await router.open("types/decoded?size=1")

@@ -138,8 +138,6 @@ import Testing
                     ["routerType": 1, "orginPath": "scheme://b", "targetPath": "scheme://a"],
                 ], .cycle
             ),
-            ([["routerType": 1, "orginPath": "scheme://a", "targetPath": "evil://b"]], .notAllowed),
-            ([["routerType": 2, "path": "evil://b", "className": "UserScreen"]], .notAllowed),
             (
                 [["routerType": 1, "orginPath": "scheme://services", "targetPath": "scheme://router/demo"]],
                 .notAllowed
@@ -170,6 +168,61 @@ import Testing
             #expect(error?.layer == "patch")
         }
         #expect(await router.open("scheme://router/demo").route == "scheme://router/demo1")
+    }
+
+    static let elsewhere: [JSONValue] = [
+        ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "other://b"],
+        ["routerType": 1, "orginPath": "scheme://router/**", "targetPath": "other://**"],
+        ["routerType": 2, "path": "other://b", "className": "UserScreen"],
+    ]
+
+    @Test(arguments: 0..<3)
+    func `an entry in a scheme that no route has is inactive until one has it`(number: Int) async throws {
+        let router = try router()
+        let good: JSONValue = [
+            "routerType": 1, "orginPath": "scheme://router/demo2", "targetPath": "scheme://router/demo3",
+        ]
+        let report = try router.relocate([try layer([Self.elsewhere[number], good])])
+        #expect(report.inactive.map(\.index) == [0])
+        #expect(report.inactive[0].reason.contains("other"))
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/demo")
+        #expect(await router.open("scheme://router/demo2").route == "scheme://router/demo3")
+        #expect(await router.open("other://b").code == .notAllowed)
+        try router.register("other://*") { _ in .opened() }
+        #expect(await router.open("other://b").isSuccess)
+        let url = number == 0 ? "scheme://router/demo" : "scheme://router/b"
+        if number < 2 { #expect(await router.open(url).route == "other://*") }
+    }
+
+    @Test(arguments: 0..<3)
+    func `what an allow-list forbids is refused`(number: Int) throws {
+        let configurations = [
+            RouterConfiguration(allowedSchemes: ["scheme"]), RouterConfiguration(allowedHosts: ["router"]),
+        ]
+        for configuration in configurations {
+            let router = try recordingRouter(`Open a URL`.theRouter, configuration: configuration)
+            // A subtree of all hosts has none of its own.
+            guard configuration.allowedHosts == nil || number != 1 else { continue }
+            let error = #expect(throws: RelocationError.self) {
+                try router.compile([try layer([Self.elsewhere[number]])])
+            }
+            #expect(error?.code == .notAllowed)
+        }
+    }
+
+    @Test func `compiling changes nothing, and what is compiled fits routes that came later`() async throws {
+        let router = try router()
+        let compiled = try router.compile([
+            try layer([
+                ["routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/late"]
+            ])
+        ])
+        #expect(router.layers.isEmpty)
+        try router.register("scheme://router/late") { _ in .opened() }
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/demo")
+        #expect(router.install(compiled).inactive.isEmpty)
+        #expect(router.layers == compiled.layers)
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/late")
     }
 
     @Test func `a subtree moves with what lies below it`() async throws {

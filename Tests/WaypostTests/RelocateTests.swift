@@ -153,10 +153,10 @@ import Testing
     ]
 
     @Test(arguments: circles)
-    func `a circle is refused with its whole way`(pairs: [(String, String)], way: String) {
+    func `a circle is refused with its whole path`(pairs: [(String, String)], path: String) {
         let error = #expect(throws: RelocationError.self) { try plan(pairs) }
         #expect(error?.code == .cycle)
-        #expect(error?.detail.contains(way) == true)
+        #expect(error?.detail.contains(path) == true)
         #expect(error?.layer == "agent")
         #expect(error?.index != nil)
     }

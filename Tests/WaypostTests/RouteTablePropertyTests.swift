@@ -85,7 +85,7 @@ import Testing
         var random = Seeded(seed &+ 100)
         for _ in 0..<20 {
             let patterns = try (0..<40).map { _ in try RoutePattern(Self.pattern(&random)) }
-            // Of those that cannot be told apart only one takes part.
+            // Of patterns that match the same URLs only one takes part.
             var first = RouteTable()
             var kept: [RoutePattern] = []
             for pattern in patterns {

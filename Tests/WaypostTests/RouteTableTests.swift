@@ -96,14 +96,14 @@ import Testing
             try table.add(table.pattern("s://a\(index % 97)/\(index)/:id"), index: index)
         }
         let before = table
-        table.settle()
+        table.compact()
         #expect(Double(table.storage.scatteredBytes) / Double(table.byteCount) < 0.07)
         #expect(table.byteCount < before.byteCount)
-        // A settled table is changed page by page, as any other, and what shares its memory sees nothing.
+        // A compacted table is changed page by page, as any other, and what shares its memory sees nothing.
         for index in stride(from: 0, to: count, by: 2) {
             try table.remove(table.pattern("s://a\(index % 97)/\(index)/:id"))
         }
-        table.settle()
+        table.compact()
         for index in 0..<count {
             let url = try RouteURL("s://a\(index % 97)/\(index)/7")
             #expect(before.firstMatch(url)?.index == index)
@@ -117,7 +117,7 @@ import Testing
             try table.add(table.pattern("/a\(index)/:id"), index: index)
         }
         let before = table
-        table.settle()
+        table.compact()
         #expect(table.byteCount < before.byteCount)
         #expect(table.byteCount < 3000 * 250)
         let lost = try (0..<3000 as Range<UInt32>).filter {

@@ -1,7 +1,7 @@
 import Synchronization
 import Waypost
 
-/// Who is logged in, shared by the screens that want to know.
+/// Who is logged in, shared by the screens that need it.
 final class Account: Sendable {
     private let name = Mutex<String?>(nil)
 
@@ -10,7 +10,7 @@ final class Account: Sendable {
     func login(_ user: String) { name.withLock { $0 = user } }
 }
 
-/// Logs in whoever it is opened for: `scheme://router/login?user=NAME`.
+/// Logs a user in: `scheme://router/login?user=NAME`.
 enum LoginScreen {
     static func route(_ account: Account) -> Route {
         Route("scheme://router/login", name: "LoginScreen", idempotent: true) { request in

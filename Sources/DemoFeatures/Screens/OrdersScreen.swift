@@ -1,6 +1,6 @@
 import Waypost
 
-/// The orders, for those only who are logged in.
+/// The orders, only for users who are logged in.
 enum OrdersScreen {
     private static let path = "scheme://router/orders"
 
@@ -8,11 +8,11 @@ enum OrdersScreen {
         Screen.opened("OrdersScreen", request)
     }
 
-    /// Stands at the entrance: nobody comes in without having logged in.
-    static func guardEntrance(of router: Router, _ account: Account) throws(RegistrationError) {
+    /// Adds the interceptor: without a login the orders do not open.
+    static func requireLogin(in router: Router, _ account: Account) throws(RegistrationError) {
         _ = try router.intercept("login", scope: .patterns([path])) { _ in
             account.user == nil
-                ? .stop(reason: "nobody is logged in; open scheme://router/login?user=NAME first") : .proceed
+                ? .stop(reason: "no user is logged in; open scheme://router/login?user=NAME first") : .proceed
         }
     }
 }

@@ -2,7 +2,7 @@ import Waypost
 
 /// TheRouter's example of a service that is known by its protocol.
 protocol AppConfigServiceProtocol: Sendable {
-    /// Opens a mini program; gives back what it was opened with.
+    /// Opens a mini program; returns what it was opened with.
     func openMiniProgram(info: [String: JSONValue]) -> JSONValue
 }
 

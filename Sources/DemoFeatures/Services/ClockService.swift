@@ -1,7 +1,7 @@
 import Glibc
 import Waypost
 
-/// The time, and a way to let it pass.
+/// Returns the time, and waits.
 struct ClockService: Sendable {
     struct BadDuration: Error, CustomStringConvertible {
         var description: String { "ms must be 0 to 86400000, a day" }
@@ -14,7 +14,7 @@ struct ClockService: Sendable {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Waits, until cancelled; gives back how long.
+    /// Waits until it is over or cancelled; returns how long.
     func sleep(ms: Int64) async throws -> Int64 {
         guard (0...86_400_000).contains(ms) else { throw BadDuration() }
         try await Task.sleep(for: .milliseconds(ms))

@@ -32,7 +32,7 @@ final class LedgerService: Sendable {
 
     init(directory: String) { path = "\(directory)/ledger.txt" }
 
-    /// Adds one line, which is on the disk when this returns; gives back the number of lines.
+    /// Adds one line, which is on the disk when this returns; returns the number of lines.
     func append(entry: String) throws -> Int {
         try check(entry)
         return try file.withLock { _ in
@@ -42,7 +42,7 @@ final class LedgerService: Sendable {
         }
     }
 
-    /// Sets the line of the key, which is on the disk when this returns; gives back the number of lines.
+    /// Sets the line of the key, which is on the disk when this returns; returns the number of lines.
     func put(key: String, value: String) throws -> Int {
         try check(key)
         try check(value)
@@ -105,8 +105,8 @@ final class LedgerService: Sendable {
 }
 
 extension LedgerService {
-    static func exposed(directory: String) -> ExposedService {
-        ExposedService("LedgerService", make: { LedgerService(directory: directory) }) {
+    var exposed: ExposedService {
+        ExposedService("LedgerService", instance: self) {
             Exposed("append(entry:)") { (service: LedgerService, entry: String) in
                 try service.append(entry: entry)
             }

@@ -1,8 +1,8 @@
-/// What a check of routes and maps found; a report, never a crash.
+/// The result of a check of routes and maps.
 public struct CheckReport: Sendable, Hashable {
-    /// One thing that is wrong.
+    /// One mistake.
     public struct Finding: Sendable, Hashable {
-        /// What kind of thing.
+        /// Its kind.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
             /// Listed, but no such route is registered.
             case declaredNotRegistered
@@ -10,25 +10,25 @@ public struct CheckReport: Sendable, Hashable {
             case registeredNotDeclared
             /// A module could not be registered or set up.
             case failedModule
-            /// Two routes hold one place.
+            /// Two routes have patterns that match exactly the same URLs.
             case conflict
-            /// A pattern that is none.
+            /// A pattern that is not valid.
             case badPattern
-            /// A redirect whose target no route takes.
+            /// A redirect to a URL that no route takes.
             case deadRedirect
-            /// A route that no URL can reach: another always goes first, or a redirect leads away.
+            /// A route that is never opened: another is always tried first, or a redirect leads away.
             case unreachable
-            /// A map names a destination that nobody registered.
+            /// A map names a destination that is not registered.
             case unknownClass
-            /// A map deletes a route that is not there.
+            /// A map deletes a route that does not exist.
             case deadDeletion
-            /// Redirects lead in a circle, or on over too many hops.
+            /// Redirects lead in a circle, or there are too many in a row.
             case cycle
             /// A map entry is refused for another reason.
             case refused
         }
 
-        /// What kind of thing.
+        /// Its kind.
         public var kind: Kind
         /// The pattern, URL or class it is about.
         public var subject: String
@@ -36,7 +36,7 @@ public struct CheckReport: Sendable, Hashable {
         public var detail: String
 
         /// A finding by its parts.
-        public init(kind: Kind, subject: String, detail: String) {
+        package init(kind: Kind, subject: String, detail: String) {
             self.kind = kind
             self.subject = subject
             self.detail = detail
@@ -53,7 +53,7 @@ public struct CheckReport: Sendable, Hashable {
     public func findings(_ kind: Finding.Kind) -> [Finding] { findings.filter { $0.kind == kind } }
 
     /// `[{"kind","subject","detail"}]`.
-    public var json: JSONValue {
+    package var json: JSONValue {
         .array(
             findings.map {
                 [
@@ -70,12 +70,12 @@ public struct CheckReport: Sendable, Hashable {
 }
 
 extension Router {
-    /// Compares what is registered with what was declared, and looks for what can never work.
+    /// Compares the registered routes with a list, and looks for routes and entries that can never work.
     ///
-    /// - Parameter declared: The routes that ought to be registered, for instance read from a file; nil compares
+    /// - Parameter declared: The routes that should be registered, for instance read from a file; nil compares
     ///   nothing.
     public func check(declared: [RouteDescription]? = nil) -> CheckReport {
-        // What was declared without a list and could not be registered stands in no list that anybody compares.
+        // These are in no list that is compared.
         let refused = linkedFailures.map { failure in
             CheckReport.Finding(
                 kind: .declaredNotRegistered, subject: failure.subject, detail: failure.detail)
@@ -90,7 +90,7 @@ extension Router {
         return check.report
     }
 
-    /// Checks a list of routes and a map as a build would meet them, without a router: for CI.
+    /// Checks a list of routes and a map without a router: for CI.
     ///
     /// - Parameters:
     ///   - routes: The routes, for instance imported from an export.
@@ -130,7 +130,7 @@ extension Router {
         var findings: [CheckReport.Finding] = []
         while true {
             do throws(RelocationError) {
-                _ = try state.relocate(layers)
+                _ = state.install(try CompiledRelocation(layers, for: state))
                 return findings
             } catch {
                 let kind: CheckReport.Finding.Kind =
@@ -146,7 +146,7 @@ extension Router {
     }
 }
 
-/// Looks for what can never work in a state.
+/// Finds what can never work.
 private struct RouteCheck {
     private let state: RouterState
     private var findings: [CheckReport.Finding]
@@ -178,7 +178,7 @@ private struct RouteCheck {
         }
     }
 
-    /// Opens a sample URL of each route in thought: when another route takes it, this one takes none.
+    /// Matches a sample URL of each route: when another route takes it, this one is never opened.
     mutating func findUnreachable() {
         for record in state.routes.records where !record.pattern.isFallback {
             guard let url = sample(record.pattern) else { continue }
@@ -195,7 +195,7 @@ private struct RouteCheck {
             } else if let first = state.routes.table.match(url).first, let rival = state.routes[first.index],
                 rival !== record
             {
-                let detail = "\(path) is never opened: \(rival.pattern.text) goes before it"
+                let detail = "\(path) is never opened: \(rival.pattern.text) is tried first"
                 findings.append(.init(kind: .unreachable, subject: path, detail: detail))
             }
         }
@@ -203,8 +203,8 @@ private struct RouteCheck {
 
     mutating func findDeadEntries() {
         var copy = state
-        guard let report = try? copy.relocate(state.layers) as RelocationReport else { return }
-        for inactive in report.inactive {
+        guard let compiled = try? CompiledRelocation(state.layers, for: state) else { return }
+        for inactive in copy.install(compiled).inactive {
             guard let layer = state.layers.first(where: { $0.name == inactive.layer }),
                 layer.entries.indices.contains(inactive.index)
             else { continue }

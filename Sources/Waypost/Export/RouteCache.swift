@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// Keeps the last good table in a file, so that a restart has it before the network is there.
+/// Keeps the last good table in a file, so that it is there after a restart without a network.
 ///
 /// The file holds the app's version, the routes and the relocation layers, and a digest over them. It is written
 /// to another name and moved, so a crash leaves the old one or the new one. A file that is damaged, or from
-/// another version, is reported and otherwise ignored: a cache never stops a start.
+/// another version, is reported and otherwise ignored.
 public struct RouteCache: Sendable {
     /// What is kept.
     public struct Contents: Sendable, Hashable {
@@ -16,14 +16,14 @@ public struct RouteCache: Sendable {
         public var layers: [RelocationLayer]
 
         /// Contents by their parts.
-        public init(version: String, routes: [RouteDescription], layers: [RelocationLayer]) {
+        package init(version: String, routes: [RouteDescription], layers: [RelocationLayer]) {
             self.version = version
             self.routes = routes
             self.layers = layers
         }
     }
 
-    /// What came of reading the file.
+    /// The result of reading the file.
     public enum Reading: Sendable, Hashable {
         /// The contents, whole and of this version.
         case restored(Contents)
@@ -31,7 +31,7 @@ public struct RouteCache: Sendable {
         case missing
         /// The file is from another version.
         case otherVersion(String)
-        /// The file can not be read or its digest does not match; the sentence says which.
+        /// The file can't be read, or its digest does not match; the sentence says which.
         case damaged(String)
     }
 
@@ -46,14 +46,14 @@ public struct RouteCache: Sendable {
     /// Writes the contents in place of what was there.
     ///
     /// - Throws: The operating system's error.
-    public func save(_ contents: Contents) throws {
+    package func save(_ contents: Contents) throws {
         let body = Self.json(contents)
         let file: JSONValue = ["body": body, "digest": .string(Self.digest(body))]
         try Data(file.serialized()).write(to: URL(fileURLWithPath: path), options: .atomic)
     }
 
     /// Reads the contents, if they are whole and of that version.
-    public func load(version: String) -> Reading {
+    package func load(version: String) -> Reading {
         guard FileManager.default.fileExists(atPath: path) else { return .missing }
         let data: Data
         do {
@@ -119,7 +119,7 @@ extension Router {
         try cache.save(.init(version: version, routes: routes, layers: layers))
     }
 
-    /// Puts the relocation layers of a cache in force; routes are this build's own and come from its code.
+    /// Puts the relocation layers of a cache in force; the routes come from this build's code.
     ///
     /// - Returns: What the cache held; layers that this build refuses make it `damaged`, and nothing changes.
     @discardableResult

@@ -1,10 +1,10 @@
-/// The forms in which a list of routes is written out.
+/// The formats of an export.
 public enum RouteExportFormat: String, Sendable, CaseIterable {
     /// TheRouter's array: `[{"path","class","priority","kind"}]`.
     case json
     /// The same as an XML property list.
     case plist
-    /// A table for people.
+    /// A table in Markdown.
     case markdown
     /// A Graphviz graph, redirects drawn.
     case dot
@@ -12,7 +12,7 @@ public enum RouteExportFormat: String, Sendable, CaseIterable {
     case swift
 }
 
-/// Routes and redirects as they are written out.
+/// Routes and redirects to be written out.
 public struct RouteExport: Sendable, Hashable {
     /// A redirect that is drawn.
     public struct Redirect: Sendable, Hashable {
@@ -22,7 +22,7 @@ public struct RouteExport: Sendable, Hashable {
         public var target: String
 
         /// A redirect by its ends.
-        public init(origin: String, target: String) {
+        package init(origin: String, target: String) {
             self.origin = origin
             self.target = target
         }
@@ -31,10 +31,10 @@ public struct RouteExport: Sendable, Hashable {
     /// The routes, by path.
     public var routes: [RouteDescription]
     /// The redirects in force.
-    public var redirects: [Redirect]
+    package var redirects: [Redirect]
 
     /// An export of these.
-    public init(routes: [RouteDescription], redirects: [Redirect] = []) {
+    package init(routes: [RouteDescription], redirects: [Redirect] = []) {
         self.routes = routes
         self.redirects = redirects
     }
@@ -130,7 +130,7 @@ public struct RouteExport: Sendable, Hashable {
 }
 
 extension Router {
-    /// The routes and redirects in force, ready to be written out.
+    /// The routes and redirects in force, for writing them out.
     public var export: RouteExport {
         RouteExport(
             routes: routes,
@@ -141,7 +141,7 @@ extension Router {
 }
 
 extension RouteDescription {
-    /// Reads an exported list: TheRouter's array, `className` understood beside `class`, digits as a priority.
+    /// Reads an exported list: TheRouter's array, with `class` or `className`, and priorities as numbers or digits.
     ///
     /// - Throws: ``RouteImportError`` naming the entry and the field.
     public static func list(_ json: JSONValue) throws(RouteImportError) -> [RouteDescription] {
@@ -197,7 +197,7 @@ extension RouteDescription {
     }
 }
 
-/// Why an exported list of routes can not be read.
+/// Why an exported list of routes can't be read.
 public struct RouteImportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The entry's place, from 0.
     public var index: Int?

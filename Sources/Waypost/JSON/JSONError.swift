@@ -1,8 +1,8 @@
-/// Why a text is not the JSON we read, and where.
+/// Why a text is not valid JSON, or is beyond a limit, and where.
 public struct JSONError: Error, Hashable, Sendable {
     /// What was found.
     public enum Reason: Hashable, Sendable {
-        /// Nothing but white space.
+        /// The text is empty or only white space.
         case empty
         /// The text begins with a byte order mark, which RFC 8259 forbids to send.
         case byteOrderMark
@@ -10,7 +10,7 @@ public struct JSONError: Error, Hashable, Sendable {
         case notUTF8
         /// An object names the same member twice.
         case duplicateKey(String)
-        /// Arrays and objects lie deeper in each other than the limit.
+        /// Arrays and objects are nested deeper than the limit.
         case tooDeep(limit: Int)
         /// An object has more members than the limit.
         case tooManyKeys(limit: Int)
@@ -22,7 +22,7 @@ public struct JSONError: Error, Hashable, Sendable {
         case loneSurrogate
         /// A number is too large for a double.
         case numberOutOfRange
-        /// Something else than the grammar allows; the text says what was expected.
+        /// A syntax error; the text says what was expected.
         case syntax(String)
     }
 
@@ -32,7 +32,7 @@ public struct JSONError: Error, Hashable, Sendable {
     public var offset: Int
 
     /// An error at a place.
-    public init(_ reason: Reason, at offset: Int) {
+    package init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }
@@ -46,9 +46,9 @@ extension JSONError: CustomStringConvertible {
         case .byteOrderMark: "the text begins with a byte order mark"
         case .notUTF8: "the string at byte \(offset) is not valid UTF-8"
         case .duplicateKey(let key):
-            "the key \"\(key.prefix(64))\" at byte \(offset) stands twice in its object"
-        case .tooDeep(let limit): "at byte \(offset) values lie deeper than \(limit) levels"
-        case .tooManyKeys(let limit): "at byte \(offset) an object has more than \(limit) keys"
+            "the key \"\(key.prefix(64))\" at byte \(offset) occurs twice in its object"
+        case .tooDeep(let limit): "the values at byte \(offset) are nested deeper than \(limit) levels"
+        case .tooManyKeys(let limit): "the object at byte \(offset) has more than \(limit) keys"
         case .stringTooLong(let limit): "the string at byte \(offset) is longer than \(limit) bytes"
         case .tooLong(let limit): "the text is longer than \(limit) bytes"
         case .loneSurrogate: "the escape at byte \(offset) is half of a surrogate pair"

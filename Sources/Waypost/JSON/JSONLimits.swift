@@ -1,10 +1,10 @@
-/// How much of a stranger's JSON is read before it is refused.
+/// Limits for reading JSON from outside.
 ///
-/// Each limit is checked while reading, so a refused text costs no more than the part up to the limit.
+/// Each limit is checked while reading, so reading stops at the limit.
 public struct JSONLimits: Sendable, Hashable {
     /// The longest text, in bytes; 262 144 unless set, the size of the largest message (a map).
     public var maximumBytes: Int
-    /// How deep arrays and objects may lie in each other; 16 unless set, never more than 512.
+    /// How deep arrays and objects may be nested; 16 unless set, never more than 512.
     public var maximumDepth: Int
     /// How many members one object may have; 256 unless set.
     public var maximumKeys: Int
@@ -26,6 +26,6 @@ public struct JSONLimits: Sendable, Hashable {
     public static let protocolDefaults = JSONLimits()
 
     /// Limits for files of our own user: only the depth is bounded, which protects the stack.
-    public static let trustedFile = JSONLimits(
+    package static let trustedFile = JSONLimits(
         maximumBytes: .max, maximumDepth: 512, maximumKeys: .max, maximumStringBytes: .max)
 }

@@ -37,12 +37,12 @@ extension JSONValue: Codable {
         }
     }
 
-    /// The JSON that stands for a value; throws an `EncodingError` when there is none.
+    /// The value as JSON; throws an `EncodingError` when it can't be written as JSON.
     public init(encoding value: some Encodable) throws {
         self = try JSONValueEncoder().encode(value)
     }
 
-    /// The value of that type that this JSON stands for; throws a `DecodingError` naming the place.
+    /// This JSON as a value of that type; throws a `DecodingError` naming the place.
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         try JSONValueDecoder().decode(type, from: self)
     }

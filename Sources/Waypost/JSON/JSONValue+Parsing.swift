@@ -1,9 +1,8 @@
 extension JSONValue {
     /// Reads one JSON text, strictly as RFC 8259 has it.
     ///
-    /// Duplicate keys, a byte order mark, invalid UTF-8 and half surrogate pairs are refused, and so is whatever
-    /// is larger than the limits. No input traps.
-    public init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
+    /// Duplicate keys, a byte order mark, invalid UTF-8, half surrogate pairs and texts beyond the limits are errors.
+    package init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
         throws(JSONError)
     {
         var parser = JSONParser(bytes.assumingMemoryBound(to: UInt8.self), limits: limits)

@@ -14,7 +14,7 @@ extension JSONValue {
     }
 
     /// The JSON text for people: two spaces a level, keys sorted.
-    public var prettyText: String {
+    package var prettyText: String {
         var bytes: [UInt8] = []
         JSONText.appendPretty(self, indent: 0, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)

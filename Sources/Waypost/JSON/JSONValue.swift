@@ -1,6 +1,6 @@
 /// A JSON value as Swift sees it: what parameters, arguments, results and messages are made of.
 ///
-/// Integers and other numbers are kept apart, so that an identifier of 19 digits survives the way through.
+/// Integers and other numbers are different cases, so that an identifier of 19 digits keeps all its digits.
 /// An integer beyond `Int64` is read as a `double`; a value is never NaN or infinite when it was parsed.
 public enum JSONValue: Sendable, Hashable {
     /// JSON `null`.

@@ -1,4 +1,4 @@
-/// The members of an object on their way into a type.
+/// The members of an object while they are decoded.
 struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let members: [String: JSONValue]
     let tree: JSONTree
@@ -48,7 +48,7 @@ struct JSONMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) throws -> any Decoder { try child(key) }
 }
 
-/// The elements of an array on their way into a type, taken one after the other.
+/// The elements of an array while they are decoded, one after the other.
 struct JSONElements: UnkeyedDecodingContainer {
     let elements: [JSONValue]
     let tree: JSONTree

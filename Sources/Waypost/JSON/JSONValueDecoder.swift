@@ -2,22 +2,22 @@
 ///
 /// Numbers must fit exactly: 300 is not a `UInt8` and 1.5 is not an `Int`; 2.0 is the integer 2.
 /// Errors are `DecodingError`s whose coding path and sentence name the place, the value and the type.
-public struct JSONValueDecoder: Sendable {
+package struct JSONValueDecoder: Sendable {
     /// Whether a text may stand for a number or a truth value, as it does in a URL's query; off unless set.
-    public var readsText: Bool
+    package var readsText: Bool
 
     /// A decoder; `readsText` lets `"2"` be read as `2`.
-    public init(readsText: Bool = false) {
+    package init(readsText: Bool = false) {
         self.readsText = readsText
     }
 
     /// The value that the JSON stands for.
-    public func decode<T: Decodable>(_ type: T.Type = T.self, from value: JSONValue) throws -> T {
+    package func decode<T: Decodable>(_ type: T.Type = T.self, from value: JSONValue) throws -> T {
         try JSONTree(value: value, path: .root, readsText: readsText).decode(type)
     }
 }
 
-/// The way from the root to a value, shared between the containers below it.
+/// The path from the root to a value, shared between the containers below it.
 indirect enum JSONPath {
     case root
     case child(of: JSONPath, key: any CodingKey)
@@ -71,7 +71,7 @@ extension DecodingError {
     }
 }
 
-/// One value on its way into a type: the decoder that `init(from:)` sees.
+/// The decoder of one value, which `init(from:)` gets.
 struct JSONTree: Decoder {
     let value: JSONValue
     let path: JSONPath

@@ -2,12 +2,12 @@
 ///
 /// A number that JSON cannot hold (NaN, infinity, an integer beyond `Int64`) is an `EncodingError`
 /// with its coding path, never a silent change.
-public struct JSONValueEncoder: Sendable {
+package struct JSONValueEncoder: Sendable {
     /// An encoder.
-    public init() {}
+    package init() {}
 
     /// The JSON that stands for the value.
-    public func encode(_ value: some Encodable) throws -> JSONValue {
+    package func encode(_ value: some Encodable) throws -> JSONValue {
         try JSONSlot.value(of: value, path: .root)
     }
 }
@@ -97,6 +97,6 @@ final class JSONSlot: Encoder {
 
     private func unrepresentable(_ value: Any) -> EncodingError {
         .invalidValue(
-            value, .init(codingPath: codingPath, debugDescription: "\(value) has no form in JSON"))
+            value, .init(codingPath: codingPath, debugDescription: "\(value) can't be written as JSON"))
     }
 }

@@ -8,7 +8,7 @@ public struct Screen: Sendable, Hashable {
     public var url: String
     /// The merged parameters.
     public var parameters: [String: JSONValue]
-    /// How it was to be shown.
+    /// How it is shown.
     public var presentation: Presentation
 
     /// A screen by its parts.
@@ -31,7 +31,7 @@ public struct Screen: Sendable, Hashable {
     }
 
     /// `{"name","url"}`; parameters are left out, for they may be private.
-    public var json: JSONValue { ["name": .string(name), "url": .string(url)] }
+    package var json: JSONValue { ["name": .string(name), "url": .string(url)] }
 }
 
 /// What is shown: tabs with a stack each, and modals over them with a stack each.
@@ -44,12 +44,12 @@ public struct NavigationState: Sendable, Hashable {
     public private(set) var modals: [[Screen]] = []
 
     /// A state with that many empty tabs; one at least.
-    public init(tabs: Int = 1) {
+    package init(tabs: Int = 1) {
         self.tabs = Array(repeating: [], count: max(1, tabs))
     }
 
-    /// How many screens there are at most: a backend that pushes for ever meets an error, not a full memory.
-    public static let maximumScreens = 1000
+    /// The most screens; beyond it, a push is an error.
+    package static let maximumScreens = 1000
 
     /// The stack in front.
     public var stack: [Screen] { modals.last ?? tabs[selectedTab] }
@@ -61,9 +61,9 @@ public struct NavigationState: Sendable, Hashable {
     /// Shows a screen as its presentation says.
     ///
     /// - Throws: ``Rejection`` when the tab does not exist or there are too many screens.
-    public mutating func show(_ screen: Screen) throws(Rejection) {
+    package mutating func show(_ screen: Screen) throws(Rejection) {
         guard count < Self.maximumScreens || screen.presentation.jumpType == .windowNavRoot else {
-            throw Rejection(.busy, "\(Self.maximumScreens) screens are open, no more are taken")
+            throw Rejection(.busy, "\(Self.maximumScreens) screens are open; there can't be more")
         }
         switch screen.presentation.jumpType {
         case .modal: modals.append([screen])
@@ -80,11 +80,11 @@ public struct NavigationState: Sendable, Hashable {
         }
     }
 
-    /// Takes the screen in front away; nil when only a root is left.
+    /// Removes the screen in front and returns it; nil when only a root is left.
     ///
     /// A modal that is then empty closes.
     @discardableResult
-    public mutating func pop() -> Screen? {
+    package mutating func pop() -> Screen? {
         guard var modal = modals.popLast() else {
             return tabs[selectedTab].count > 1 ? tabs[selectedTab].removeLast() : nil
         }
@@ -95,12 +95,12 @@ public struct NavigationState: Sendable, Hashable {
 
     /// Closes the modal in front with all its screens; false when there is none.
     @discardableResult
-    public mutating func dismiss() -> Bool {
+    package mutating func dismiss() -> Bool {
         modals.popLast() != nil
     }
 
     /// `{"tabs":[[screen]],"selected":n,"modals":[[screen]],"top":name}`.
-    public var json: JSONValue {
+    package var json: JSONValue {
         func stacks(_ stacks: [[Screen]]) -> JSONValue { .array(stacks.map { .array($0.map(\.json)) }) }
         return [
             "tabs": stacks(tabs), "selected": .int(Int64(selectedTab)), "modals": stacks(modals),

@@ -28,7 +28,7 @@ public final class NavigationStack: Navigator {
         return state.json
     }
 
-    /// Takes the screen in front away; nil when only a root is left.
+    /// Removes the screen in front and returns it; nil when only a root is left.
     @discardableResult
     public func pop() -> Screen? { change { $0.pop() } }
 
@@ -36,7 +36,7 @@ public final class NavigationStack: Navigator {
     @discardableResult
     public func dismiss() -> Bool { change { $0.dismiss() } }
 
-    /// Hears of every new state.
+    /// Calls the listener with each new state.
     @discardableResult
     public func observe(_ listener: @escaping @Sendable (NavigationState) -> Void) -> RegistrationHandle {
         let id = listeners.withLock { $0.add(listener) }
@@ -49,7 +49,7 @@ public final class NavigationStack: Navigator {
         let (result, state) = try current.withLock { (state) throws(Failure) -> (Result, NavigationState) in
             (try body(&state), state)
         }
-        listeners.withLock { $0 }.tell(state)
+        listeners.withLock { $0 }.notify(state)
         return result
     }
 }

@@ -1,24 +1,24 @@
-/// What an interceptor decides.
-public enum InterceptorVerdict: Sendable, Hashable {
+/// The decision of an interceptor.
+public enum InterceptorDecision: Sendable, Hashable {
     /// Goes on.
     case proceed
-    /// Ends the open; the reason goes to the caller.
+    /// Ends the open with this reason.
     case stop(reason: String)
-    /// Opens another URL instead, which counts as a hop.
+    /// Opens another URL instead; it counts as a redirect.
     case redirect(to: String)
-    /// Goes on with these parameters laid over all others; a null removes one.
+    /// Goes on with these parameters instead of others of the same key; a null removes one.
     case rewrite([String: JSONValue])
 }
 
-/// Which opens an interceptor sees.
+/// The opens for which an interceptor is asked.
 public enum InterceptorScope: Sendable, Hashable {
     /// All.
     case all
-    /// Those that these patterns matched, written as they were registered.
+    /// Opens that these patterns match, written as they were registered.
     case patterns(Set<String>)
-    /// Those of this URL and all below it; `/*` or `/**` at its end makes no difference.
+    /// Opens of this URL and all below it; `/*` or `/**` at its end makes no difference.
     case subtree(String)
-    /// All but those that these patterns matched.
+    /// All except those that these patterns match.
     case allBut(Set<String>)
 }
 
@@ -28,13 +28,13 @@ struct Interceptor: Sendable {
     let name: String
     let priority: Int
     let deadline: Duration?
-    let body: @Sendable (RouteRequest) async -> InterceptorVerdict
+    let body: @Sendable (RouteRequest) async -> InterceptorDecision
     private let scope: InterceptorScope
     private let subtree: RouteURL?
 
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
-        body: @escaping @Sendable (RouteRequest) async -> InterceptorVerdict
+        body: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
     ) throws(RegistrationError) {
         self.id = id
         self.name = name

@@ -4,17 +4,17 @@ import FoundationEssentials
 public struct OpenRecord: Sendable, Hashable {
     /// When it ended, in milliseconds since 1970.
     public var at: Int64
-    /// What came of it; values that were given back are not kept.
+    /// The opening, without the value that was returned.
     public var opening: Opening
 
     /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.
-    public var json: JSONValue {
+    package var json: JSONValue {
         let code = opening.code
         var members: [String: JSONValue] = [
             "at": .int(at), "url": .string(opening.url), "requested": .string(opening.requested),
             "route": opening.route.map { .string($0) } ?? .null,
             "hops": .array(opening.hops.map { .string($0) }), "code": .int(Int64(code.number)),
-            "name": .string(code.name), "ms": .int(opening.duration.wholeMilliseconds),
+            "name": .string(code.name), "ms": .int(opening.duration.milliseconds),
         ]
         if let ref = opening.ref { members["ref"] = .string(ref) }
         return .object(members)
@@ -51,13 +51,4 @@ struct OpenHistory: Sendable {
 extension Router {
     /// The last opens, the oldest first.
     public var lastOpens: [OpenRecord] { history.withLock { $0 }.records }
-}
-
-extension Duration {
-    /// Milliseconds, cut.
-    package var wholeMilliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds.multipliedReportingOverflow(by: 1000).partialValue &+ attoseconds
-            / 1_000_000_000_000_000
-    }
 }

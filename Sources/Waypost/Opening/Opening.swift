@@ -1,26 +1,26 @@
-/// What came of opening one URL.
+/// The result of opening one URL.
 public struct Opening: Sendable, Hashable {
     /// How it ended.
     public var outcome: Outcome
-    /// The pattern whose destination took the URL; nil when none did.
+    /// The pattern of the route that took the URL; nil when none did.
     public var route: String?
-    /// The URL that the caller gave.
+    /// The URL that the caller passed.
     public var requested: String
     /// The URL after all redirects.
     public var url: String
     /// The URLs that redirects led to, in order; empty without redirects.
     public var hops: [String]
-    /// What the destination or the service gave back.
+    /// What the destination or the service returned.
     public var value: JSONValue?
-    /// How the destination was to be shown.
+    /// How the destination is shown.
     public var presentation: Presentation
     /// How long it took.
     public var duration: Duration
-    /// The id of the command behind it.
+    /// The id of the command that opened the URL.
     public var ref: String?
 
     /// An opening by its parts.
-    public init(
+    package init(
         outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
         value: JSONValue? = nil, presentation: Presentation = Presentation(), duration: Duration = .zero,
         ref: String? = nil
@@ -36,7 +36,7 @@ public struct Opening: Sendable, Hashable {
         self.ref = ref
     }
 
-    /// Whether a destination or a service did what was asked; a fallback counts.
+    /// Whether a destination, a service or a fallback took the URL.
     public var isSuccess: Bool { code == .ok }
 
     /// The wire protocol's code and name, for instance 404 `NO_ROUTE`.
@@ -57,14 +57,15 @@ public struct Opening: Sendable, Hashable {
         case .served: "served \(url)"
         case .intercepted(let name, let reason): "intercepted by \(name): \(reason)"
         case .notFound(let nearest):
-            "no route takes \(url)" + (nearest.isEmpty ? "" : "; near are \(nearest.joined(separator: ", "))")
+            "no route takes \(url)"
+                + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
         case .rejected(let rejection): rejection.detail
         case .failed(let failure): failure.detail
         case .fellBack(let fallback): "no route takes \(requested); fell back to \(fallback)"
         }
     }
 
-    /// Names that may have been meant, for 404.
+    /// Similar names, for 404.
     public var nearest: [String] {
         switch outcome {
         case .notFound(let nearest): nearest
@@ -74,7 +75,7 @@ public struct Opening: Sendable, Hashable {
     }
 
     /// The `result` of a reply: `{"route","url","hops","value"}`.
-    public var json: JSONValue {
+    package var json: JSONValue {
         [
             "route": route.map { .string($0) } ?? .null, "url": .string(url),
             "hops": .array(hops.map { .string($0) }), "value": value ?? .null,

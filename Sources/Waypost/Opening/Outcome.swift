@@ -6,71 +6,18 @@ public enum Outcome: Sendable, Hashable {
     case served(JSONValue)
     /// An interceptor stopped it.
     case intercepted(by: String, reason: String)
-    /// No route takes the URL; the patterns that are near, at most three.
+    /// No route takes the URL; similar patterns, at most three.
     case notFound(nearest: [String])
     /// It was refused before anything ran.
     case rejected(Rejection)
-    /// What ran failed, took too long, or was cancelled.
+    /// The handler failed, took too long, or was cancelled.
     case failed(RouteFailure)
-    /// No route took the URL, and the one of its `route_fallback_url` was opened.
+    /// No route took the URL, and its `route_fallback_url` was opened instead.
     case fellBack(to: String)
 }
 
-/// What input from outside gets that is not acted on: why, with the wire protocol's code.
-public struct Rejection: Error, Sendable, Hashable {
-    /// The code, for instance 403 `NOT_ALLOWED`.
-    public var code: Code
-    /// One sentence with the subject and what was found.
-    public var detail: String
-    /// For 404: names that may have been meant, at most three.
-    public var nearest: [String]
-
-    /// A rejection by its parts.
-    public init(_ code: Code, _ detail: String, nearest: [String] = []) {
-        self.code = code
-        self.detail = detail
-        self.nearest = nearest
-    }
-
-    static func badField(_ detail: String) -> Rejection {
-        Rejection(.badField, detail)
-    }
-    static func notAllowed(_ detail: String) -> Rejection {
-        Rejection(.notAllowed, detail)
-    }
-    static func tooLarge(_ detail: String) -> Rejection {
-        Rejection(.tooLarge, detail)
-    }
-    static func cycle(_ detail: String) -> Rejection { Rejection(.cycle, detail) }
-    static func chain(_ detail: String) -> Rejection { Rejection(.chain, detail) }
-}
-
-/// Why what ran did not end well.
-public struct RouteFailure: Error, Sendable, Hashable {
-    /// The code: 408 `DEADLINE`, 499 `CANCELED` or 500 `HANDLER_FAILED`.
-    public var code: Code
-    /// One sentence with the subject and what was found.
-    public var detail: String
-
-    /// A failure by its parts.
-    public init(_ code: Code, _ detail: String) {
-        self.code = code
-        self.detail = detail
-    }
-
+extension RouteFailure {
     init(_ failure: ServiceFailure) {
         self.init(failure.code, failure.detail)
-    }
-
-    static func deadline(_ subject: String, _ limit: Duration?) -> RouteFailure {
-        RouteFailure(
-            .deadline,
-            "\(subject) did not end within \(limit.map { "\($0)" } ?? "its time")")
-    }
-    static func canceled(_ subject: String) -> RouteFailure {
-        RouteFailure(.canceled, "\(subject) was cancelled")
-    }
-    static func handler(_ detail: String) -> RouteFailure {
-        RouteFailure(.handlerFailed, detail)
     }
 }

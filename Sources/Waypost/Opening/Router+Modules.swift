@@ -22,7 +22,7 @@ extension Router {
                     try registry.add(services, of: declared)
                 }
             }
-            if isKept { tellChange() }
+            if isKept { notifyChange() }
         }
     }
 

@@ -1,12 +1,12 @@
 extension Router {
     /// Opens a URL.
     ///
-    /// Ends in exactly one outcome, whatever the input: nothing is thrown and nothing fails silently.
+    /// It always ends in exactly one outcome; it throws nothing.
     /// - Parameters:
-    ///   - url: The URL; white space around it is dropped.
-    ///   - parameters: What goes along beside the query.
+    ///   - url: The URL; white space around it is ignored.
+    ///   - parameters: Parameters beside the query.
     ///   - objects: Native values for a destination in this process: models, closures.
-    ///   - context: Who opens, and under which conditions.
+    ///   - context: The caller, and its conditions.
     public func open(
         _ url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         context: OpenContext = .init()
@@ -23,8 +23,8 @@ extension Router {
         if let failure {
             opening.outcome = .failed(failure)
         } else {
-            tellLinkedFailures(url: url, ref: context.ref)
-            tell(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
+            reportLinkedFailures(url: url, ref: context.ref)
+            notify(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
             await open(&opening, snapshot, parameters, objects, context)
         }
         opening.duration = ContinuousClock.now - start
@@ -48,11 +48,24 @@ extension Router {
             await serve(&opening, url, parameters, context)
             return
         }
-        var journey = Journey(
-            url, requested: opening.requested, caller: parameters, objects: objects, context: context)
-        await travel(&journey, snapshot, &opening)
-        guard case .notFound = opening.outcome, let fallback = Self.fallback(of: journey) else { return }
-        await fallBack(to: fallback, journey, snapshot, &opening)
+        var state = OpenState(
+            url, requested: opening.requested, snapshot: snapshot, caller: parameters, objects: objects,
+            context: context)
+        await follow(&state, &opening)
+        guard case .notFound = opening.outcome, let fallback = state.fallback else { return }
+        var attempt = opening
+        if let rejection = state.fallBack(to: fallback) {
+            attempt.outcome = .rejected(rejection)
+        } else {
+            await follow(&state, &attempt)
+        }
+        if case .opened = attempt.outcome {
+            attempt.outcome = .fellBack(to: attempt.url)
+            opening = attempt
+        } else {
+            let detail = "the fallback was not opened: \(attempt.detail)"
+            notify(RouterEvent(.warned, url: fallback, ref: opening.ref, detail: detail))
+        }
     }
 
     // MARK: Services
@@ -85,66 +98,59 @@ extension Router {
 
     // MARK: Routes
 
-    /// Where a candidate left the open.
-    private enum Step {
+    /// What trying a candidate led to.
+    private enum Attempt {
         case ended(Outcome)
-        case next
-        case hop(to: String, by: String)
+        case passed
+        case redirect(to: String, by: String)
     }
 
-    /// Goes from URL to URL until an outcome is reached.
-    private func travel(_ journey: inout Journey, _ snapshot: RouterSnapshot, _ opening: inout Opening) async
-    {
-        let ref = journey.context.ref
-        travelling: while true {
-            let refused = journey.relocate(snapshot.state) { from, to in
-                tell(RouterEvent(.redirected, url: to, ref: ref, detail: "relocated \(from) to \(to)"))
-            }
-            opening.url = journey.url.text
-            opening.hops = journey.hops
-            if let refused {
-                opening.outcome = .rejected(refused)
+    /// Tries one candidate after the other until an outcome is reached.
+    private func follow(_ state: inout OpenState, _ opening: inout Opening) async {
+        let ref = state.context.ref
+        func onRedirect(from: String, to: String, name: String?) {
+            let event = name.map { "\($0) redirected" } ?? "relocated"
+            notify(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
+        }
+        defer {
+            opening.url = state.url.text
+            opening.hops = state.hops
+            opening.route = state.route
+        }
+        while true {
+            switch state.next(onRedirect: onRedirect) {
+            case .rejected(let rejection):
+                opening.outcome = .rejected(rejection)
                 return
-            }
-            for found in snapshot.find(journey.url) {
-                switch await attempt(found, &journey, snapshot, &opening) {
+            case .notFound:
+                opening.outcome = .notFound(nearest: state.nearest)
+                return
+            case .candidate(let matched, let request):
+                switch await attempt(matched, request, state.snapshot, &opening) {
                 case .ended(let outcome):
                     opening.outcome = outcome
                     return
-                case .next: continue
-                case .hop(let target, let name):
-                    let from = journey.url.text
-                    if let refused = journey.hop(to: target, snapshot.state) {
-                        opening.outcome = .rejected(refused)
-                        return
-                    }
-                    let to = journey.url.text
-                    tell(
-                        RouterEvent(
-                            .redirected, url: to, ref: ref, detail: "\(name) redirected \(from) to \(to)"))
-                    continue travelling
+                case .passed: continue
+                case .redirect(let target, let name):
+                    guard let rejection = state.redirect(to: target, by: name, onRedirect) else { continue }
+                    opening.outcome = .rejected(rejection)
+                    return
                 }
             }
-            opening.route = nil
-            opening.outcome = .notFound(nearest: snapshot.state.routes.table.nearest(to: journey.url))
-            return
         }
     }
 
-    /// Tries one route: its own redirect, the interceptors, its handler.
+    /// Tries one route: the interceptors, then its handler.
     private func attempt(
-        _ found: Found, _ journey: inout Journey, _ snapshot: RouterSnapshot, _ opening: inout Opening
-    ) async -> Step {
-        var request = journey.request(for: found, snapshot.state)
-        let route = found.record.route
-        if let obstacle = route.module?.obstacle {
-            opening.route = request.route
-            return .ended(.rejected(Rejection(.module, obstacle)))
-        }
-        if let target = route.redirect?(request) { return .hop(to: target, by: request.route) }
-        opening.route = request.route
+        _ matched: MatchedRoute, _ request: RouteRequest, _ snapshot: RouterSnapshot,
+        _ opening: inout Opening
+    ) async -> Attempt {
+        var request = request
+        let route = matched.record.route
+        // Only inside a set-up: other opens wait for all modules.
+        if let obstacle = route.module?.obstacle { return .ended(.rejected(Rejection(.module, obstacle))) }
         for interceptor in snapshot.state.interceptors
-        where interceptor.sees(request.route, request.url, destination: found.record.ownPatterns) {
+        where interceptor.sees(request.route, request.url, destination: matched.record.ownPatterns) {
             let question = request
             let timed = await withDeadline(WorkLimit(interceptor.deadline), clock: configuration.clock) {
                 await interceptor.body(question)
@@ -152,7 +158,8 @@ extension Router {
             switch timed {
             case .finished(.success(.proceed)): continue
             case .finished(.success(.rewrite(let changes))): request.parameters.rewrite(changes)
-            case .finished(.success(.redirect(let target))): return .hop(to: target, by: interceptor.name)
+            case .finished(.success(.redirect(let target))):
+                return .redirect(to: target, by: interceptor.name)
             case .finished(.success(.stop(let reason))):
                 return .ended(.intercepted(by: interceptor.name, reason: reason))
             case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
@@ -161,7 +168,7 @@ extension Router {
         }
         opening.presentation = request.presentation
         for warning in opening.presentation.warnings {
-            tell(
+            notify(
                 RouterEvent(
                     .warned, url: request.url.text, route: request.route, ref: request.context.ref,
                     detail: warning))
@@ -171,7 +178,7 @@ extension Router {
 
     private func run(
         _ route: Route, _ request: RouteRequest, _ opening: inout Opening
-    ) async -> Step {
+    ) async -> Attempt {
         if let beforeHandler = request.context.beforeHandler {
             do {
                 try await beforeHandler(.init(isIdempotent: route.idempotent, subject: request.route))
@@ -186,7 +193,7 @@ extension Router {
         let handler = route.handler
         let timed = await withDeadline(limit, clock: configuration.clock) { try await handler(request) }
         switch timed {
-        case .finished(.success(.pass)): return .next
+        case .finished(.success(.pass)): return .passed
         case .finished(.success(.opened(let value))):
             opening.value = value
             return .ended(.opened)
@@ -211,43 +218,13 @@ extension Router {
             context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
     }
 
-    // MARK: Fallback
-
-    static let fallbackKey = "route_fallback_url"
-
-    /// The URL to open instead of one that no route takes: from the query, else from the caller.
-    static func fallback(of journey: Journey) -> String? {
-        journey.url.query[fallbackKey] ?? journey.caller[fallbackKey]?.stringValue
-    }
-
-    private func fallBack(
-        to text: String, _ origin: Journey, _ snapshot: RouterSnapshot, _ opening: inout Opening
-    ) async {
-        var journey = origin
-        // Once only: the fallback's own fallback would go on for ever with a wrong URL.
-        journey.caller[Self.fallbackKey] = nil
-        var attempt = opening
-        if let refused = journey.hop(to: text, snapshot.state) {
-            attempt.outcome = .rejected(refused)
-        } else {
-            await travel(&journey, snapshot, &attempt)
-        }
-        if case .opened = attempt.outcome {
-            attempt.outcome = .fellBack(to: attempt.url)
-            opening = attempt
-        } else {
-            let detail = "the fallback was not opened: \(attempt.detail)"
-            tell(RouterEvent(.warned, url: text, ref: opening.ref, detail: detail))
-        }
-    }
-
-    // MARK: Telling
+    // MARK: Events
 
     private func finish(_ opening: Opening) {
         history.withLock { $0.add(opening) }
         let (events, failures) = listeners.withLock { ($0.events, $0.failures) }
-        if !events.isEmpty { events.tell(RouterEvent(opening)) }
-        if !opening.isSuccess { failures.tell(opening) }
+        if !events.isEmpty { events.notify(RouterEvent(opening)) }
+        if !opening.isSuccess { failures.notify(opening) }
     }
 }
 

@@ -24,14 +24,14 @@ public struct Resolution: Sendable {
 }
 
 extension Router {
-    /// Finds where a URL would lead; pure: no handler, no interceptor, no log.
+    /// Finds where a URL would lead, without running a handler or an interceptor and without an event.
     ///
-    /// Destinations' conditional redirects are asked, which must have no effect.
+    /// It calls the routes' conditional redirects, which must have no side effects.
     public func resolve(_ url: String, parameters: [String: JSONValue] = [:]) -> Resolution {
         resolve(url, parameters, namesNearest: true)
     }
 
-    /// Looking for near names costs a hundred matches, so it is only done for those who read them.
+    /// Looking for similar names costs a hundred matches, so it is done only when they are shown.
     private func resolve(
         _ url: String, _ parameters: [String: JSONValue], namesNearest: Bool
     ) -> Resolution {
@@ -47,15 +47,12 @@ extension Router {
             resolution.url = read.text
             resolve(service: read, parameters, &resolution)
         case .success(let read):
-            var journey = Journey(read, requested: url, caller: parameters, objects: [:], context: .init())
-            resolve(&journey, snapshot, namesNearest, &resolution)
-            guard resolution.error?.code == .noRoute, let fallback = Self.fallback(of: journey) else {
-                break
-            }
-            journey.caller[Self.fallbackKey] = nil
+            var state = OpenState(read, requested: url, snapshot: snapshot, caller: parameters)
+            follow(&state, namesNearest, &resolution)
+            guard resolution.error?.code == .noRoute, let fallback = state.fallback else { break }
             var second = resolution
-            second.error = journey.hop(to: fallback, snapshot.state)
-            if second.error == nil { resolve(&journey, snapshot, namesNearest, &second) }
+            second.error = state.fallBack(to: fallback)
+            if second.error == nil { follow(&state, namesNearest, &second) }
             if second.error == nil {
                 second.fellBack = true
                 resolution = second
@@ -64,7 +61,7 @@ extension Router {
         return resolution
     }
 
-    /// Whether a route or an exposed method takes the URL itself; pure, and exact.
+    /// Whether a route or an exposed method takes the URL; runs nothing.
     ///
     /// A `route_fallback_url` does not count, a registered fallback pattern does.
     public func canOpen(_ url: String) -> Bool {
@@ -96,41 +93,20 @@ extension Router {
         }
     }
 
-    private func resolve(
-        _ journey: inout Journey, _ snapshot: RouterSnapshot, _ namesNearest: Bool,
-        _ resolution: inout Resolution
-    ) {
-        resolution.error = nil
-        travelling: while true {
-            resolution.error = journey.relocate(snapshot.state) { _, _ in }
-            resolution.url = journey.url.text
-            resolution.hops = journey.hops
-            guard resolution.error == nil else { return }
-            guard let found = snapshot.find(journey.url).first(where: { _ in true }) else {
-                var query: [String: JSONValue] = [:]
-                for pair in journey.url.query.pairs { query[pair.key] = .string(pair.value) }
-                resolution.parameters.query = query
-                resolution.error = Rejection(
-                    .noRoute, "no route takes \(journey.url.text)",
-                    nearest: namesNearest ? snapshot.state.routes.table.nearest(to: journey.url) : [])
-                return
-            }
-            let request = journey.request(for: found, snapshot.state)
-            if let failure = found.record.route.module?.failure {
-                resolution.route = request.route
-                resolution.error = Rejection(.module, "\(failure)")
-                return
-            }
-            if let target = found.record.route.redirect?(request) {
-                resolution.error = journey.hop(to: target, snapshot.state)
-                if resolution.error == nil { continue travelling }
-                return
-            }
-            resolution.route = request.route
-            resolution.className = found.record.route.name
+    private func follow(_ state: inout OpenState, _ namesNearest: Bool, _ resolution: inout Resolution) {
+        switch state.next(onRedirect: { _, _, _ in }) {
+        case .rejected(let rejection): resolution.error = rejection
+        case .notFound:
+            resolution.parameters.query = state.url.queryParameters
+            resolution.error = Rejection(
+                .noRoute, "no route takes \(state.url.text)", nearest: namesNearest ? state.nearest : [])
+        case .candidate(let matched, let request):
+            resolution.className = matched.record.route.name
             resolution.parameters = request.parameters
-            resolution.idempotent = found.record.route.idempotent
-            return
+            resolution.idempotent = matched.record.route.idempotent
         }
+        resolution.route = state.route
+        resolution.url = state.url.text
+        resolution.hops = state.hops
     }
 }

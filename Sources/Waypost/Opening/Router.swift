@@ -7,10 +7,10 @@
 ///     }
 ///     let opening = await router.open("myapp://orders/42")
 ///
-/// Everything may be called from any thread at any time. An open works on a snapshot: readers never wait for
-/// writers, and see all of a change or nothing of it.
+/// All functions may be called from any thread at any time. An open works on a snapshot: it never waits for changes, and
+/// sees all of a change or nothing of it.
 public final class Router: Sendable {
-    /// A router for those who need only one; a convenience, nothing else uses it.
+    /// A shared router, for programs that need only one; nothing else uses it.
     public static let shared = Router()
 
     /// The settings, fixed.
@@ -63,7 +63,7 @@ public final class Router: Sendable {
         _ change: (inout RouterState) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let result = try update { (state, _) throws(Failure) in try change(&state) }
-        tellChange()
+        notifyChange()
         return result
     }
 
@@ -75,16 +75,29 @@ public final class Router: Sendable {
             var next = current.withLock { $0 }.state
             number += 1
             let result = try change(&next, number)
-            let snapshot = RouterSnapshot(next)
-            // The old snapshot is let go of outside the lock: freeing a large table takes a while.
-            let old = current.withLock { current in
-                let old = current
-                current = snapshot
-                return old
-            }
-            _ = old
+            set(next)
             return result
         }
+    }
+
+    /// Puts a state in force; false when the one that it was made from is not in force any more.
+    private func swap(_ old: RouterSnapshot, for next: RouterState) -> Bool {
+        writing.withLock { _ in
+            guard current.withLock({ $0 === old }) else { return false }
+            set(next)
+            return true
+        }
+    }
+
+    private func set(_ next: RouterState) {
+        let snapshot = RouterSnapshot(next)
+        // The old snapshot is let go of outside the lock: freeing a large table takes a while.
+        let old = current.withLock { current in
+            let old = current
+            current = snapshot
+            return old
+        }
+        _ = old
     }
 
     // MARK: Registering
@@ -94,14 +107,14 @@ public final class Router: Sendable {
     /// - Parameters:
     ///   - pattern: The URLs it takes; see ``RoutePattern``.
     ///   - name: The destination's name, which relocation entries call `className`.
-    ///   - priority: Higher goes first; 0 unless set.
+    ///   - priority: A route with a higher priority is tried first; 0 unless set.
     ///   - kind: A page, an action or web content.
     ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
     ///   - idempotent: Whether an open that a crash interrupted may run again.
-    ///   - replacing: Whether it may take the place of a route that could never be told apart from it.
+    ///   - replacing: Whether it may replace a route whose pattern matches exactly the same URLs.
     ///   - redirect: The destination's own conditional redirect; must have no effect.
-    ///   - handler: What runs.
-    /// - Throws: ``RegistrationError`` when the pattern is not one or its place is held.
+    ///   - handler: The handler.
+    /// - Throws: ``RegistrationError`` when the pattern is not valid, or another route has an equal one.
     public func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, replacing: Bool = false,
@@ -119,13 +132,13 @@ public final class Router: Sendable {
         try register { (state) throws(RegistrationError) in try state.add(routes, replacing: replacing) }
     }
 
-    /// Takes away the routes with exactly this pattern; false when there is none.
+    /// Removes the routes with exactly this pattern; false when there is none.
     @discardableResult
     public func unregister(_ pattern: String) -> Bool {
         register { $0.remove(pattern) }
     }
 
-    /// Makes a destination known by name, without a path: relocation entries of type 2 may add paths for it.
+    /// Registers a destination by name, without a path: relocation entries of type 2 may add paths for it.
     public func registerDestination(
         _ name: String, kind: RouteKind = .page, idempotent: Bool = false, redirect: Route.Redirect? = nil,
         handler: @escaping Route.Handler
@@ -136,12 +149,12 @@ public final class Router: Sendable {
     }
 
     /// Whether a relocation entry may name this destination.
-    public func knows(_ className: String) -> Bool {
+    package func knows(_ className: String) -> Bool {
         !state.destinations(named: [className]).isEmpty
     }
 
     /// The names of all destinations.
-    public var destinationNames: [String] { state.destinationNames.sorted() }
+    package var destinationNames: [String] { state.destinationNames.sorted() }
 
     /// The routes in force, after relocation, by path.
     public var routes: [RouteDescription] {
@@ -149,18 +162,41 @@ public final class Router: Sendable {
     }
 
     /// How many routes are in force.
-    public var routeCount: Int { state.routes.count }
+    package var routeCount: Int { state.routes.count }
 
     // MARK: Relocating
 
-    /// Puts these layers in force, in place of all that were: checked as a whole and swapped in one step.
+    /// Checks these layers as a whole, and changes nothing.
     ///
+    /// A target in a scheme that no registered route has is no mistake: such an entry is inactive.
     /// - Parameter layers: The later over the earlier.
+    /// - Throws: ``RelocationError`` for a bad entry, for redirects in a circle or over too many hops, and for what the
+    ///   configuration's ``RouterConfiguration/allowedSchemes`` or ``RouterConfiguration/allowedHosts`` forbid.
+    public func compile(_ layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
+        try CompiledRelocation(layers, for: state)
+    }
+
+    /// Replaces the layers in force by these, in one step.
+    ///
     /// - Returns: How many entries there are, and which do nothing in this build.
+    @discardableResult
+    public func install(_ compiled: CompiledRelocation) -> RelocationReport {
+        // Made outside the lock, and again when something changed meanwhile; at last under it, so that this ends.
+        for _ in 0..<3 {
+            let before = snapshot
+            var state = before.state
+            let report = state.install(compiled)
+            if swap(before, for: state) { return report }
+        }
+        return update { state, _ in state.install(compiled) }
+    }
+
+    /// Compiles layers and installs them.
+    ///
     /// - Throws: ``RelocationError``; the layers in force stay.
     @discardableResult
     public func relocate(_ layers: [RelocationLayer]) throws(RelocationError) -> RelocationReport {
-        try update { (state, _) throws(RelocationError) in try state.relocate(layers) }
+        install(try compile(layers))
     }
 
     /// The layers in force.
@@ -168,21 +204,21 @@ public final class Router: Sendable {
 
     // MARK: Intercepting
 
-    /// Adds an interceptor, which sees an open after its route was found and before its handler runs.
+    /// Adds an interceptor: it is asked after the route of an open was found, and before its handler runs.
     ///
     /// - Parameters:
     ///   - name: Its name in outcomes and logs.
-    ///   - priority: Higher goes first; equal ones in the order in which they were added.
+    ///   - priority: An interceptor with a higher priority is asked first; equal ones in the order of adding.
     ///   - scope: Which opens it sees; all unless set.
     ///   - deadline: How long it may take; the configuration's unless set. Later the open fails with 408.
-    ///   - interceptor: What decides.
-    /// - Returns: A handle whose `cancel()` takes it away.
-    /// - Throws: ``RegistrationError`` when the URL of a subtree is not one.
+    ///   - interceptor: The decision.
+    /// - Returns: A handle whose `cancel()` removes it.
+    /// - Throws: ``RegistrationError`` when the URL of a subtree is not valid.
     @discardableResult
     public func intercept(
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
         deadline: Duration? = nil,
-        _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorVerdict
+        _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in

@@ -1,15 +1,15 @@
-/// The settings of a router; fixed while it lives.
+/// The settings of a router; they don't change while it exists.
 public struct RouterConfiguration: Sendable {
     /// How patterns are read and parameters merged; Waypost's own unless set.
     public var dialect: Dialect
     /// The schemes that may be opened.
     ///
-    /// Nil, the default, means those of the registered routes and of the service URL, and `http` and `https` when
-    /// there is a web route; while only patterns without a scheme are registered, any.
+    /// Nil, the default, allows the schemes of the registered routes and of the service URL, and `http` and `https` when
+    /// there is a web route. While all patterns have no scheme, it allows any.
     public var allowedSchemes: Set<String>?
     /// The hosts that may be opened; nil, the default, means any.
     ///
-    /// `*.example.com` takes all below it. The host is the first component, also in an app's own scheme.
+    /// `*.example.com` allows all hosts below it. The host is the first component, also in an app's own scheme.
     public var allowedHosts: Set<String>?
     /// The URL of the route that `http` and `https` URLs go to when no other takes them.
     public var webPath: String?
@@ -21,7 +21,7 @@ public struct RouterConfiguration: Sendable {
     public var maximumHops: Int
     /// The longest URL, in bytes; 2 048 unless set.
     public var maximumURLBytes: Int
-    /// How long a handler may run; 10 seconds unless set, nil for ever.
+    /// How long a handler may run; 10 seconds unless set, nil for no limit.
     public var handlerDeadline: Duration?
     /// How long an interceptor may take that names no deadline of its own; 10 seconds unless set.
     public var interceptorDeadline: Duration?
@@ -34,7 +34,7 @@ public struct RouterConfiguration: Sendable {
     ///
     /// True unless set; when false, ``Router/registerLinked()`` does it. Nothing is read at start-up.
     public var registersLinked: Bool
-    /// What deadlines are measured with.
+    /// The clock for deadlines.
     public var clock: any Clock<Duration>
 
     /// A configuration; everything has a default.

@@ -6,7 +6,7 @@ public struct RouterEvent: Sendable, Hashable {
         case willOpen
         /// A destination or a service took the URL.
         case opened
-        /// The open ended without one; `code` says how.
+        /// The open did not succeed; `code` says why.
         case failed
         /// The open went to its `route_fallback_url`.
         case fellBack
@@ -14,7 +14,7 @@ public struct RouterEvent: Sendable, Hashable {
         case redirected
         /// An interceptor stopped the open.
         case intercepted
-        /// Something was odd and did not stop the open.
+        /// Something was wrong, but did not stop the open.
         case warned
     }
 
@@ -24,17 +24,17 @@ public struct RouterEvent: Sendable, Hashable {
     public var url: String
     /// The pattern that matched, once one has.
     public var route: String?
-    /// The id of the command behind the open.
+    /// The id of the command that opens the URL.
     public var ref: String?
-    /// One sentence; never holds values of parameters, other than in the URL.
+    /// One sentence; it has no values of parameters, except in the URL.
     public var detail: String
     /// The wire protocol's code; `ok` while nothing is wrong.
     public var code: Code
-    /// For 404: names that may have been meant.
+    /// Similar names, for 404.
     public var nearest: [String]
 
     /// An event by its parts.
-    public init(
+    package init(
         _ kind: Kind, url: String, route: String? = nil, ref: String? = nil, detail: String = "",
         code: Code = .ok, nearest: [String] = []
     ) {

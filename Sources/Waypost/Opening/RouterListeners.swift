@@ -1,4 +1,4 @@
-/// Who hears of opens.
+/// The listeners of a router.
 struct RouterListeners: Sendable {
     var events = ListenerList<RouterEvent>()
     var failures = ListenerList<Opening>()
@@ -6,16 +6,16 @@ struct RouterListeners: Sendable {
 }
 
 extension Router {
-    /// Hears of everything that happens while URLs are opened.
+    /// Calls the listener with everything that happens while URLs are opened.
     ///
-    /// The listener runs on the thread of the open, in the order of the events, and must return soon.
+    /// The listener runs on the thread of the open, in the order of the events. It must return quickly.
     @discardableResult
     public func observe(_ listener: @escaping @Sendable (RouterEvent) -> Void) -> RegistrationHandle {
         let id = listeners.withLock { $0.events.add(listener) }
         return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.events.remove(id) } }
     }
 
-    /// Hears of every open that did not succeed; several may listen.
+    /// Calls the listener after each open that did not succeed; there may be several listeners.
     @discardableResult
     public func onFailure(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {
         let id = listeners.withLock { $0.failures.add(listener) }
@@ -36,13 +36,13 @@ extension Router {
         }
     }
 
-    func tellChange() {
+    func notifyChange() {
         let changes = listeners.withLock { $0.changes }
-        changes.tell(())
+        changes.notify(())
     }
 
-    func tell(_ event: @autoclosure () -> RouterEvent) {
+    func notify(_ event: @autoclosure () -> RouterEvent) {
         let events = listeners.withLock { $0.events }
-        if !events.isEmpty { events.tell(event()) }
+        if !events.isEmpty { events.notify(event()) }
     }
 }

@@ -1,4 +1,4 @@
-/// A call of a service that is written as a URL, TheRouter's way:
+/// A call of a service, written as a URL as in TheRouter:
 /// `scheme://services?protocol=P&method=openMiniProgramWithInfo:&resultType=0`.
 struct ServiceURL: Sendable {
     let service: String

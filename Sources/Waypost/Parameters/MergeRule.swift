@@ -1,4 +1,4 @@
-/// Who wins when the same key comes from several sources of an open's parameters.
+/// Which source wins when the same key comes from several sources of an open's parameters.
 ///
 /// What a relocation adds stands in for the caller and beats it: an operator who repairs a route means what
 /// the map says.
@@ -9,7 +9,7 @@ public enum MergeRule: String, Sendable, Hashable, CaseIterable {
     case queryOverCaller
     /// The query over the path's placeholders, and both over the caller, as in KYRouter.
     case queryOverPath
-    /// Nobody: a key in several sources becomes an array, the URL's value first, as in TheRouter.
+    /// None: a key in several sources becomes an array, the URL's value first, as in TheRouter.
     case collect
 
     /// The sources, the one that wins first.

@@ -1,6 +1,6 @@
 /// A parameter that is missing or is not what the destination needs.
 public struct ParameterError: Error, Hashable, Sendable {
-    /// The key, with the way to the place inside its value when that is a structure: `items[2].name`.
+    /// The key, with the path inside its value when that is a structure: `items[2].name`.
     public var key: String
     /// What was given; nil when nothing was.
     public var found: JSONValue?
@@ -10,7 +10,7 @@ public struct ParameterError: Error, Hashable, Sendable {
     public var reason: String
 
     /// An error of that key.
-    public init(key: String, found: JSONValue?, type: String, reason: String) {
+    package init(key: String, found: JSONValue?, type: String, reason: String) {
         self.key = key
         self.found = found
         self.type = type

@@ -37,7 +37,7 @@ public struct Presentation: Sendable, Hashable {
     }
 
     /// The hints among parameters.
-    public init(_ parameters: RouteParameters) {
+    package init(_ parameters: RouteParameters) {
         self.init()
         if let hint = parameters[Self.jumpTypeKey] {
             if let number = Self.integer(hint), let type = JumpType(rawValue: number) {
@@ -62,7 +62,7 @@ public struct Presentation: Sendable, Hashable {
     }
 
     /// The hints as they are sent: `jumpType`, and the others where they were given.
-    public var json: JSONValue {
+    package var json: JSONValue {
         var members: [String: JSONValue] = [Self.jumpTypeKey: .int(Int64(jumpType.rawValue))]
         if let tabBarSelecIndex { members[Self.tabBarSelecIndexKey] = .int(Int64(tabBarSelecIndex)) }
         if let noAnimation { members[Self.noAnimationKey] = .bool(noAnimation) }

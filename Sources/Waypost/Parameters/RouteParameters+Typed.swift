@@ -36,7 +36,7 @@ extension RouteParameters {
         }
     }
 
-    /// A native object that a caller in this process gave; nil when it is absent or of another type.
+    /// A native object that a caller in this process passed; nil when it is absent or of another type.
     public func object<T>(_ key: String, as type: T.Type = T.self) -> T? {
         objects[key] as? T
     }

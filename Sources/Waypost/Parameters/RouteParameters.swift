@@ -1,10 +1,10 @@
-/// What an open brings to its destination, kept apart by where it came from and also given merged.
+/// The parameters of an open: by their source, and merged.
 ///
 /// Values of the path and the query are text, except where a pattern names a type. A `null` is dropped:
-/// a key is there with a value or it is not there.
+/// a key has a value or is absent.
 public struct RouteParameters: Sendable {
     /// Where a parameter came from.
-    public enum Source: String, Sendable, Hashable, CaseIterable {
+    package enum Source: String, Sendable, Hashable, CaseIterable {
         /// A placeholder of the pattern.
         case path
         /// The URL's query.
@@ -19,13 +19,13 @@ public struct RouteParameters: Sendable {
     public var path: [String: JSONValue]
     /// The values of the URL's query; of a repeated key the last one.
     public var query: [String: JSONValue]
-    /// What the caller gave beside the URL.
+    /// What the caller passed beside the URL.
     public var caller: [String: JSONValue]
-    /// What relocation entries added on the way.
+    /// What relocation entries added.
     public var relocation: [String: JSONValue]
-    /// Native values of a caller in this process, which have no form in JSON: models, closures.
+    /// Native values of a caller in this process that can't be written as JSON: models, closures.
     public var objects: [String: any Sendable]
-    /// Who wins in `merged` and in typed access.
+    /// Which source wins in `merged` and in typed access.
     public var rule: MergeRule
 
     /// Parameters by their sources; a null is dropped.
@@ -43,7 +43,7 @@ public struct RouteParameters: Sendable {
     }
 
     /// The parameters of one source.
-    public subscript(source: Source) -> [String: JSONValue] {
+    package subscript(source: Source) -> [String: JSONValue] {
         get {
             switch source {
             case .path: path
@@ -86,8 +86,8 @@ public struct RouteParameters: Sendable {
         return merged
     }
 
-    /// Lays changes over all sources: each key gets that value, whatever the rule; a null removes the key.
-    public mutating func rewrite(_ changes: [String: JSONValue]) {
+    /// Changes the merged parameters: each key gets that value, whatever the rule; a null removes the key.
+    package mutating func rewrite(_ changes: [String: JSONValue]) {
         for (key, value) in changes {
             path[key] = nil
             query[key] = nil

@@ -1,26 +1,28 @@
-/// How patterns are read: the settings by which the dialects differ.
-public struct PatternSyntax: Sendable, Hashable {
+/// How patterns are read.
+///
+/// Only dialects need other settings than the default ones.
+package struct PatternSyntax: Sendable, Hashable {
     /// Whether `*` and `**` are wildcards; otherwise they are literals, as in TheRouter.
     ///
     /// True unless set.
-    public var wildcards: Bool
+    package var wildcards: Bool
     /// The host that every pattern without a scheme lies under; nil when the first component is the host.
     ///
     /// ReerRouter's Mode 2: with `"phoenix.com"` the key `user/profile`, with or without a leading slash, matches
     /// `myapp://phoenix.com/user/profile` and nothing under another host.
-    public var host: String?
+    package var host: String?
     /// Whether every route takes deeper URLs, as in KYRouter.
     ///
     /// False unless set: routes opt in one by one.
-    public var parentsTakeDeeper: Bool
+    package var parentsTakeDeeper: Bool
     /// The names that may stand before the colon of `<name:parameter>`, beside `path`.
-    public var converterNames: Set<String>
+    package var converterNames: Set<String>
 
     /// The names every syntax has: `int`, `double`, `bool`, `uuid`.
-    public static let builtInConverterNames: Set<String> = Set(RouteConverter.builtIn)
+    package static let builtInConverterNames: Set<String> = Set(RouteConverter.builtIn)
 
-    /// The router's own syntax, unless told otherwise.
-    public init(
+    /// A syntax; the default values are those of Waypost's own dialect.
+    package init(
         wildcards: Bool = true, host: String? = nil, parentsTakeDeeper: Bool = false,
         converterNames: Set<String> = PatternSyntax.builtInConverterNames
     ) {

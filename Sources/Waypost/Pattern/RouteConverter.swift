@@ -1,4 +1,4 @@
-/// What a placeholder captured.
+/// The value of a placeholder.
 public enum CapturedValue: Sendable, Hashable {
     /// The decoded text.
     case text(String)
@@ -20,7 +20,7 @@ public enum CapturedValue: Sendable, Hashable {
 /// It runs while the table is searched, so it should be quick and must have no effect.
 public struct RouteConverter: Sendable {
     /// The value of a decoded component, or nil when it does not fit and the next candidate is to be tried.
-    public var convert: @Sendable (String) -> CapturedValue?
+    package var convert: @Sendable (String) -> CapturedValue?
 
     /// A converter from a closure.
     public init(_ convert: @escaping @Sendable (String) -> CapturedValue?) {

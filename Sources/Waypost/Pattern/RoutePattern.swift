@@ -20,9 +20,9 @@
 /// Two patterns are equal when they have the same scheme and the same components, names included.
 public struct RoutePattern: Sendable {
     /// The longest pattern, in bytes: eight times what a URL may have on the wire.
-    public static let maximumBytes = 16_384
+    package static let maximumBytes = 16_384
     /// The most components, so that a search needs a bounded amount of stack.
-    public static let maximumComponents = 128
+    package static let maximumComponents = 128
 
     /// The pattern as it was written, without the white space around it.
     public let text: String
@@ -38,7 +38,12 @@ public struct RoutePattern: Sendable {
     /// Reads a pattern.
     ///
     /// - Throws: ``RoutePatternError`` with the byte where reading stopped.
-    public init(_ text: String, syntax: PatternSyntax = PatternSyntax()) throws(RoutePatternError) {
+    public init(_ text: String) throws(RoutePatternError) {
+        try self.init(text, syntax: PatternSyntax())
+    }
+
+    /// Reads a pattern of a dialect.
+    package init(_ text: String, syntax: PatternSyntax) throws(RoutePatternError) {
         var reader = PatternReader(syntax: syntax)
         do throws(PatternFault) {
             let fault: PatternFault? = text.utf8Span.span.withUnsafeBufferPointer { bytes in

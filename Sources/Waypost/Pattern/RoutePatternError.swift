@@ -2,7 +2,7 @@
 public struct RoutePatternError: Error, Hashable, Sendable {
     /// What was found.
     public enum Reason: Hashable, Sendable {
-        /// There is nothing but white space.
+        /// The text is empty or only white space.
         case empty
         /// What stands before `://` is no scheme.
         case invalidScheme
@@ -38,7 +38,7 @@ public struct RoutePatternError: Error, Hashable, Sendable {
     public var reason: Reason
 
     /// Names the pattern, the offset and what was found.
-    public init(pattern: String, offset: Int, reason: Reason) {
+    package init(pattern: String, offset: Int, reason: Reason) {
         self.pattern = pattern
         self.offset = offset
         self.reason = reason
@@ -56,15 +56,15 @@ extension RoutePatternError.Reason: CustomStringConvertible {
     /// The reason in words.
     public var description: String {
         switch self {
-        case .empty: "nothing to read"
-        case .invalidScheme: "no valid scheme"
+        case .empty: "the text is empty"
+        case .invalidScheme: "the scheme is not valid"
         case .missingName: "a placeholder without a name"
         case .repeatedName(let name): "the name \(name) occurs twice"
         case .malformedPlaceholder: "a malformed placeholder"
         case .unknownConverter(let name): "the converter \(name) is unknown"
         case .severalPlaceholders: "a second placeholder in one component"
         case .misplacedRest: "a rest that is not the last component"
-        case .dotComponent: "a component of dots"
+        case .dotComponent: "a component `.` or `..`"
         case .controlCharacter: "a control character"
         case .invalidUTF8: "not UTF-8"
         case .tooLong: "more than \(RoutePattern.maximumBytes) bytes"

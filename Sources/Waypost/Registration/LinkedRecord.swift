@@ -13,9 +13,9 @@
 ///
 /// | Field | |
 /// |---|---|
-/// | `magic` | `0x7761_7970`, "wayp": tells a record from what others put there |
-/// | `version` | 1; a record of another version is passed over and reported |
-/// | `accessor` | hands the declarations to the sink that it is given |
+/// | `magic` | `0x7761_7970`, "wayp": marks a record |
+/// | `version` | 1; a record of another version is ignored and reported |
+/// | `accessor` | passes the declarations to its sink |
 /// | `reserved1`, `reserved2` | 0 |
 public typealias LinkedRecord = (
     magic: UInt32, version: UInt32, accessor: LinkedRecordAccessor, reserved1: UInt, reserved2: UInt

@@ -1,8 +1,8 @@
-/// Something in the section `waypost_records` that is no record of a known version; it was passed over.
+/// Something in the section `waypost_records` that is not a record of a known version; it was ignored.
 public struct LinkedRecordFault: Error, Hashable, Sendable {
     /// What was found.
     public enum Reason: Hashable, Sendable {
-        /// Another number stands where the magic number should.
+        /// The magic number is wrong.
         case noRecord(UInt32)
         /// A record of another version: parts of the program were built with another Waypost.
         case unknownVersion(UInt32)
@@ -20,7 +20,7 @@ public struct LinkedRecordFault: Error, Hashable, Sendable {
     public var reason: Reason
 
     /// Names the offset and what was found.
-    public init(offset: Int, reason: Reason) {
+    package init(offset: Int, reason: Reason) {
         self.offset = offset
         self.reason = reason
     }

@@ -9,7 +9,7 @@ public struct LinkedRecords: Sendable {
     public let routes: [Route]
     /// The declared services, by name.
     public let services: [ExposedService]
-    /// What lay in the section and was no record; empty in a sound build.
+    /// What in the section is not a valid record.
     public let faults: [LinkedRecordFault]
 
     /// The records of the image that holds this library: the executable, unless Waypost is linked dynamically.
@@ -23,7 +23,7 @@ public struct LinkedRecords: Sendable {
 
     /// The records in these bytes.
     ///
-    /// What is no record of a known version is passed over and reported in ``faults``. The accessors of the
+    /// What is not a record of a known version is ignored and reported in ``faults``. The accessors of the
     /// others are called, so the bytes must come from a section that a linker made.
     public init(reading bytes: UnsafeRawBufferPointer) {
         let stride = MemoryLayout<LinkedRecord>.stride

@@ -20,7 +20,7 @@
 /// - Parameters:
 ///   - patterns: The URLs it takes; see ``RoutePattern``.
 ///   - name: What relocation entries call `className`; `Module.Type` unless given.
-///   - priority: Higher goes first; 0 unless set.
+///   - priority: A route with a higher priority is tried first; 0 unless set.
 ///   - kind: A page, an action or web content.
 ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
@@ -44,13 +44,13 @@ public macro Routable(
 /// - Parameters:
 ///   - patterns: The URLs it takes; see ``RoutePattern``.
 ///   - name: What relocation entries call `className`; none unless given.
-///   - priority: Higher goes first; 0 unless set.
+///   - priority: A route with a higher priority is tried first; 0 unless set.
 ///   - kind: An action unless set.
 ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
 ///   - redirect: The destination's own conditional redirect; must have no effect.
-///   - handler: What runs.
+///   - handler: The handler.
 @freestanding(declaration)
 public macro route(
     _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
@@ -72,7 +72,7 @@ public macro route(
 ///
 /// - Parameters:
 ///   - name: The name that callers use; the type's unless given.
-///   - lifetime: Whether everybody gets the same instance.
+///   - lifetime: Whether all callers get the same instance.
 @attached(member)
 @attached(extension, conformances: Sendable)
 public macro Service(_ name: String? = nil, lifetime: ServiceLifetime = .shared) =
@@ -88,7 +88,7 @@ public macro Service(_ name: String? = nil, lifetime: ServiceLifetime = .shared)
 /// - Parameters:
 ///   - name: The name that callers use; the protocol's unless given.
 ///   - interface: The protocol, as a type: `(any AppConfigService).self`.
-///   - lifetime: Whether everybody gets the same instance.
+///   - lifetime: Whether all callers get the same instance.
 @attached(member)
 @attached(extension, conformances: Sendable)
 public macro Service<Interface>(

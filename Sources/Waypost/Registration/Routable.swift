@@ -16,14 +16,14 @@ public protocol Routable: SendableMetatype {
     /// Opens the URL, or declines with `.pass`.
     static func open(_ request: RouteRequest) async throws -> RouteAnswer
 
-    /// The URL to open instead, or nil to stay; nil unless declared.
+    /// The URL to open instead, or nil; nil unless declared.
     ///
-    /// It must have no effect, for ``Router/resolve(_:parameters:)`` asks it too.
+    /// It must have no side effects, because ``Router/resolve(_:parameters:)`` calls it too.
     static func redirect(_ request: RouteRequest) -> String?
 }
 
 extension Routable {
-    /// Stays.
+    /// Returns nil.
     public static func redirect(_ request: RouteRequest) -> String? { nil }
 }
 
@@ -38,20 +38,20 @@ extension Routable {
 ///
 /// A `Decodable` one needs no initializer: its properties are read from the merged parameters.
 public protocol RoutablePage: Routable {
-    /// Makes the page; nil declines, and the next route that takes the URL is tried.
+    /// Creates the page; nil declines, and the next route that takes the URL is tried.
     init?(from request: RouteRequest) async throws
 
-    /// Called when the page was made; what it gives goes back to whoever opened the URL.
+    /// Called when the page was created; its result is the value of the open.
     ///
-    /// Does nothing and gives nothing unless declared.
+    /// Does nothing and returns nil unless declared.
     func opened() async throws -> JSONValue?
 }
 
 extension RoutablePage {
-    /// Nothing to do, nothing to give.
+    /// Returns nil.
     public func opened() async throws -> JSONValue? { nil }
 
-    /// Makes a page and tells it.
+    /// Creates a page, and calls its `opened()`.
     public static func open(_ request: RouteRequest) async throws -> RouteAnswer {
         guard let page = try await Self(from: request) else { return .pass }
         return .opened(try await page.opened())

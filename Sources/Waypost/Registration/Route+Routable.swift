@@ -10,7 +10,7 @@ extension Route {
     ///   - pattern: The URLs it takes; see ``RoutePattern``.
     ///   - destination: The type.
     ///   - name: What relocation entries call `className`; `Module.Type` unless given.
-    ///   - priority: Higher goes first; 0 unless set.
+    ///   - priority: A route with a higher priority is tried first; 0 unless set.
     ///   - kind: A page, an action or web content.
     ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
     ///   - idempotent: Whether an open that a crash interrupted may run again.

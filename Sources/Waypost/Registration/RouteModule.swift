@@ -1,17 +1,17 @@
-/// A part of an app that brings its routes and services, and sets itself up when they are first needed.
+/// A part of an app that brings its routes and services, and is set up when they are first needed.
 ///
 /// What it declares is visible at once. ``setUp()`` runs once, before the first open or call; nothing of the module
 /// runs before it has ended.
 public protocol RouteModule: Sendable {
-    /// Its name, which others name as a dependency.
+    /// Its name, under which others depend on it.
     var name: String { get }
     /// The modules that must be set up before this one; none unless declared.
     var dependencies: [String] { get }
     /// The routes it brings; none unless declared.
     var routes: [Route] { get }
-    /// The services it opens to callers from outside; none unless declared.
+    /// The services that it exposes; none unless declared.
     var services: [ExposedService] { get }
-    /// Gets it ready; does nothing unless declared.
+    /// Prepares the module; does nothing unless declared.
     func setUp() async throws
 }
 

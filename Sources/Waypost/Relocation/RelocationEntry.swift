@@ -1,4 +1,4 @@
-/// One entry of a relocation map: TheRouter's dictionary, read strictly.
+/// One entry of a relocation map: TheRouter's dictionary.
 public struct RelocationEntry: Sendable, Hashable {
     /// What the entry does.
     public enum Kind: Sendable, Hashable {
@@ -8,7 +8,7 @@ public struct RelocationEntry: Sendable, Hashable {
         case add(path: String, className: String)
         /// `routerType` 3: that exact pattern no longer opens.
         case delete(path: String)
-        /// `routerType` 4: forgets the origin's redirect; with another target it acts as a replace.
+        /// `routerType` 4: removes the origin's redirect; with another target it acts as a replace.
         case reset(origin: String, target: String?)
     }
 
@@ -23,13 +23,13 @@ public struct RelocationEntry: Sendable, Hashable {
         self.params = params
     }
 
-    /// Reads one entry; `originPath` is understood beside TheRouter's `orginPath`.
+    /// Reads one entry; both TheRouter's spelling `orginPath` and `originPath` are accepted.
     ///
     /// - Parameters:
     ///   - json: The entry.
     ///   - index: Its place in its document, for the error.
     /// - Throws: `RelocationError` 422 naming index and field.
-    public init(_ json: JSONValue, index: Int = 0) throws(RelocationError) {
+    package init(_ json: JSONValue, index: Int = 0) throws(RelocationError) {
         let reader = try RelocationEntryReader(json, index: index)
         switch try reader.routerType() {
         case 1: kind = .replace(origin: try reader.origin(), target: try reader.required("targetPath"))
@@ -41,7 +41,7 @@ public struct RelocationEntry: Sendable, Hashable {
     }
 
     /// The entry with TheRouter's keys, `orginPath` in its spelling.
-    public var json: JSONValue {
+    package var json: JSONValue {
         var members: [String: JSONValue]
         switch kind {
         case .replace(let origin, let target):

@@ -8,11 +8,12 @@ public struct RelocationError: Error, Hashable, Sendable {
     public var index: Int?
     /// The field of the entry.
     public var field: String?
-    /// One sentence with what was found; for a cycle the whole way.
+    /// One sentence with what was found; for a cycle the whole path.
     public var detail: String
 
     /// An error by its parts.
-    public init(_ code: Code, layer: String? = nil, index: Int? = nil, field: String? = nil, detail: String) {
+    package init(_ code: Code, layer: String? = nil, index: Int? = nil, field: String? = nil, detail: String)
+    {
         self.code = code
         self.layer = layer
         self.index = index

@@ -2,7 +2,7 @@
 public struct RelocationLayer: Sendable, Hashable {
     /// The name under which it is reported: `agent`, `@all`, `patch`.
     public var name: String
-    /// Its entries; a later one wins over an earlier one.
+    /// Its entries; a later one wins.
     public var entries: [RelocationEntry]
 
     /// A layer.
@@ -12,7 +12,7 @@ public struct RelocationLayer: Sendable, Hashable {
     }
 
     /// Adds the entries of a patch, in order: a later entry takes the place of an earlier one about the same path.
-    public mutating func patch(_ newer: [RelocationEntry]) {
+    package mutating func patch(_ newer: [RelocationEntry]) {
         let subjects = Set(newer.map(\.subject))
         entries = entries.filter { !subjects.contains($0.subject) } + newer
     }
@@ -28,7 +28,7 @@ extension RelocationEntry {
     }
 }
 
-/// What became of a relocation map.
+/// What a relocation map does in this build.
 public struct RelocationReport: Sendable, Hashable {
     /// An entry that is in force but does nothing in this build.
     public struct Inactive: Sendable, Hashable {
@@ -42,11 +42,11 @@ public struct RelocationReport: Sendable, Hashable {
 
     /// How many entries all layers have.
     public var entries: Int
-    /// Those that do nothing, by layer and place.
+    /// The entries that do nothing, by layer and place.
     public var inactive: [Inactive]
 
     /// The report as `map/applied` carries it.
-    public var json: JSONValue {
+    package var json: JSONValue {
         [
             "entries": .int(Int64(entries)),
             "inactive": .array(

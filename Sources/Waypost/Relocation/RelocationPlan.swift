@@ -85,26 +85,26 @@ struct RelocationPlan: Sendable {
 
     private func checkChains() throws(RelocationError) {
         for item in redirects {
-            var way = [item.redirect.origin]
+            var path = [item.redirect.origin]
             var visited: Set = [item.redirect.origin.key]
             var here = item.redirect.target
             while true {
                 guard visited.insert(here.key).inserted else {
-                    let start = way.firstIndex { $0.key == here.key } ?? 0
+                    let start = path.firstIndex { $0.key == here.key } ?? 0
                     throw error(
-                        .cycle, item.place, "redirects lead in a circle: \(names(way[start...] + [here]))")
+                        .cycle, item.place, "redirects lead in a circle: \(names(path[start...] + [here]))")
                 }
-                way.append(here)
-                // A circle longer than a chain may be is still called a circle, so the way is gone to its end;
+                path.append(here)
+                // A circle longer than a chain may be is still called a circle, so the path is gone to its end;
                 // this happens once, for the map is then refused. A subtree inside itself only grows.
-                guard let next = next(after: here), way.count <= max(redirects.count, maximumHops) + 1,
+                guard let next = next(after: here), path.count <= max(redirects.count, maximumHops) + 1,
                     here.components.count <= 2 * RelocationPath.maximumComponents
                 else { break }
                 here = next
             }
-            guard way.count - 1 <= maximumHops else {
-                let detail = "redirects go on over \(way.count - 1) hops, \(maximumHops) are allowed: "
-                throw error(.chain, item.place, detail + names(way[...]))
+            guard path.count - 1 <= maximumHops else {
+                let detail = "redirects go on over \(path.count - 1) hops, \(maximumHops) are allowed: "
+                throw error(.chain, item.place, detail + names(path[...]))
             }
         }
     }
@@ -122,8 +122,8 @@ struct RelocationPlan: Sendable {
             isSubtree: path.isSubtree)
     }
 
-    private func names(_ way: ArraySlice<RelocationPath>) -> String {
-        let texts = way.map(\.text)
+    private func names(_ path: ArraySlice<RelocationPath>) -> String {
+        let texts = path.map(\.text)
         guard texts.count > 24 else { return texts.joined(separator: " → ") }
         return (texts.prefix(12) + ["… \(texts.count - 24) more …"] + texts.suffix(12)).joined(
             separator: " → ")

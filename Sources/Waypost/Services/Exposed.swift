@@ -22,7 +22,7 @@ public struct Exposed<Service: Sendable>: Sendable {
     ///   - selector: The Objective-C selector when it is not the derived one (`addWithA:b:`).
     ///   - idempotent: Whether running it twice is the same as running it once; then a call that a crash
     ///     interrupted is run again.
-    ///   - body: What to run.
+    ///   - body: The method.
     public init<each Argument: Decodable & Sendable, Answer: Encodable & SendableMetatype>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
         _ body: @escaping @Sendable (Service, repeat each Argument) async throws -> Answer
@@ -80,18 +80,18 @@ public struct Exposed<Service: Sendable>: Sendable {
         do {
             return try JSONValueEncoder().encode(answer)
         } catch {
-            throw ServiceFailure.failed("the result of \(name) has no form in JSON: \(error)")
+            throw ServiceFailure.failed("the result of \(name) can't be written as JSON: \(error)")
         }
     }
 }
 
-/// Which form of a result the caller wants; TheRouter's `resultType`.
+/// The form of the result; TheRouter's `resultType`.
 public enum ServiceResultType: Int, Sendable, Hashable {
     /// Nothing.
     case none = 0
     /// The value, encoded.
     case value = 1
-    /// A description in words; the object itself never leaves the process.
+    /// A description as text; the object itself never leaves the process.
     case reference = 2
 }
 

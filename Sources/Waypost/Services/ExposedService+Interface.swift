@@ -10,10 +10,10 @@ extension ExposedService {
     /// - Parameters:
     ///   - name: The name that callers use.
     ///   - interface: The other type.
-    ///   - lifetime: Whether everybody gets the same instance; `.shared` unless given.
-    ///   - make: Makes the service at its first need.
+    ///   - lifetime: Whether all callers get the same instance; `.shared` unless given.
+    ///   - make: Creates the service when it is first needed.
     ///   - convert: Gives the service as the other type.
-    ///   - methods: What may be called from outside.
+    ///   - methods: The methods that may be called from outside.
     public init<Service: Sendable, Interface: Sendable>(
         _ name: String, as interface: Interface.Type, lifetime: ServiceLifetime = .shared,
         make: @escaping @Sendable () throws -> Service, convert: @escaping @Sendable (Service) -> Interface,

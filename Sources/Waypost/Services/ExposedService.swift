@@ -7,9 +7,9 @@
 ///             }
 ///         })
 ///
-/// What is not listed here cannot be reached from outside: nothing is looked up by reflection.
+/// Only what is listed here can be called from outside: nothing is looked up by reflection.
 public struct ExposedService: Sendable {
-    /// The name that callers use.
+    /// The name for callers.
     public let name: String
     /// How it is made, by the types under which it is fetched; those that the registry has already stay.
     var providers: @Sendable (ServiceRegistry) -> [ServiceProvider]

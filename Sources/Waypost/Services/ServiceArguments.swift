@@ -1,4 +1,4 @@
-/// The arguments of a call as they came over the wire.
+/// The arguments of a call.
 public enum ServiceArguments: Sendable, Hashable {
     /// In the order of the method's parameters.
     case positional([JSONValue])
@@ -10,7 +10,7 @@ extension ServiceArguments {
     /// Arguments from the `args` of a message: an array, an object, or nothing.
     ///
     /// - Throws: `ServiceFailure` 422 when it is anything else.
-    public init(_ json: JSONValue?) throws(ServiceFailure) {
+    package init(_ json: JSONValue?) throws(ServiceFailure) {
         switch json {
         case nil, .null: self = .positional([])
         case .array(let values): self = .positional(values)

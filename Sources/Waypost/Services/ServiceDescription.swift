@@ -1,6 +1,6 @@
 /// A service that may be called from outside, as it is listed.
 public struct ServiceDescription: Sendable, Hashable {
-    /// The name that callers use.
+    /// The name for callers.
     public var name: String
     /// Its methods, in the order in which they were exposed.
     public var methods: [MethodDescription]
@@ -32,7 +32,7 @@ public struct ServiceEvent: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable {
         /// The method is about to run.
         case called
-        /// It gave its result.
+        /// It returned.
         case returned
         /// It failed, or the call was refused before it ran.
         case threw
@@ -44,9 +44,9 @@ public struct ServiceEvent: Sendable, Hashable {
     public var service: String
     /// The method as the caller named it, or its Swift name once it was found.
     public var method: String
-    /// The id of the command behind the call, if there is one.
+    /// The id of the command that calls, if there is one.
     public var ref: String?
-    /// What more there is to say; the code and sentence of a failure.
+    /// The code and sentence of a failure; empty otherwise.
     public var detail: String
     /// The failure's code; `ok` when there is none.
     public var code: Code

@@ -1,10 +1,10 @@
-/// Why a service call gave no result, with the wire protocol's code.
+/// Why a service call has no result, with the wire protocol's code.
 public struct ServiceFailure: Error, Hashable, Sendable {
     /// The code, for instance 404 `NO_SERVICE`.
     public var code: Code
     /// One sentence with the subject and what was found.
     public var detail: String
-    /// For 404: names that may have been meant, at most three.
+    /// Similar names, for 404; at most three.
     public var nearest: [String]
     /// For 422: the argument that does not fit.
     public var argument: String?

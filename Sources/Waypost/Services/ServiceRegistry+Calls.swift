@@ -1,20 +1,20 @@
 extension ServiceRegistry {
-    /// Opens a service's methods to callers from outside.
+    /// Makes the methods of a service callable from outside.
     ///
-    /// - Throws: `RegistrationError.badService` when a method's name is not one or does not fit its closure,
+    /// - Throws: `RegistrationError.badService` when a method's name is not valid or does not fit its closure,
     ///   when two methods share a name, or when the service's name is taken and `replacing` is false.
     public func expose(_ service: ExposedService, replacing: Bool = false) throws(RegistrationError) {
         try add([service], replacing: replacing)
-        tellChange()
+        notifyChange()
     }
 
-    /// Opens several services in one step: all of them, or none when one is refused.
+    /// Exposes several services in one step: all of them, or none when one is refused.
     public func expose(_ services: [ExposedService]) throws(RegistrationError) {
         try add(services)
-        tellChange()
+        notifyChange()
     }
 
-    /// The same, and tells no listener.
+    /// The same as ``expose(_:)``, but notifies no listener.
     func add(
         _ services: [ExposedService], of module: DeclaredModule? = nil, replacing: Bool = false
     ) throws(RegistrationError) {
@@ -57,9 +57,9 @@ extension ServiceRegistry {
         return RegistrationHandle { [weak self] in self?.state.withLock { $0.changes.remove(id) } }
     }
 
-    func tellChange() {
+    func notifyChange() {
         let changes = state.withLock { $0.changes }
-        changes.tell(())
+        changes.notify(())
     }
 
     /// Has each call wait for modules first.
@@ -67,9 +67,9 @@ extension ServiceRegistry {
         state.withLock { $0.waits[router] = wait }
     }
 
-    /// Narrows what may be called from outside to these names: `Service`, or `Service.add(a:b:)`.
+    /// Allows only these names to be called from outside: `Service`, or `Service.add(a:b:)`.
     ///
-    /// Everything that is exposed is allowed until this is set, and again after it was set to nil.
+    /// Nil, the default, allows everything that is exposed.
     public func allowOnly(_ names: Set<String>?) {
         state.withLock { $0.allowed = names }
     }
@@ -82,11 +82,11 @@ extension ServiceRegistry {
     }
 
     /// The method that a call of these names would run; nil when there is none.
-    public func method(_ service: String, _ method: String) -> MethodDescription? {
+    package func method(_ service: String, _ method: String) -> MethodDescription? {
         try? find(service, method).get().method.description
     }
 
-    /// Hears of every call; the listener runs on the caller's thread and must return soon.
+    /// Calls the listener for each call, on the caller's thread; it must return quickly.
     @discardableResult
     public func observe(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> RegistrationHandle {
         let id = state.withLock { $0.listeners.add(listener) }
@@ -99,9 +99,9 @@ extension ServiceRegistry {
     ///   - service: The exposed name.
     ///   - method: The Swift name (`add(a:b:)`), its base where unambiguous, or the Objective-C selector.
     ///   - arguments: By position or by label.
-    ///   - result: Which form of the result is wanted.
-    ///   - deadline: After this the method is cancelled and the call is 408, whether or not the method heeds it.
-    ///   - ref: The id of the command behind the call; stands in the events.
+    ///   - result: The form of the result.
+    ///   - deadline: After this the method is cancelled and the call ends in 408, even if the method goes on.
+    ///   - ref: The id of the command that calls; the events have it.
     ///   - isTimedByCaller: Whether the caller ends the method at its deadline, by cancelling the task; `deadline`
     ///     then does not count.
     ///   - beforeHandler: Awaited before the method runs; its time does not count against the deadline. When it
@@ -127,7 +127,7 @@ extension ServiceRegistry {
         switch await findWhenLoaded(service, method, deadline) {
         case .success(let found):
             event.method = found.description.name
-            tell(event)
+            notify(event)
             answer = await run(
                 found, named: "\(service).\(found.description.name)", source, result,
                 WorkLimit(deadline, isTimedByCaller: isTimedByCaller), beforeHandler)
@@ -140,7 +140,7 @@ extension ServiceRegistry {
             event.code = failure.code
             event.detail = failure.description
         }
-        tell(event)
+        notify(event)
         return answer
     }
 
@@ -180,9 +180,9 @@ extension ServiceRegistry {
         }
     }
 
-    private func tell(_ event: ServiceEvent) {
+    private func notify(_ event: ServiceEvent) {
         let listeners = state.withLock { $0.listeners }
-        listeners.tell(event)
+        listeners.notify(event)
     }
 
     /// Finds a method that may run, after the modules that are declared were set up.

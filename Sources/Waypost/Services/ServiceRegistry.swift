@@ -1,6 +1,6 @@
-/// Whether everybody gets the same instance of a service.
+/// Whether all callers get the same instance of a service.
 public enum ServiceLifetime: Sendable, Hashable {
-    /// One instance, made at the first need and kept.
+    /// One instance, created when it is first needed.
     case shared
     /// A new instance for each fetch and each call.
     case perCall
@@ -40,12 +40,12 @@ public final class ServiceRegistry: Sendable {
 
     /// Registers how to make a service; an earlier one of the type or name is replaced.
     ///
-    /// The factory runs at the first need, once even when several threads need it at the same time.
+    /// The factory runs when the service is first needed, only once even when several threads need it at the same time.
     /// - Parameters:
     ///   - type: The type under which it is fetched, often a protocol: `(any Clock).self`.
     ///   - name: The name; the type's unless given.
     ///   - lifetime: `.shared` unless given.
-    ///   - make: The factory; a failure is not kept, the next need tries again.
+    ///   - make: The factory; when it throws, it is called again the next time.
     public func register<Service: Sendable>(
         _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
         make: @escaping @Sendable () throws -> Service
@@ -68,7 +68,7 @@ public final class ServiceRegistry: Sendable {
         register(type, name: name) { instance }
     }
 
-    /// Forgets the service of that type, also by name; its exposed methods answer 404 from then on.
+    /// Removes the service of that type, also by name; calls of its exposed methods then end in 404.
     @discardableResult
     public func unregister<Service>(_ type: Service.Type) -> Bool {
         state.withLock { state in
@@ -78,7 +78,7 @@ public final class ServiceRegistry: Sendable {
         }
     }
 
-    /// Forgets the service of that name, and closes what was exposed under it.
+    /// Removes the service of that name, and its exposed methods.
     @discardableResult
     public func unregister(named name: String) -> Bool {
         let (wasExposed, wasKnown) = state.withLock { state in
@@ -87,11 +87,11 @@ public final class ServiceRegistry: Sendable {
             if state.byType[entry.type] === entry { state.byType[entry.type] = nil }
             return (wasExposed, true)
         }
-        if wasExposed { tellChange() }
+        if wasExposed { notifyChange() }
         return wasExposed || wasKnown
     }
 
-    /// Forgets the instances that were made, so that the next need makes new ones.
+    /// Releases the instances; new ones are created when they are needed.
     public func forgetInstances() {
         let entries = state.withLock { Array($0.byType.values) + Array($0.byName.values) }
         for entry in entries { entry.made.withLock { $0 = nil } }
@@ -99,14 +99,14 @@ public final class ServiceRegistry: Sendable {
 
     // MARK: Fetching
 
-    /// The service of that type; nil when there is none or it could not be made.
+    /// The service of that type; nil when there is none or its factory throws.
     ///
     ///     let config = registry.fetch((any AppConfigServiceProtocol).self)
     public func fetch<Service>(_ type: Service.Type = Service.self) -> Service? {
         try? instance(of: type)
     }
 
-    /// The service of that name; nil when there is none or it could not be made.
+    /// The service of that name; nil when there is none or its factory throws.
     public func fetch(named name: String) -> (any Sendable)? {
         guard let entry = state.withLock({ $0.byName[name] }) else { return nil }
         return try? instance(from: entry)
@@ -114,8 +114,8 @@ public final class ServiceRegistry: Sendable {
 
     /// The service of that type, with the reason when there is none.
     ///
-    /// - Throws: `ServiceFailure` 404 when it is not registered, 500 when it needs itself to be made;
-    ///   whatever its factory throws.
+    /// - Throws: `ServiceFailure` 404 when it is not registered, 500 when its factory needs the service itself;
+    ///   and what its factory throws.
     public func instance<Service>(of type: Service.Type) throws -> Service {
         guard let entry = entry(of: type) else {
             throw ServiceFailure.noService(Self.name(of: type), nearest: [])
@@ -134,7 +134,7 @@ public final class ServiceRegistry: Sendable {
         if entry.lifetime == .shared, let made = entry.made.withLock({ $0 }) { return made }
         let making = Self.making
         guard !making.contains(ObjectIdentifier(entry)) else {
-            throw ServiceFailure.failed("making \(entry.name) needs \(entry.name) itself")
+            throw ServiceFailure.failed("the factory of \(entry.name) needs \(entry.name) itself")
         }
         // One lock for all creations: with one per service, two services that need each other would lock two
         // threads for ever. Inside a creation this task holds it already.
@@ -154,11 +154,11 @@ public final class ServiceRegistry: Sendable {
     }
 }
 
-/// A service with the way to make it, for registering several at once.
+/// A service and its factory, for registering several at once.
 public struct ServiceProvider: Sendable {
     let entry: ServiceEntry
 
-    /// A service that is made at the first need; see `ServiceRegistry.register(_:name:lifetime:make:)`.
+    /// A service that is created when it is first needed; see `ServiceRegistry.register(_:name:lifetime:make:)`.
     public init<Service: Sendable>(
         _ type: Service.Type, name: String? = nil, lifetime: ServiceLifetime = .shared,
         make: @escaping @Sendable () throws -> Service

@@ -4,7 +4,7 @@
 public struct Code: Sendable, Hashable {
     /// The number, modelled on HTTP's where HTTP has one.
     public let number: Int
-    /// The name that tells codes of one number apart.
+    /// The name; codes with one number differ in it.
     public let name: String
     /// The terminal status of a command that ends with this code; nil when it only stands in failure reports.
     public let status: Status?
@@ -48,26 +48,26 @@ public struct Code: Sendable, Hashable {
     }
 
     /// The code of that number and name; an ``unknown(number:name:)`` one when this version has none such.
-    public init(number: Int, name: String) {
+    package init(number: Int, name: String) {
         self =
             Self.all.first { $0.number == number && $0.name == name } ?? .unknown(number: number, name: name)
     }
 
     /// A code of a newer version of the protocol: it is shown as it came, and is not retried.
-    public static func unknown(number: Int, name: String) -> Code { Code(number, name, nil) }
+    package static func unknown(number: Int, name: String) -> Code { Code(number, name, nil) }
 
     /// Done.
     public static let ok = Code(0, "OK", .ok)
     /// The payload is not JSON, or not within its limits.
     public static let badJSON = Code(400, "BAD_JSON", .rejected)
     /// A signature is required, and there is none.
-    public static let unsigned = Code(401, "UNSIGNED", .rejected)
+    package static let unsigned = Code(401, "UNSIGNED", .rejected)
     /// The signatures do not hold.
-    public static let badSignature = Code(401, "BAD_SIGNATURE", .rejected)
+    package static let badSignature = Code(401, "BAD_SIGNATURE", .rejected)
     /// Not among what may be opened or called.
     public static let notAllowed = Code(403, "NOT_ALLOWED", .rejected)
     /// Commands are never retained.
-    public static let retainedCommand = Code(403, "RETAINED_COMMAND", .rejected)
+    package static let retainedCommand = Code(403, "RETAINED_COMMAND", .rejected)
     /// An interceptor stopped it.
     public static let intercepted = Code(403, "INTERCEPTED", .rejected)
     /// No route takes the URL.
@@ -77,17 +77,17 @@ public struct Code: Sendable, Hashable {
     /// The service exposes no such method.
     public static let noMethod = Code(404, "NO_METHOD", .rejected)
     /// There is no command of that type.
-    public static let unknownType = Code(404, "UNKNOWN_TYPE", .rejected)
+    package static let unknownType = Code(404, "UNKNOWN_TYPE", .rejected)
     /// The handler did not end in time.
     public static let deadline = Code(408, "DEADLINE", .failed, retry: true)
     /// The id was used before, with other bytes.
-    public static let idReused = Code(409, "ID_REUSED", .rejected)
+    package static let idReused = Code(409, "ID_REUSED", .rejected)
     /// The map's revision is below one that was applied.
-    public static let rollback = Code(409, "ROLLBACK", .rejected)
+    package static let rollback = Code(409, "ROLLBACK", .rejected)
     /// The revision was applied before, with other bytes.
-    public static let equivocation = Code(409, "EQUIVOCATION", .rejected)
+    package static let equivocation = Code(409, "EQUIVOCATION", .rejected)
     /// Its time was over before it could start.
-    public static let expired = Code(410, "EXPIRED", .expired)
+    package static let expired = Code(410, "EXPIRED", .expired)
     /// Larger than its limit.
     public static let tooLarge = Code(413, "TOO_LARGE", .rejected)
     /// A field is missing, of the wrong type, or out of range.
@@ -97,7 +97,7 @@ public struct Code: Sendable, Hashable {
     /// Redirects, or opens within opens, go too deep.
     public static let chain = Code(422, "CHAIN", .rejected)
     /// The sender's clock is too far ahead.
-    public static let clockSkew = Code(425, "CLOCK_SKEW", .rejected, retry: true)
+    package static let clockSkew = Code(425, "CLOCK_SKEW", .rejected, retry: true)
     /// More than may come or wait at one time.
     public static let busy = Code(429, "BUSY", .rejected, retry: true)
     /// The sender canceled it.
@@ -105,40 +105,40 @@ public struct Code: Sendable, Hashable {
     /// The handler or method failed.
     public static let handlerFailed = Code(500, "HANDLER_FAILED", .failed)
     /// Nothing can be stored.
-    public static let disk = Code(503, "DISK", .rejected, retry: true)
+    package static let disk = Code(503, "DISK", .rejected, retry: true)
     /// The agent's clock can't be trusted now.
-    public static let clock = Code(503, "CLOCK", .rejected, retry: true)
+    package static let clock = Code(503, "CLOCK", .rejected, retry: true)
     /// The outbox is full.
-    public static let outbox = Code(503, "OUTBOX", .rejected, retry: true)
+    package static let outbox = Code(503, "OUTBOX", .rejected, retry: true)
     /// A feature module could not be set up.
     public static let module = Code(503, "MODULE", .rejected, retry: true)
     /// The protocol's version is not supported.
-    public static let version = Code(505, "VERSION", .rejected)
+    package static let version = Code(505, "VERSION", .rejected)
     /// The agent ended while it ran.
-    public static let interrupted = Code(520, "INTERRUPTED", .interrupted)
+    package static let interrupted = Code(520, "INTERRUPTED", .interrupted)
     /// The broker refused the connection.
-    public static let connectRefused = Code(530, "CONNECT_REFUSED", nil)
+    package static let connectRefused = Code(530, "CONNECT_REFUSED", nil)
     /// The connection could not be secured.
-    public static let tls = Code(531, "TLS", nil)
+    package static let tls = Code(531, "TLS", nil)
     /// The broker's rules seem to drop messages.
-    public static let aclSuspected = Code(532, "ACL_SUSPECTED", nil)
+    package static let aclSuspected = Code(532, "ACL_SUSPECTED", nil)
     /// Another client has the same id.
-    public static let clientIDConflict = Code(533, "CLIENT_ID_CONFLICT", nil)
+    package static let clientIDConflict = Code(533, "CLIENT_ID_CONFLICT", nil)
     /// The broker has lost the session.
-    public static let sessionLost = Code(534, "SESSION_LOST", nil)
+    package static let sessionLost = Code(534, "SESSION_LOST", nil)
     /// The broker refused a subscription.
-    public static let subscriptionRefused = Code(535, "SUB_REFUSED", nil)
+    package static let subscriptionRefused = Code(535, "SUB_REFUSED", nil)
     /// Commands of a sender are missing.
-    public static let sequenceGap = Code(536, "SEQ_GAP", nil)
+    package static let sequenceGap = Code(536, "SEQ_GAP", nil)
     /// Reports or messages were dropped.
-    public static let dropped = Code(537, "DROPPED", nil)
+    package static let dropped = Code(537, "DROPPED", nil)
     /// The map in force is past its time.
-    public static let mapExpired = Code(538, "MAP_EXPIRED", nil)
+    package static let mapExpired = Code(538, "MAP_EXPIRED", nil)
     /// The link's loop stood still.
-    public static let loopStalled = Code(539, "LOOP_STALLED", nil)
+    package static let loopStalled = Code(539, "LOOP_STALLED", nil)
 
     /// Every code of the protocol.
-    public static let all: [Code] = [
+    package static let all: [Code] = [
         .ok, .badJSON, .unsigned, .badSignature, .notAllowed, .retainedCommand, .intercepted, .noRoute,
         .noService, .noMethod, .unknownType, .deadline, .idReused, .rollback, .equivocation, .expired,
         .tooLarge, .badField, .cycle, .chain, .clockSkew, .busy, .canceled, .handlerFailed, .disk, .clock,

@@ -47,7 +47,7 @@ public struct ModuleFailure: Sendable, Hashable {
     public var reason: String
 
     /// A failure by its parts.
-    public init(module: String, reason: String) {
+    package init(module: String, reason: String) {
         self.module = module
         self.reason = reason
     }

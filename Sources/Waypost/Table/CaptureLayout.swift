@@ -22,7 +22,7 @@ struct CaptureLayout: Sendable {
     }
 
     var captures: [Capture] = []
-    /// ``WayShape/key``, or 0.
+    /// ``PatternShape/key``, or 0.
     var shape: UInt32 = 0
     /// By which it is found; and how many routes have it, so that it goes with the last of them.
     var hash: UInt64 = 0
@@ -42,18 +42,18 @@ struct CaptureLayout: Sendable {
 }
 
 /// What a pattern captures, while it is being inserted: nothing but a hash, until it proves to be new.
-struct CapturedPieces {
+struct CapturedSegments {
     private(set) var hash: UInt64 = 0
-    // Only of special pieces: plain placeholders have nothing but name and position.
-    private var special: [(position: Int, prefix: Int, suffix: Int, converter: Int)] = []
+    // Only of non-literal pieces: plain placeholders have nothing but name and position.
+    private var nonLiteral: [(position: Int, prefix: Int, suffix: Int, converter: Int)] = []
 
     mutating func add(
-        _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, position: Int, key: SpecialKey? = nil,
+        _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, position: Int, key: NonLiteralKey? = nil,
         _ seed: TableSeed
     ) {
         var traits = UInt64(truncatingIfNeeded: position) ^ UInt64(piece.end &- piece.start) &<< 32
         if let key {
-            special.append((position, key.prefix.count, key.suffix.count, key.converter))
+            nonLiteral.append((position, key.prefix.count, key.suffix.count, key.converter))
             traits ^= UInt64(
                 truncatingIfNeeded: key.prefix.count &<< 40 ^ key.suffix.count &<< 24 ^ key.converter &<< 8)
             traits ^= UInt64(key.kind.rawValue &+ 1) &<< 56
@@ -67,7 +67,7 @@ struct CapturedPieces {
         forEach(pattern) { piece, position in
             var capture = CaptureLayout.Capture(name: piece.name(in: bytes), position: position)
             capture.written = Int(piece.end &- piece.start)
-            if let more = special.first(where: { $0.position == position }) {
+            if let more = nonLiteral.first(where: { $0.position == position }) {
                 capture.prefix = more.prefix
                 capture.suffix = more.suffix
                 capture.converter = more.converter
@@ -92,7 +92,7 @@ struct CapturedPieces {
                 isEqual =
                     captures[number].position == position && captures[number].isRest == (piece.kind == .rest)
                     && captures[number].written == Int(piece.end &- piece.start)
-                    && hasSpecial(of: captures[number], position)
+                    && hasNonLiteral(of: captures[number], position)
                     && captures[number].nameBytes.withUnsafeBufferPointer { piece.hasName($0, in: bytes) }
                 number += 1
                 return isEqual
@@ -102,9 +102,9 @@ struct CapturedPieces {
     }
 
     @inline(__always)
-    private func hasSpecial(of known: CaptureLayout.Capture, _ position: Int) -> Bool {
-        if special.isEmpty { return known.prefix + known.suffix + known.converter == 0 }
-        let more = special.first { $0.position == position } ?? (position, 0, 0, 0)
+    private func hasNonLiteral(of known: CaptureLayout.Capture, _ position: Int) -> Bool {
+        if nonLiteral.isEmpty { return known.prefix + known.suffix + known.converter == 0 }
+        let more = nonLiteral.first { $0.position == position } ?? (position, 0, 0, 0)
         return known.prefix == more.prefix && known.suffix == more.suffix && known.converter == more.converter
     }
 

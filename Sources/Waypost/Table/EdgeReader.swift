@@ -7,7 +7,7 @@ struct EdgeReader {
 
     /// The node behind the literal edge for `component`, or 0.
     ///
-    /// `hash` is that of the way behind the edge, and `text` what the component's text lies in.
+    /// `hash` is that of the path behind the edge, and `text` what the component's text lies in.
     @inline(__always)
     func child(
         of parent: UInt32, _ hash: UInt64, _ component: PathComponent, in text: UnsafePointer<UInt8>
@@ -33,7 +33,8 @@ struct EdgeReader {
     @inline(__always)
     func scheme(_ component: PathComponent, in text: UnsafePointer<UInt8>) -> UInt32 {
         child(
-            of: TableNode.schemes, seed.literal(behind: WayHash.schemes, component.hash), component, in: text)
+            of: TableNode.schemes, seed.literal(behind: PathHash.schemes, component.hash), component, in: text
+        )
     }
 
     @inline(never)

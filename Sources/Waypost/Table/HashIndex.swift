@@ -42,7 +42,7 @@ struct HashIndex<Place: IndexPlace> {
     static var largestChunk: Int { 1024 }
     // Beyond this depth a chunk grows instead: equal hashes could bring it here, or many millions of places.
     static var largestDepth: Int { 15 }
-    // Up to this depth the halves of a chunk begin small, for memory's sake; a larger table settles after it has grown.
+    // Up to this depth the halves of a chunk begin small, for memory's sake; a larger table is compacted after it has grown.
     private static var smallDepth: Int { 3 }
     /// The part of a hash that is used: a chunk's depth, and twelve bits for the place in it.
     static var hashMask: UInt64 { .max &<< 37 }
@@ -248,10 +248,10 @@ struct HashIndex<Place: IndexPlace> {
     }
 
     /// Moves all chunks into an extent, or into pages of their own, with no more room than they need now.
-    mutating func settle(into extent: MemoryExtent?) {
+    mutating func compact(into extent: MemoryExtent?) {
         forEachChunk { index, number, prefix in
             let old = index.owners[number].page
-            let capacity = Self.settledCapacity(index.owners[number].count)
+            let capacity = Self.compactCapacity(index.owners[number].count)
             index.owners[number].page = MemoryPage(
                 byteCount: capacity * MemoryLayout<Place>.stride, in: extent)
             let target = index.places(of: number)
@@ -272,15 +272,15 @@ struct HashIndex<Place: IndexPlace> {
         }
     }
 
-    /// The bytes that this takes when it is settled, some for rounding included.
-    var settledByteCount: Int {
+    /// The bytes that this takes when it is compacted, some for rounding included.
+    var compactByteCount: Int {
         owners.reduce(directoryPage.byteCount) {
-            $0 + Self.settledCapacity($1.count) * MemoryLayout<Place>.stride + 64
+            $0 + Self.compactCapacity($1.count) * MemoryLayout<Place>.stride + 64
         }
     }
 
     // A sixteenth above what it must have: the fuller it is, the further places lie from where a search begins.
-    private static func settledCapacity(_ count: Int) -> Int {
+    private static func compactCapacity(_ count: Int) -> Int {
         max(8, (count + 1) * 12 / Place.fullest * 17 / 16)
     }
 

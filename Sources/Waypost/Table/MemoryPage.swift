@@ -1,6 +1,6 @@
 /// A block of raw memory with an owner, so that snapshots of a table can share it until one of them changes it.
 ///
-/// Safe to send because it is written only while `isKnownUniquelyReferenced` says that nobody else can see it.
+/// Safe to send because it is written only while `isKnownUniquelyReferenced` says that no one else can see it.
 final class MemoryPage: @unchecked Sendable {
     let memory: UnsafeMutableRawPointer
     let byteCount: Int

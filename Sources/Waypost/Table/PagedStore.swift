@@ -64,7 +64,7 @@ struct PagedStore<Record: BitwiseCopyable> {
     }
 
     /// Moves all pages into an extent.
-    mutating func settle(into extent: MemoryExtent) {
+    mutating func compact(into extent: MemoryExtent) {
         for page in pages.indices { replacePage(page, with: MemoryPage(copying: pages[page], into: extent)) }
     }
 

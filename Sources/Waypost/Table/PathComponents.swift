@@ -11,21 +11,21 @@ struct PathComponent: BitwiseCopyable {
     var textLength: UInt32
 }
 
-/// The hashes of the ways that all others begin with.
-enum WayHash {
+/// The hashes of the paths that all others begin with.
+enum PathHash {
     static let root: UInt64 = 1
     static let schemes: UInt64 = 3
 }
 
-/// The secret of a table's hashes.
+/// The secret seed of a table's hashes.
 struct TableSeed: BitwiseCopyable, Sendable {
     var first: UInt64
     var second: UInt64
 
     /// A secret of the system's.
     ///
-    /// Not by way of `using`: handing on a generator that has no byte of its own looks to
-    /// the thread sanitizer like a race at an address that belongs to nobody.
+    /// Not with `using`: handing on a generator that has no byte of its own looks to
+    /// the thread sanitizer like a race at an address that belongs to no object.
     init() {
         var generator = SystemRandomNumberGenerator()
         first = generator.next()
@@ -50,24 +50,24 @@ struct TableSeed: BitwiseCopyable, Sendable {
 
     // MARK: Ways through the tree
     // An edge is found by the hash of all that leads to it, which is known before the node that it leaves: so the
-    // places of all edges on a way are asked of the memory at once.
+    // places of all edges on a path are asked of the memory at once.
 
-    /// The hash of a way that goes on with a literal, from the hash of its text.
+    /// The hash of a path that goes on with a literal, from the hash of its text.
     @inline(__always)
-    func literal(behind way: UInt64, _ text: UInt64) -> UInt64 {
-        Self.mix(text ^ way, second | 1)
+    func literal(behind path: UInt64, _ text: UInt64) -> UInt64 {
+        Self.mix(text ^ path, second | 1)
     }
 
-    /// The hash of a way that goes on with a plain placeholder.
+    /// The hash of a path that goes on with a plain placeholder.
     @inline(__always)
-    func placeholder(behind way: UInt64) -> UInt64 {
-        (way &<< 23 | way &>> 41) ^ first
+    func placeholder(behind path: UInt64) -> UInt64 {
+        (path &<< 23 | path &>> 41) ^ first
     }
 
-    /// The hash of a way that goes on with a special edge.
+    /// The hash of a path that goes on with a non-literal edge.
     @inline(__always)
-    func special(_ number: UInt32, behind way: UInt64) -> UInt64 {
-        Self.mix(way ^ UInt64(number), first | 1)
+    func nonLiteral(_ number: UInt32, behind path: UInt64) -> UInt64 {
+        Self.mix(path ^ UInt64(number), first | 1)
     }
 
     /// The hash of a layout: of what patterns capture, and of their shape.

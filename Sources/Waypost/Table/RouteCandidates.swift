@@ -60,7 +60,7 @@ public struct RouteCandidate: Sendable {
     public var index: UInt32 { match.index }
     /// The route's pattern, as it was written.
     public var pattern: String { table.pattern(of: match) }
-    /// What the placeholders gave, from left to right, decoded and converted.
+    /// The values of the placeholders, from left to right, decoded and converted.
     public var parameters: [CapturedParameter] { table.parameters(of: match, in: url) }
 }
 

@@ -1,16 +1,16 @@
 /// Two patterns that no URL can tell apart, with one priority: `/orders/:id` and `/orders/:number`.
 public struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The pattern that was to be inserted.
+    /// The pattern that was to be added.
     public var pattern: String
-    /// The pattern that already holds its place.
+    /// The pattern that is there already.
     public var rival: String
     /// The priority that both have.
-    public var priority: Int
+    package var priority: Int
     /// The index that the rival was inserted with.
-    public var rivalIndex: UInt32
+    package var rivalIndex: UInt32
 
     /// Names both patterns.
-    public init(pattern: String, rival: String, priority: Int = 0, rivalIndex: UInt32 = 0) {
+    package init(pattern: String, rival: String, priority: Int = 0, rivalIndex: UInt32 = 0) {
         self.pattern = pattern
         self.rival = rival
         self.priority = priority

@@ -6,7 +6,7 @@ public struct RouteMatch: Sendable, Hashable {
     static let inlineCaptures = 8
 
     // All of it in vectors, so that a match that was just made can be copied without waiting until its parts have been
-    // written: index, entry, number of parameters and `WayShape/key`.
+    // written: index, entry, number of parameters and `PatternShape/key`.
     private let numbers: SIMD4<UInt32>
     /// Starts and lengths of the components that were captured; or, with a shape, the path's ``PathEnds/bits`` and
     /// where the first component begins.
@@ -83,19 +83,19 @@ public struct RouteMatch: Sendable, Hashable {
     }
 }
 
-/// What a placeholder gave.
+/// The value of a placeholder.
 public struct CapturedParameter: Sendable, Hashable {
     /// The placeholder's name; `**` for a rest without one.
     public var name: String
     /// The decoded text.
-    public var text: String
+    package var text: String
     /// The name of the placeholder's converter.
-    public var converter: String?
+    package var converter: String?
     /// The text, or what the converter made of it.
     public var value: CapturedValue
 
     /// A parameter by its parts.
-    public init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
+    package init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
         self.name = name
         self.text = text
         self.converter = converter

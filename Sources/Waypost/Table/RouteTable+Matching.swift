@@ -52,7 +52,7 @@ extension RouteTable {
         guard path.upperBound < 64, bytes.count >= 16, parts.slashes != .max, !parts.isEncoded,
             reader.pointee.isPlain
         else { return firstUncommonMatch(text, limit: bytes.count, scheme: scheme, path: path) }
-        let search = WaySearch(reader: reader, text: text, path: path, scheme: scheme) {
+        let search = PathSearch(reader: reader, text: text, path: path, scheme: scheme) {
             ShortPathEnds(slashes: parts.slashes, from: $0, to: $1)
         }
         return firstMatch(search, text, limit: bytes.count, scheme, path)
@@ -77,7 +77,7 @@ extension RouteTable {
                 text = UnsafePointer(copy.assumingMemoryBound(to: UInt8.self))
                 limit = 16
             }
-            let search = WaySearch(reader: reader, text: text, path: path, scheme: scheme) {
+            let search = PathSearch(reader: reader, text: text, path: path, scheme: scheme) {
                 ShortPathEnds(text, limit: limit, from: $0, to: $1)
             }
             return firstMatch(search, text, limit: limit, scheme, path)
@@ -86,7 +86,7 @@ extension RouteTable {
 
     @inline(__always)
     private func firstMatch(
-        _ search: WaySearch<some PathEnds>?, _ text: UnsafePointer<UInt8>, limit: Int, _ scheme: UInt32,
+        _ search: PathSearch<some PathEnds>?, _ text: UnsafePointer<UInt8>, limit: Int, _ scheme: UInt32,
         _ path: Range<Int>
     ) -> RouteMatch? {
         switch search?.find() ?? .unsuited {
@@ -96,7 +96,7 @@ extension RouteTable {
         }
     }
 
-    // What follows stays out of the way of that, which is made short.
+    // What follows is kept apart from that, which is made short.
 
     /// The same, for callers that have no use for another copy of it.
     @inline(never)
@@ -114,7 +114,7 @@ extension RouteTable {
         guard reader.pointee.isPlain else {
             return firstMatchInTree(text, limit: limit, scheme: scheme, path: path)
         }
-        let search = WaySearch(reader: reader, text: text, path: path, scheme: scheme) {
+        let search = PathSearch(reader: reader, text: text, path: path, scheme: scheme) {
             LongPathEnds(text, limit: limit, from: $0, to: $1)
         }
         return firstMatch(search, text, limit: limit, scheme, path)
@@ -249,7 +249,7 @@ extension RouteTable {
     /// The pattern of the matched route, as it was written.
     ///
     /// `match` must come from this table.
-    public func pattern(of match: RouteMatch) -> String {
+    package func pattern(of match: RouteMatch) -> String {
         guard match.entry < storage.entries.count else { return "" }
         return storage.patternText(storage.entries[match.entry])
     }

@@ -9,7 +9,7 @@ extension RouteTable {
     /// Components are compared one by one by edit distance; a placeholder fits any. Patterns more than about half of
     /// the URL away are no help and are left out. At most 20 000 routes are looked at, and the 64 that have most in
     /// common with the URL are compared.
-    public func nearest(to url: RouteURL, limit: Int = 3) -> [String] {
+    package func nearest(to url: RouteURL, limit: Int = 3) -> [String] {
         guard limit > 0 else { return [] }
         // Longer ones are cut: the distance of two texts costs the product of their lengths.
         let wanted = url.components.prefix(16).map { Array($0.utf8.prefix(64)) }
@@ -111,23 +111,5 @@ struct PatternSketch {
         if endsWithRest { distance = min(distance, row.min() ?? distance) }
         if !scheme.isEmpty { distance += EditDistance.between(scheme, wantedScheme) }
         return distance
-    }
-}
-
-/// The edit distance of Levenshtein, on bytes.
-enum EditDistance {
-    static func between(_ one: [UInt8], _ other: [UInt8]) -> Int {
-        if one == other { return 0 }
-        var row = Array(0...other.count)
-        for (index, byte) in one.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for position in other.indices {
-                let substituted = diagonal + (byte == other[position] ? 0 : 1)
-                diagonal = row[position + 1]
-                row[position + 1] = min(substituted, diagonal + 1, row[position] + 1)
-            }
-        }
-        return row[other.count]
     }
 }

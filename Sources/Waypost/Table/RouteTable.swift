@@ -23,20 +23,23 @@
 /// pages. A copy that is changed leaves the original as it was; readers never wait.
 public struct RouteTable: Sendable {
     /// How patterns are read; ``PatternSyntax/parentsTakeDeeper`` holds for every route added.
-    public let syntax: PatternSyntax
+    package let syntax: PatternSyntax
     var storage: TableStorage
 
     /// An empty table.
     ///
-    /// - Parameters:
-    ///   - syntax: how patterns are read; the names of `converters` are added to those it knows.
-    ///   - converters: converters by the name that stands before the colon in `<name:parameter>`. One named like a
-    ///     built-in one takes its place.
-    public init(syntax: PatternSyntax = PatternSyntax(), converters: [String: RouteConverter] = [:]) {
+    /// - Parameter converters: converters by the name that stands before the colon in `<name:parameter>`. One named like
+    ///   a built-in one takes its place.
+    public init(converters: [String: RouteConverter] = [:]) {
+        self.init(syntax: PatternSyntax(), converters: converters)
+    }
+
+    /// An empty table of a dialect; the names of `converters` are added to those that the syntax knows.
+    package init(syntax: PatternSyntax, converters: [String: RouteConverter] = [:]) {
         self.init(syntax: syntax, converters: converters, seed: TableSeed())
     }
 
-    // The seed keeps those who choose patterns and URLs from choosing collisions; tests choose their own.
+    // With a secret seed, no one can choose patterns and URLs that collide; tests choose their own.
     init(syntax: PatternSyntax = PatternSyntax(), converters: [String: RouteConverter] = [:], seed: TableSeed)
     {
         var syntax = syntax
@@ -48,9 +51,9 @@ public struct RouteTable: Sendable {
     /// How many routes there are.
     public var count: Int { storage.count }
     /// Whether there is none.
-    public var isEmpty: Bool { storage.count == 0 }
+    package var isEmpty: Bool { storage.count == 0 }
     /// The bytes that records and texts take, those shared with copies included.
-    public var byteCount: Int { storage.byteCount }
+    package var byteCount: Int { storage.byteCount }
 
     // MARK: Changes
 
@@ -92,9 +95,9 @@ public struct RouteTable: Sendable {
 
     /// Takes back the room in which a table grows, and moves what a large one is made of together, which makes look-ups
     /// faster; worth it after many changes.
-    public mutating func settle() {
+    public mutating func compact() {
         makeUnique()
-        storage.settle()
+        storage.compact()
         storage.publish()
     }
 
@@ -110,19 +113,19 @@ public struct RouteTable: Sendable {
     // MARK: Listing
 
     /// A route as the table holds it.
-    public struct Listing: Sendable, Hashable {
+    package struct Listing: Sendable, Hashable {
         /// The pattern as it was written.
-        public var pattern: String
+        package var pattern: String
         /// Its priority.
-        public var priority: Int
+        package var priority: Int
         /// Whether it takes deeper URLs.
-        public var takesDeeper: Bool
+        package var takesDeeper: Bool
         /// What a match gives.
-        public var index: UInt32
+        package var index: UInt32
     }
 
     /// All routes, sorted by pattern and priority.
-    public var routes: [Listing] {
+    package var routes: [Listing] {
         var all: [Listing] = []
         all.reserveCapacity(count)
         storage.forEachEntry { _, entry in

@@ -3,13 +3,13 @@
 /// They stay good as long as the storage that made them lives and is not changed.
 struct TableReader {
     var nodes: PagedStore<TableNode>.Directory
-    var specials: PagedStore<TableSpecial>.Directory
+    var nonLiterals: PagedStore<NonLiteralEdge>.Directory
     var entries: PagedStore<TableEntry>.Directory
     var layouts: PagedStore<TableLayout>.Directory
     var edges: EdgeReader
-    var ways: UnsafeMutablePointer<HashIndex<HashedNumber>.Chunk>
-    var wayShift: UInt64
-    var shapes: WayShapes.Reader
+    var paths: UnsafeMutablePointer<HashIndex<HashedNumber>.Chunk>
+    var pathShift: UInt64
+    var shapes: PatternShapes.Reader
     var texts: TextArena.Directory
     var seed: TableSeed
     var converters: Unmanaged<ConverterList>
@@ -28,8 +28,9 @@ struct TableReader {
     }
 
     @inline(__always)
-    func special(_ index: UInt32) -> UnsafeMutablePointer<TableSpecial> {
-        specials[Int(index >> PagedStore<TableSpecial>.shift)] + Int(index & PagedStore<TableSpecial>.mask)
+    func nonLiteral(_ index: UInt32) -> UnsafeMutablePointer<NonLiteralEdge> {
+        nonLiterals[Int(index >> PagedStore<NonLiteralEdge>.shift)]
+            + Int(index & PagedStore<NonLiteralEdge>.mask)
     }
 
     @inline(__always)

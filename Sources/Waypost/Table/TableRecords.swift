@@ -6,14 +6,14 @@ struct TableNode: BitwiseCopyable {
     var placeholder: UInt32 = 0
     /// The first entry of those whose pattern ends here; they are ordered by priority, then scheme before none.
     var terminal: UInt32 = 0
-    /// The first of the special edges, ordered as §3 wants: partial, typed, `*`, rest.
-    var special: UInt32 = 0
+    /// The first of the non-literal edges, ordered as §3 wants: partial, typed, `*`, rest.
+    var nonLiteral: UInt32 = 0
     /// How many literal edges leave; with none, no look-up is needed.
     ///
     /// A scheme's node counts its patterns here.
     var literals: UInt32 = 0
 
-    var isEmpty: Bool { placeholder == 0 && terminal == 0 && special == 0 && literals == 0 }
+    var isEmpty: Bool { placeholder == 0 && terminal == 0 && nonLiteral == 0 && literals == 0 }
 
     /// The node that every pattern starts from.
     static let root: UInt32 = 1
@@ -67,7 +67,7 @@ struct TableEdge: IndexPlace {
     static var growth: Int { 1 }
 }
 
-/// A number that is found by a hash: of the first entry of those whose pattern ends where a way does, or of a layout.
+/// A number that is found by a hash: of the first entry of those whose pattern ends where a path does, or of a layout.
 struct HashedNumber: IndexPlace {
     /// 0 in an empty place.
     var number: UInt32 = 0
@@ -94,7 +94,7 @@ struct HashedNumber: IndexPlace {
 }
 
 /// An edge that is neither a literal nor a plain placeholder.
-struct TableSpecial: BitwiseCopyable {
+struct NonLiteralEdge: BitwiseCopyable {
     enum Kind: UInt8 {
         case partial, typed, wildcard, rest
     }
@@ -139,7 +139,7 @@ struct TableEntry: BitwiseCopyable {
 /// Equal ones are shared, so there are few.
 struct TableLayout: BitwiseCopyable {
     var count: UInt32
-    /// The pattern's ``WayShape`` as a number; 0 when it has none, or a text that can't be compared.
+    /// The pattern's ``PatternShape`` as a number; 0 when it has none, or a text that can't be compared.
     var shape: UInt32
     /// Whether the last one is a rest.
     var endsWithRest: Bool

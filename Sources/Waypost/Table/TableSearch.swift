@@ -1,6 +1,6 @@
 /// One search through the tree of components.
 ///
-/// The tree has one way to each node, so a search visits a node at most once: however patterns and URL are made,
+/// The tree has one path to each node, so a search visits a node at most once: however patterns and URL are made,
 /// backtracking ends after as many steps as there are nodes that fit the URL's components one by one, and it goes
 /// as deep as the deepest pattern, which has at most ``RoutePattern/maximumComponents`` components.
 struct TableSearch {
@@ -33,22 +33,22 @@ struct TableSearch {
 
     /// The first entry, in the order of §3, whose pattern takes the whole URL; 0 without one.
     ///
-    /// `startWay` is the hash of the way to `start`.
-    func findWhole(_ start: UInt32, _ startWay: UInt64, _ startDepth: Int) -> UInt32 {
+    /// `startPath` is the hash of the path to `start`.
+    func findWhole(_ start: UInt32, _ startPath: UInt64, _ startDepth: Int) -> UInt32 {
         var index = start
-        var way = startWay
+        var path = startPath
         var depth = startDepth
         while depth < count {
-            let behind = behindLiteral(way, depth)
+            let behind = behindLiteral(path, depth)
             let node = reader.pointee.node(index)
-            if node.pointee.special != 0 { return findAmongSpecial(index, way, depth) }
+            if node.pointee.nonLiteral != 0 { return findAmongNonLiteral(index, path, depth) }
             let placeholder = node.pointee.placeholder
             if node.pointee.literals != 0 {
                 let child = child(of: index, behind, depth)
                 if child != 0 {
                     if placeholder == 0 {
                         index = child
-                        way = behind
+                        path = behind
                         depth &+= 1
                         continue
                     }
@@ -58,43 +58,43 @@ struct TableSearch {
             }
             if placeholder == 0 { return 0 }
             index = placeholder
-            way = behindPlaceholder(way)
+            path = behindPlaceholder(path)
             depth &+= 1
         }
         return terminal(index)
     }
 
-    private func findAmongSpecial(_ index: UInt32, _ way: UInt64, _ depth: Int) -> UInt32 {
+    private func findAmongNonLiteral(_ index: UInt32, _ path: UInt64, _ depth: Int) -> UInt32 {
         let node = reader.pointee.node(index)
         if node.pointee.literals != 0 {
-            let behind = behindLiteral(way, depth)
+            let behind = behindLiteral(path, depth)
             let child = child(of: index, behind, depth)
             if child != 0 {
                 let found = findWhole(child, behind, depth &+ 1)
                 if found != 0 { return found }
             }
         }
-        var next = node.pointee.special
+        var next = node.pointee.nonLiteral
         while next != 0, isBeforePlaceholder(next) {
-            let special = reader.pointee.special(next)
-            if accepts(special.pointee, components[depth]) {
-                let found = findWhole(special.pointee.child, behindSpecial(next, way), depth &+ 1)
+            let nonLiteral = reader.pointee.nonLiteral(next)
+            if accepts(nonLiteral.pointee, components[depth]) {
+                let found = findWhole(nonLiteral.pointee.child, behindNonLiteral(next, path), depth &+ 1)
                 if found != 0 { return found }
             }
-            next = special.pointee.next
+            next = nonLiteral.pointee.next
         }
         if node.pointee.placeholder != 0 {
-            let found = findWhole(node.pointee.placeholder, behindPlaceholder(way), depth &+ 1)
+            let found = findWhole(node.pointee.placeholder, behindPlaceholder(path), depth &+ 1)
             if found != 0 { return found }
         }
         while next != 0 {
-            let special = reader.pointee.special(next)
+            let nonLiteral = reader.pointee.nonLiteral(next)
             let found =
-                special.pointee.kind == .rest
-                ? terminal(special.pointee.child)
-                : findWhole(special.pointee.child, behindSpecial(next, way), depth &+ 1)
+                nonLiteral.pointee.kind == .rest
+                ? terminal(nonLiteral.pointee.child)
+                : findWhole(nonLiteral.pointee.child, behindNonLiteral(next, path), depth &+ 1)
             if found != 0 { return found }
-            next = special.pointee.next
+            next = nonLiteral.pointee.next
         }
         return 0
     }
@@ -107,15 +107,15 @@ struct TableSearch {
     }
 
     @inline(__always)
-    private func behindLiteral(_ way: UInt64, _ depth: Int) -> UInt64 {
-        reader.pointee.seed.literal(behind: way, components[depth].hash)
+    private func behindLiteral(_ path: UInt64, _ depth: Int) -> UInt64 {
+        reader.pointee.seed.literal(behind: path, components[depth].hash)
     }
 
     @inline(__always)
-    private func behindPlaceholder(_ way: UInt64) -> UInt64 { reader.pointee.seed.placeholder(behind: way) }
+    private func behindPlaceholder(_ path: UInt64) -> UInt64 { reader.pointee.seed.placeholder(behind: path) }
 
-    private func behindSpecial(_ number: UInt32, _ way: UInt64) -> UInt64 {
-        reader.pointee.seed.special(number, behind: way)
+    private func behindNonLiteral(_ number: UInt32, _ path: UInt64) -> UInt64 {
+        reader.pointee.seed.nonLiteral(number, behind: path)
     }
 
     /// The first entry of a list that takes the URL's scheme.
@@ -125,27 +125,27 @@ struct TableSearch {
     }
 
     @inline(__always)
-    private func isBeforePlaceholder(_ special: UInt32) -> Bool {
-        reader.pointee.special(special).pointee.kind.rawValue <= TableSpecial.Kind.typed.rawValue
+    private func isBeforePlaceholder(_ nonLiteral: UInt32) -> Bool {
+        reader.pointee.nonLiteral(nonLiteral).pointee.kind.rawValue <= NonLiteralEdge.Kind.typed.rawValue
     }
 
-    private func accepts(_ special: TableSpecial, _ component: PathComponent) -> Bool {
+    private func accepts(_ nonLiteral: NonLiteralEdge, _ component: PathComponent) -> Bool {
         let length = Int(component.textLength)
         let start = text + Int(component.textStart)
-        let prefix = Int(special.prefixLength)
-        let suffix = Int(special.suffixLength)
+        let prefix = Int(nonLiteral.prefixLength)
+        let suffix = Int(nonLiteral.suffixLength)
         guard length > prefix &+ suffix else { return false }
-        if special.kind == .partial {
-            let known = reader.pointee.bytes(special.text, count: prefix &+ suffix)
+        if nonLiteral.kind == .partial {
+            let known = reader.pointee.bytes(nonLiteral.text, count: prefix &+ suffix)
             for index in 0..<prefix where known[index] != start[index] { return false }
             for index in 0..<suffix where known[prefix &+ index] != start[length &- suffix &+ index] {
                 return false
             }
         }
-        if special.converter == 0 { return true }
+        if nonLiteral.converter == 0 { return true }
         let hole = UnsafeBufferPointer(start: start + prefix, count: length &- prefix &- suffix)
         return reader.pointee.converters._withUnsafeGuaranteedRef {
-            $0.accepts(hole, converter: Int(special.converter) &- 1)
+            $0.accepts(hole, converter: Int(nonLiteral.converter) &- 1)
         }
     }
 
@@ -154,7 +154,7 @@ struct TableSearch {
     /// Shows `sink` every entry that takes the URL, in the order of components; the ranks and priorities are left
     /// for the sink to order by.
     func visitAll(_ sink: inout some CandidateSink) {
-        visit(TableNode.root, WayHash.root, 0, &sink)
+        visit(TableNode.root, PathHash.root, 0, &sink)
         if scheme != 0, scheme != TableNode.unknownScheme {
             visitTerminal(scheme, .schemeFallback, 0, &sink)
         }
@@ -175,7 +175,7 @@ struct TableSearch {
         }
     }
 
-    private func visit(_ index: UInt32, _ way: UInt64, _ depth: Int, _ sink: inout some CandidateSink) {
+    private func visit(_ index: UInt32, _ path: UInt64, _ depth: Int, _ sink: inout some CandidateSink) {
         if depth == count {
             visitTerminal(index, .whole, depth, &sink)
             return
@@ -183,27 +183,27 @@ struct TableSearch {
         if reader.pointee.hasDeeperTakers { visitTerminal(index, .parent, depth, &sink) }
         let node = reader.pointee.node(index).pointee
         if node.literals != 0 {
-            let behind = behindLiteral(way, depth)
+            let behind = behindLiteral(path, depth)
             let child = child(of: index, behind, depth)
             if child != 0 { visit(child, behind, depth &+ 1, &sink) }
         }
-        var next = node.special
+        var next = node.nonLiteral
         while next != 0, isBeforePlaceholder(next) {
-            let special = reader.pointee.special(next).pointee
-            if accepts(special, components[depth]) {
-                visit(special.child, behindSpecial(next, way), depth &+ 1, &sink)
+            let nonLiteral = reader.pointee.nonLiteral(next).pointee
+            if accepts(nonLiteral, components[depth]) {
+                visit(nonLiteral.child, behindNonLiteral(next, path), depth &+ 1, &sink)
             }
-            next = special.next
+            next = nonLiteral.next
         }
-        if node.placeholder != 0 { visit(node.placeholder, behindPlaceholder(way), depth &+ 1, &sink) }
+        if node.placeholder != 0 { visit(node.placeholder, behindPlaceholder(path), depth &+ 1, &sink) }
         while next != 0 {
-            let special = reader.pointee.special(next).pointee
-            if special.kind == .rest {
-                visitTerminal(special.child, .whole, depth, &sink)
+            let nonLiteral = reader.pointee.nonLiteral(next).pointee
+            if nonLiteral.kind == .rest {
+                visitTerminal(nonLiteral.child, .whole, depth, &sink)
             } else {
-                visit(special.child, behindSpecial(next, way), depth &+ 1, &sink)
+                visit(nonLiteral.child, behindNonLiteral(next, path), depth &+ 1, &sink)
             }
-            next = special.next
+            next = nonLiteral.next
         }
     }
 
@@ -213,7 +213,7 @@ struct TableSearch {
     @inline(__always)
     func best() -> UInt32 {
         if reader.pointee.hasOnePriority {
-            let found = findWhole(TableNode.root, WayHash.root, 0)
+            let found = findWhole(TableNode.root, PathHash.root, 0)
             if found != 0 { return found }
             if !reader.pointee.hasDeeperTakers { return reader.pointee.fallback(scheme) }
         }

@@ -1,5 +1,5 @@
-/// A node, and the hash of the way to it.
-struct TreeWay {
+/// A node, and the hash of the path to it.
+struct TreePath {
     var node: UInt32
     var hash: UInt64
 }
@@ -20,20 +20,20 @@ extension TableStorage {
         _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, priority: Int64, takesDeeper: Bool,
         index: UInt32, replacing: Bool
     ) throws(RouteConflict) -> UInt32? {
-        let way = way(of: pattern, in: bytes)
-        if let hash = way?.hash(shapes) { ways.prefetch(hash) }
+        let path = path(of: pattern, in: bytes)
+        if let hash = path?.hash(shapes) { paths.prefetch(hash) }
         var scheme: UInt32 = 0
         if let name = pattern.scheme {
-            var schemes = TreeWay(node: TableNode.schemes, hash: WayHash.schemes)
+            var schemes = TreePath(node: TableNode.schemes, hash: PathHash.schemes)
             name.utf8Span.span.withUnsafeBufferPointer { follow(seed.component($0), $0, &schemes) }
             scheme = schemes.node
         }
-        var captured = CapturedPieces()
+        var captured = CapturedSegments()
         let end =
             if pattern.isFallback {
                 pattern.scheme == nil ? TableNode.fallback : scheme
             } else {
-                path(pattern, in: bytes, &captured)
+                insertNodes(for: pattern, in: bytes, &captured)
             }
         // The list runs from high to low priority, and has patterns with a scheme first.
         var before: UInt32 = 0
@@ -47,7 +47,7 @@ extension TableStorage {
                         rivalIndex: entry.index)
                 }
                 replace(
-                    next, pattern, in: bytes, way, takesDeeper: takesDeeper, index: index, captured)
+                    next, pattern, in: bytes, path, takesDeeper: takesDeeper, index: index, captured)
                 return entry.index
             }
             if entry.priority < priority { break }
@@ -56,15 +56,15 @@ extension TableStorage {
             next = entry.next
         }
         var entry = TableEntry(priority: priority, index: index, next: next, scheme: scheme, layout: 0)
-        describe(&entry, pattern, in: bytes, way, captured)
+        describe(&entry, pattern, in: bytes, path, captured)
         entry.takesDeeper = takesDeeper
         let new = makeEntry(entry)
         if before == 0 {
-            setFirst(new, at: end, way)
+            setFirst(new, at: end, path)
         } else {
             entries.update(before) { $0.next = new }
         }
-        addShape(of: entry, pattern, in: bytes, way)
+        addShape(of: entry, pattern, in: bytes, path)
         captures[Int(entry.layout)].uses += 1
         count += 1
         priorities.add(priority)
@@ -79,72 +79,73 @@ extension TableStorage {
     }
 
     private func replace(
-        _ entry: UInt32, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, _ way: PatternWay?,
-        takesDeeper: Bool, index: UInt32, _ captured: CapturedPieces
+        _ entry: UInt32, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, _ path: PatternPath?,
+        takesDeeper: Bool, index: UInt32, _ captured: CapturedSegments
     ) {
         let old = entries[entry]
-        removeShape(of: old, pattern, in: bytes, way)
+        removeShape(of: old, pattern, in: bytes, path)
         if old.takesDeeper != takesDeeper { deeperTakers += takesDeeper ? 1 : -1 }
         deadText += Int(old.textLength) + 1
         var new = old
         new.index = index
         new.takesDeeper = takesDeeper
-        describe(&new, pattern, in: bytes, way, captured)
+        describe(&new, pattern, in: bytes, path, captured)
         captures[Int(new.layout)].uses += 1
         releaseLayout(old.layout)
         entries.update(entry) { $0 = new }
-        addShape(of: new, pattern, in: bytes, way)
+        addShape(of: new, pattern, in: bytes, path)
         publish()
     }
 
     // What an entry holds of its pattern.
     private func describe(
         _ entry: inout TableEntry, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
-        _ way: PatternWay?, _ captured: CapturedPieces
+        _ path: PatternPath?, _ captured: CapturedSegments
     ) {
         let start = pattern.comparablePathStart
         entry.text = texts.append(bytes)
         entry.textLength = UInt16(truncatingIfNeeded: bytes.count)
         entry.pathStart = start ?? 0
-        entry.layout = number(of: captured, pattern, in: bytes, shape: start == nil ? 0 : way?.shape.key ?? 0)
+        entry.layout = number(
+            of: captured, pattern, in: bytes, shape: start == nil ? 0 : path?.shape.key ?? 0)
     }
 
-    // MARK: The way to a pattern's end
+    // MARK: The path to a pattern's end
 
-    private func path(
-        _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, _ captured: inout CapturedPieces
+    private func insertNodes(
+        for pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, _ captured: inout CapturedSegments
     ) -> UInt32 {
-        var way = TreeWay(node: TableNode.root, hash: WayHash.root)
+        var path = TreePath(node: TableNode.root, hash: PathHash.root)
         var position = 0
         if let base = pattern.base {
-            base.utf8Span.span.withUnsafeBufferPointer { follow(seed.component($0), $0, &way) }
+            base.utf8Span.span.withUnsafeBufferPointer { follow(seed.component($0), $0, &path) }
             position = 1
         }
         let pieces = pattern.pieces.span
         withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: pieces.count) { components in
-            let ahead = lookAhead(pieces, in: bytes, behind: way.hash, components)
+            let ahead = lookAhead(pieces, in: bytes, behind: path.hash, components)
             for index in pieces.indices {
                 let piece = pieces[index]
                 switch piece.kind {
                 case .literal where index < ahead:
-                    follow(components[index], piece.literal(in: bytes), &way)
+                    follow(components[index], piece.literal(in: bytes), &path)
                 case .literal:
-                    withText(of: piece, in: bytes) { follow(seed.component($0), $0, &way) }
+                    withText(of: piece, in: bytes) { follow(seed.component($0), $0, &path) }
                 case .placeholder:
                     captured.add(piece, in: bytes, position: position, seed)
-                    followPlaceholder(&way)
+                    followPlaceholder(&path)
                 case .wildcard, .rest, .typed, .partial:
                     let name = piece.converter(in: bytes)
-                    let key = SpecialKey(piece, in: bytes, converter: converterNumber(name))
+                    let key = NonLiteralKey(piece, in: bytes, converter: converterNumber(name))
                     if piece.kind != .wildcard {
                         captured.add(piece, in: bytes, position: position, key: key, seed)
                     }
-                    follow(key, &way)
+                    follow(key, &path)
                 }
                 position += 1
             }
         }
-        return way.node
+        return path.node
     }
 
     /// Fills in literals from the left as far as they stand as they are, and returns how far that was.
@@ -154,15 +155,15 @@ extension TableStorage {
         _ pieces: Span<PatternPiece>, in bytes: UnsafeBufferPointer<UInt8>, behind start: UInt64,
         _ components: UnsafeMutableBufferPointer<PathComponent>
     ) -> Int {
-        var way = start
+        var path = start
         for index in pieces.indices {
             let piece = pieces[index]
             switch piece.kind {
             case .literal where !piece.isEncoded:
                 components[index] = seed.component(piece.literal(in: bytes))
-                way = seed.literal(behind: way, components[index].hash)
-                edges.prefetch(way)
-            case .placeholder: way = seed.placeholder(behind: way)
+                path = seed.literal(behind: path, components[index].hash)
+                edges.prefetch(path)
+            case .placeholder: path = seed.placeholder(behind: path)
             default: return index
             }
         }
@@ -182,22 +183,22 @@ extension TableStorage {
     }
 
     private func follow(
-        _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, _ way: inout TreeWay
+        _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, _ path: inout TreePath
     ) {
-        let parent = way.node
-        way.hash = seed.literal(behind: way.hash, component.hash)
-        way.node = findLiteral(component, text, way.hash, under: parent)
-        if way.node != 0 { return }
-        way.node = makeNode()
+        let parent = path.node
+        path.hash = seed.literal(behind: path.hash, component.hash)
+        path.node = findLiteral(component, text, path.hash, under: parent)
+        if path.node != 0 { return }
+        path.node = makeNode()
         var edge = TableEdge(
-            key: TableEdge.key(parent, length: component.textLength), hash: way.hash, head: component.head,
-            tail: component.tail, child: way.node)
+            key: TableEdge.key(parent, length: component.textLength), hash: path.hash, head: component.head,
+            tail: component.tail, child: path.node)
         if edge.isLong { edge.text = texts.append(counted: text) }
-        edges.insert(edge, hash: way.hash)
+        edges.insert(edge, hash: path.hash)
         nodes.update(parent) { $0.literals += 1 }
     }
 
-    /// The node behind a literal edge, or 0; `hash` is that of the way behind it.
+    /// The node behind a literal edge, or 0; `hash` is that of the path behind it.
     func findLiteral(
         _ component: PathComponent, _ text: UnsafeBufferPointer<UInt8>, _ hash: UInt64, under parent: UInt32
     ) -> UInt32 {
@@ -205,44 +206,44 @@ extension TableStorage {
         return edgeReader.child(of: parent, hash, component, in: base)
     }
 
-    private func followPlaceholder(_ way: inout TreeWay) {
-        let parent = way.node
-        way.hash = seed.placeholder(behind: way.hash)
-        way.node = nodes[parent].placeholder
-        if way.node != 0 { return }
+    private func followPlaceholder(_ path: inout TreePath) {
+        let parent = path.node
+        path.hash = seed.placeholder(behind: path.hash)
+        path.node = nodes[parent].placeholder
+        if path.node != 0 { return }
         let child = makeNode()
         nodes.update(parent) { $0.placeholder = child }
-        way.node = child
+        path.node = child
     }
 
-    private func follow(_ key: SpecialKey, _ way: inout TreeWay) {
-        let number = special(key, under: way.node)
-        way.hash = seed.special(number, behind: way.hash)
-        way.node = specials[number].child
+    private func follow(_ key: NonLiteralKey, _ path: inout TreePath) {
+        let number = nonLiteral(key, under: path.node)
+        path.hash = seed.nonLiteral(number, behind: path.hash)
+        path.node = nonLiterals[number].child
     }
 
-    private func special(_ key: SpecialKey, under parent: UInt32) -> UInt32 {
+    private func nonLiteral(_ key: NonLiteralKey, under parent: UInt32) -> UInt32 {
         var before: UInt32 = 0
-        var next = nodes[parent].special
+        var next = nodes[parent].nonLiteral
         while next != 0 {
-            let other = SpecialKey(specials[next], in: texts)
+            let other = NonLiteralKey(nonLiterals[next], in: texts)
             if other == key { return next }
             if key.precedes(other, converters) { break }
             before = next
-            next = specials[next].next
+            next = nonLiterals[next].next
         }
         let child = makeNode()
         let text = (key.prefix + key.suffix).withUnsafeBufferPointer { texts.append($0) }
-        let new = makeSpecial(
-            TableSpecial(
+        let new = makeNonLiteral(
+            NonLiteralEdge(
                 kind: key.kind, converter: UInt16(truncatingIfNeeded: key.converter),
                 prefixLength: UInt16(truncatingIfNeeded: key.prefix.count),
                 suffixLength: UInt16(truncatingIfNeeded: key.suffix.count), text: text, child: child,
                 next: next))
         if before == 0 {
-            nodes.update(parent) { $0.special = new }
+            nodes.update(parent) { $0.nonLiteral = new }
         } else {
-            specials.update(before) { $0.next = new }
+            nonLiterals.update(before) { $0.next = new }
         }
         return new
     }
@@ -259,7 +260,7 @@ extension TableStorage {
 
     // Most patterns capture what others do, so names are compared before they are made into strings.
     private func number(
-        of captured: CapturedPieces, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
+        of captured: CapturedSegments, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
         shape: UInt32
     ) -> UInt32 {
         let hash = seed.layout(captured.hash, shape)
@@ -310,11 +311,11 @@ extension TableStorage {
         return index
     }
 
-    private func makeSpecial(_ special: TableSpecial) -> UInt32 {
-        guard freeSpecial != 0 else { return specials.append(special) }
-        let index = freeSpecial
-        freeSpecial = specials[index].next
-        specials.update(index) { $0 = special }
+    private func makeNonLiteral(_ nonLiteral: NonLiteralEdge) -> UInt32 {
+        guard freeNonLiteral != 0 else { return nonLiterals.append(nonLiteral) }
+        let index = freeNonLiteral
+        freeNonLiteral = nonLiterals[index].next
+        nonLiterals.update(index) { $0 = nonLiteral }
         return index
     }
 }

@@ -1,9 +1,9 @@
 extension TableStorage {
-    /// One step on the way to a pattern's end.
+    /// One step on the path to a pattern's end.
     private enum Step {
         case literal(hash: UInt64, length: Int)
         case placeholder
-        case special(UInt32)
+        case nonLiteral(UInt32)
     }
 
     /// Removes the routes whose pattern equals `pattern`, with any priority or with one, and returns their indices.
@@ -16,15 +16,15 @@ extension TableStorage {
     ) -> [UInt32] {
         guard let (end, steps) = findEnd(of: pattern, in: bytes) else { return [] }
         let scheme = schemeNode(of: pattern)
-        let way = way(of: pattern, in: bytes)
+        let path = path(of: pattern, in: bytes)
         var removed: [UInt32] = []
         var before: UInt32 = 0
         var next = nodes[end].terminal
         while next != 0 {
             let entry = entries[next]
             if priority == nil || entry.priority == priority, holds(entry, pattern) {
-                removeShape(of: entry, pattern, in: bytes, way)
-                unlink(next, before: before, at: end, way)
+                removeShape(of: entry, pattern, in: bytes, path)
+                unlink(next, before: before, at: end, path)
                 removed.append(entry.index)
             } else {
                 before = next
@@ -72,15 +72,15 @@ extension TableStorage {
         let scheme = schemeNode(of: pattern)
         if pattern.scheme != nil, scheme == 0 { return nil }
         if pattern.isFallback { return (pattern.scheme == nil ? TableNode.fallback : scheme, []) }
-        var way = TreeWay(node: TableNode.root, hash: WayHash.root)
+        var path = TreePath(node: TableNode.root, hash: PathHash.root)
         var steps: [(parent: UInt32, step: Step)] = []
         func follow(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
             let component = seed.component(text)
-            let parent = way.node
-            way.hash = seed.literal(behind: way.hash, component.hash)
-            way.node = findLiteral(component, text, way.hash, under: parent)
-            steps.append((parent, .literal(hash: way.hash, length: text.count)))
-            return way.node != 0
+            let parent = path.node
+            path.hash = seed.literal(behind: path.hash, component.hash)
+            path.node = findLiteral(component, text, path.hash, under: parent)
+            steps.append((parent, .literal(hash: path.hash, length: text.count)))
+            return path.node != 0
         }
         if let base = pattern.base, !base.utf8Span.span.withUnsafeBufferPointer(follow) { return nil }
         for piece in pattern.pieces {
@@ -88,34 +88,35 @@ extension TableStorage {
             case .literal:
                 if !withText(of: piece, in: bytes, follow) { return nil }
             case .placeholder:
-                steps.append((way.node, .placeholder))
-                way.hash = seed.placeholder(behind: way.hash)
-                way.node = nodes[way.node].placeholder
+                steps.append((path.node, .placeholder))
+                path.hash = seed.placeholder(behind: path.hash)
+                path.node = nodes[path.node].placeholder
             default:
                 let name = piece.converter(in: bytes)
                 let number = name.map { (converters.number(of: $0) ?? Int(UInt16.max)) + 1 } ?? 0
-                let special = findSpecial(SpecialKey(piece, in: bytes, converter: number), under: way.node)
-                steps.append((way.node, .special(special)))
-                way.hash = seed.special(special, behind: way.hash)
-                way.node = special == 0 ? 0 : specials[special].child
+                let nonLiteral = findNonLiteral(
+                    NonLiteralKey(piece, in: bytes, converter: number), under: path.node)
+                steps.append((path.node, .nonLiteral(nonLiteral)))
+                path.hash = seed.nonLiteral(nonLiteral, behind: path.hash)
+                path.node = nonLiteral == 0 ? 0 : nonLiterals[nonLiteral].child
             }
-            if way.node == 0 { return nil }
+            if path.node == 0 { return nil }
         }
-        return (way.node, steps)
+        return (path.node, steps)
     }
 
-    private func findSpecial(_ key: SpecialKey, under parent: UInt32) -> UInt32 {
-        var next = nodes[parent].special
-        while next != 0, SpecialKey(specials[next], in: texts) != key { next = specials[next].next }
+    private func findNonLiteral(_ key: NonLiteralKey, under parent: UInt32) -> UInt32 {
+        var next = nodes[parent].nonLiteral
+        while next != 0, NonLiteralKey(nonLiterals[next], in: texts) != key { next = nonLiterals[next].next }
         return next
     }
 
     // MARK: Taking out
 
-    private func unlink(_ index: UInt32, before: UInt32, at node: UInt32, _ way: PatternWay?) {
+    private func unlink(_ index: UInt32, before: UInt32, at node: UInt32, _ path: PatternPath?) {
         let entry = entries[index]
         if before == 0 {
-            setFirst(entry.next, at: node, way)
+            setFirst(entry.next, at: node, path)
         } else {
             entries.update(before) { $0.next = entry.next }
         }
@@ -144,7 +145,7 @@ extension TableStorage {
             switch step {
             case .literal(let hash, let length): removeLiteral(hash, length, under: parent, child: node)
             case .placeholder: nodes.update(parent) { $0.placeholder = 0 }
-            case .special(let special): removeSpecial(special, under: parent)
+            case .nonLiteral(let nonLiteral): removeNonLiteral(nonLiteral, under: parent)
             }
             release(node)
             node = parent
@@ -156,7 +157,7 @@ extension TableStorage {
         guard let name = pattern.scheme, nodes[node].isEmpty else { return }
         let text = name.utf8Span.span.withUnsafeBufferPointer { seed.component($0).hash }
         removeLiteral(
-            seed.literal(behind: WayHash.schemes, text), name.utf8.count, under: TableNode.schemes,
+            seed.literal(behind: PathHash.schemes, text), name.utf8.count, under: TableNode.schemes,
             child: node)
         release(node)
     }
@@ -167,19 +168,19 @@ extension TableStorage {
         nodes.update(parent) { $0.literals -= 1 }
     }
 
-    private func removeSpecial(_ index: UInt32, under parent: UInt32) {
-        let special = specials[index]
-        if nodes[parent].special == index {
-            nodes.update(parent) { $0.special = special.next }
+    private func removeNonLiteral(_ index: UInt32, under parent: UInt32) {
+        let nonLiteral = nonLiterals[index]
+        if nodes[parent].nonLiteral == index {
+            nodes.update(parent) { $0.nonLiteral = nonLiteral.next }
         } else {
-            var before = nodes[parent].special
-            while specials[before].next != index { before = specials[before].next }
-            specials.update(before) { $0.next = special.next }
+            var before = nodes[parent].nonLiteral
+            while nonLiterals[before].next != index { before = nonLiterals[before].next }
+            nonLiterals.update(before) { $0.next = nonLiteral.next }
         }
-        deadText += Int(special.prefixLength) + Int(special.suffixLength)
-        let free = freeSpecial
-        specials.update(index) { $0.next = free }
-        freeSpecial = index
+        deadText += Int(nonLiteral.prefixLength) + Int(nonLiteral.suffixLength)
+        let free = freeNonLiteral
+        nonLiterals.update(index) { $0.next = free }
+        freeNonLiteral = index
     }
 
     private func release(_ node: UInt32) {

@@ -9,12 +9,12 @@ final class TableStorage: @unchecked Sendable {
     // Only one table can change these, and it does so in one mutating call. Checked at every access once more, that
     // showed among the dearest calls of building a table.
     @exclusivity(unchecked) var nodes = PagedStore<TableNode>()
-    @exclusivity(unchecked) var specials = PagedStore<TableSpecial>()
+    @exclusivity(unchecked) var nonLiterals = PagedStore<NonLiteralEdge>()
     @exclusivity(unchecked) var entries = PagedStore<TableEntry>()
     @exclusivity(unchecked) var layouts = PagedStore<TableLayout>()
     @exclusivity(unchecked) var edges = HashIndex<TableEdge>()
-    @exclusivity(unchecked) var ways = HashIndex<HashedNumber>()
-    @exclusivity(unchecked) var shapes: WayShapes
+    @exclusivity(unchecked) var paths = HashIndex<HashedNumber>()
+    @exclusivity(unchecked) var shapes: PatternShapes
     @exclusivity(unchecked) var texts = TextArena()
     @exclusivity(unchecked) var converters: ConverterList
     let seed: TableSeed
@@ -30,7 +30,7 @@ final class TableStorage: @unchecked Sendable {
     var deepest = 0
     // Heads of the lists of records to use again.
     var freeNode: UInt32 = 0
-    var freeSpecial: UInt32 = 0
+    var freeNonLiteral: UInt32 = 0
     var freeEntry: UInt32 = 0
     var freeLayouts: [UInt32] = []
     /// Bytes of text that nothing refers to any more.
@@ -49,14 +49,14 @@ final class TableStorage: @unchecked Sendable {
         self.converters = converters
         self.seed = seed
         // Record 0 means none; then come root, fallback and schemes.
-        shapes = WayShapes(seed: seed)
+        shapes = PatternShapes(seed: seed)
         for _ in 0...TableNode.schemes { _ = nodes.append(TableNode()) }
         _ = entries.append(
             TableEntry(priority: 0, index: 0, next: 0, scheme: 0, layout: 0))
         _ = layouts.append(CaptureLayout().record)
         captures.append(CaptureLayout())
-        _ = specials.append(
-            TableSpecial(
+        _ = nonLiterals.append(
+            NonLiteralEdge(
                 kind: .rest, converter: 0, prefixLength: 0, suffixLength: 0, text: 0, child: 0, next: 0))
         reader = .allocate(capacity: 1)
         reader.initialize(to: makeReader())
@@ -70,11 +70,11 @@ final class TableStorage: @unchecked Sendable {
     /// A storage with the same content that shares every page.
     init(copying other: TableStorage) {
         nodes = other.nodes
-        specials = other.specials
+        nonLiterals = other.nonLiterals
         entries = other.entries
         layouts = other.layouts
         edges = other.edges
-        ways = other.ways
+        paths = other.paths
         shapes = other.shapes
         texts = other.texts
         converters = other.converters
@@ -87,7 +87,7 @@ final class TableStorage: @unchecked Sendable {
         schemes = other.schemes
         deepest = other.deepest
         freeNode = other.freeNode
-        freeSpecial = other.freeSpecial
+        freeNonLiteral = other.freeNonLiteral
         freeEntry = other.freeEntry
         freeLayouts = other.freeLayouts
         deadText = other.deadText
@@ -101,7 +101,7 @@ final class TableStorage: @unchecked Sendable {
     func publish() {
         changes &+= 1
         // Finding out takes a look at every page.
-        if changes & 4095 == 0 { settleAgain() }
+        if changes & 4095 == 0 { compactAgain() }
         reader.pointee = makeReader()
     }
 
@@ -111,9 +111,9 @@ final class TableStorage: @unchecked Sendable {
 
     private func makeReader() -> TableReader {
         TableReader(
-            nodes: nodes.directory, specials: specials.directory, entries: entries.directory,
+            nodes: nodes.directory, nonLiterals: nonLiterals.directory, entries: entries.directory,
             layouts: layouts.directory, edges: edgeReader,
-            ways: ways.directory, wayShift: ways.shift, shapes: shapes.reader, texts: texts.directory,
+            paths: paths.directory, pathShift: paths.shift, shapes: shapes.reader, texts: texts.directory,
             seed: seed, converters: .passUnretained(converters), deepest: deepest,
             hasOnePriority: priorities.areOne, hasDeeperTakers: deeperTakers > 0, hasSchemes: schemes > 0,
             isPlain: priorities.areOne && deeperTakers == 0)
@@ -121,8 +121,8 @@ final class TableStorage: @unchecked Sendable {
 
     /// The bytes that the table's records and texts hold.
     var byteCount: Int {
-        nodes.byteCount + specials.byteCount + entries.byteCount + layouts.byteCount + edges.byteCount
-            + ways.byteCount + shapes.byteCount + texts.byteCount
+        nodes.byteCount + nonLiterals.byteCount + entries.byteCount + layouts.byteCount + edges.byteCount
+            + paths.byteCount + shapes.byteCount + texts.byteCount
     }
 
     /// The pattern of an entry, as it was written.

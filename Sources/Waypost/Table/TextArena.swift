@@ -93,7 +93,7 @@ struct TextArena {
     }
 
     /// Moves all pages into an extent.
-    mutating func settle(into extent: MemoryExtent) {
+    mutating func compact(into extent: MemoryExtent) {
         for page in pages.indices {
             pages[page] = MemoryPage(copying: pages[page], into: extent)
             publish(page)

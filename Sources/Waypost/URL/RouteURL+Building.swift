@@ -4,8 +4,8 @@ extension RouteURL {
     ///     let url = try RouteURL(scheme: "myapp", components: ["files", "a/b"], query: [("page", "2")])
     ///     url.text  // "myapp://files/a%2Fb?page=2"
     ///
-    /// - Throws: ``RouteURLError`` when the scheme is none, or when a component is empty, dots only or has a control
-    ///   character: no URL can say that.
+    /// - Throws: ``RouteURLError`` when the scheme is not valid, or when a component is empty, `.`, `..` or has a control
+    ///   character.
     public init(
         scheme: String = "", components: [String], query: [(key: String, value: String)] = [],
         fragment: String? = nil

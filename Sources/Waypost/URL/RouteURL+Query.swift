@@ -12,14 +12,14 @@ extension RouteURL {
             public var value: String
 
             /// A pair of decoded texts.
-            public init(key: String, value: String) {
+            package init(key: String, value: String) {
                 self.key = key
                 self.value = value
             }
         }
 
         /// The query as it was written, without `?`.
-        public let text: String
+        package let text: String
 
         init(text: String) {
             self.text = text
@@ -32,8 +32,8 @@ extension RouteURL {
             return all
         }
 
-        /// Whether there is no pair.
-        public var isEmpty: Bool {
+        /// Whether the query has no pairs.
+        package var isEmpty: Bool {
             var isEmpty = true
             forEach { _, _ in isEmpty = false }
             return isEmpty

@@ -1,6 +1,7 @@
 /// A URL as the router reads it: `scheme://host/path?query#fragment`.
 ///
-/// Parsing finds where the parts lie and refuses what is no URL; nothing is decoded before it is asked for.
+/// Parsing finds where the parts begin and end, and throws when the text is not a URL. Parts are decoded when they are
+/// read.
 ///
 ///     let url = try RouteURL("myapp://orders/42?tab=items#top")
 ///     url.scheme        // "myapp"
@@ -65,7 +66,7 @@ public struct RouteURL: Sendable {
     }
 
     /// Whether the URL names a scheme.
-    public var hasScheme: Bool { parts.schemeLength > 0 }
+    package var hasScheme: Bool { parts.schemeLength > 0 }
 
     /// The first component, decoded; empty when there is none.
     ///
@@ -94,7 +95,7 @@ public struct RouteURL: Sendable {
     public var query: Query { Query(text: queryText ?? "") }
 
     /// What stands between `?` and `#`, as written; nil without a `?`.
-    public var queryText: String? {
+    package var queryText: String? {
         guard hasQuestionMark else { return nil }
         return withBytes(parts.queryStart, parts.queryEnd) { String(decoding: $0, as: UTF8.self) }
     }
@@ -162,7 +163,7 @@ extension RouteURL: LosslessStringConvertible {
     /// The text as it was written.
     public var description: String { text }
 
-    /// Reads `description`; nil for what is no URL.
+    /// Reads `description`; nil when it is not a URL.
     public init?(_ description: some StringProtocol) {
         do throws(RouteURLError) {
             let url = try RouteURL(String(description))

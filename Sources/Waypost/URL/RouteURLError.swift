@@ -1,20 +1,20 @@
-/// A text that is no URL for the router: where reading stopped and why.
+/// Why a text is not a URL: where reading stopped, and what was found.
 public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was found.
     public enum Reason: Hashable, Sendable {
-        /// There is nothing but white space.
+        /// The text is empty or only white space.
         case empty
-        /// What stands before `://` is no scheme: a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, 3.1).
+        /// The text before `://` is not a scheme: a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, 3.1).
         case invalidScheme
-        /// What follows the host after a `:` is no number.
+        /// The port is not a number.
         case invalidPort
         /// A control character or NUL, raw or encoded.
         case controlCharacter
         /// A component is `.` or `..`, raw or encoded.
         case dotComponent
-        /// The bytes, or what they decode to, are not UTF-8.
+        /// The bytes, or the decoded bytes, are not UTF-8.
         case invalidUTF8
-        /// The text is longer than a table can point into (2³¹ bytes).
+        /// The text is longer than 2³¹ bytes.
         case tooLong
     }
 
@@ -26,7 +26,7 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
     public var reason: Reason
 
     /// Names the text, the offset and what was found.
-    public init(url: String, offset: Int, reason: Reason) {
+    package init(url: String, offset: Int, reason: Reason) {
         self.url = url
         self.offset = offset
         self.reason = reason
@@ -42,11 +42,11 @@ extension RouteURLError.Reason: CustomStringConvertible {
     /// The reason in words.
     public var description: String {
         switch self {
-        case .empty: "nothing to read"
-        case .invalidScheme: "no valid scheme"
-        case .invalidPort: "no valid port"
+        case .empty: "the text is empty"
+        case .invalidScheme: "the scheme is not valid"
+        case .invalidPort: "the port is not valid"
         case .controlCharacter: "a control character"
-        case .dotComponent: "a component of dots"
+        case .dotComponent: "a component `.` or `..`"
         case .invalidUTF8: "not UTF-8"
         case .tooLong: "too long"
         }

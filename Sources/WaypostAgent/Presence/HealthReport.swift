@@ -126,10 +126,3 @@ extension AgentLimits {
         ]
     }
 }
-
-extension Duration {
-    /// Whole milliseconds, cut.
-    var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
-}

@@ -88,8 +88,3 @@ struct Exchange {
             roundTrip: (ContinuousClock.now - started).milliseconds)
     }
 }
-
-extension Duration {
-    /// Whole milliseconds, cut.
-    var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
-}

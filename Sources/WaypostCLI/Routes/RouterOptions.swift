@@ -59,10 +59,10 @@ struct RouterSetup: Hashable {
                     + Dialect.names.joined(separator: ", "))
         }
         if let host {
-            guard dialect.patternsAreKeys else {
+            guard dialect == .reerRouter else {
                 throw Fault(detail: "a host goes with the dialect reerRouter, not with \(name)")
             }
-            dialect.host = host
+            dialect = .reerRouter(host: host)
         }
         self.dialect = dialect
         self.webPath = webPath

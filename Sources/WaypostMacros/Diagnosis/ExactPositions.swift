@@ -6,7 +6,7 @@ import Synchronization
 
 /// Moves diagnostics to the character that they are about.
 ///
-/// A plug-in tells the compiler where a node begins and drops `Diagnostic.position`, so a fault in the middle of
+/// A plug-in reports to the compiler where a node begins and drops `Diagnostic.position`, so a fault in the middle of
 /// a string literal could only be shown at its first character. This puts the distance back in the answer.
 struct ExactPositions<Handler: PluginMessageHandler>: PluginMessageHandler {
     private let handler: Handler

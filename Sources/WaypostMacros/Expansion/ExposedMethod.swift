@@ -129,7 +129,7 @@ struct ExposedMethod {
     }
 }
 
-/// A type that a value from outside can be decoded as, as far as its spelling tells; the compiler checks the rest.
+/// A type that a value from outside can be decoded as, as far as its spelling shows; the compiler checks the rest.
 struct ExposedType {
     let text: String
 

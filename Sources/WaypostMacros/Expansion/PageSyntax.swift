@@ -32,7 +32,7 @@ struct PageSyntax {
         isActor = declaration.is(ActorDeclSyntax.self)
     }
 
-    /// `static func open`, which makes a page and tells it.
+    /// `static func open`, which creates a page and calls its `opened()`.
     var open: DeclSyntax {
         let effects = Self.effects(initializer.signature.effectSpecifiers, isIsolated: false)
         let page = "\(effects)Self(from: request)"

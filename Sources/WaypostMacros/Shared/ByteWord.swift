@@ -1,1 +1,1 @@
-../../Waypost/URL/ByteWord.swift
+../../Waypost/Support/ByteWord.swift

@@ -1,1 +1,1 @@
-../../Waypost/Diagnosis/NearestNames.swift
+../../Waypost/Support/NearestNames.swift

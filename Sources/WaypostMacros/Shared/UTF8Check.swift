@@ -1,1 +1,1 @@
-../../Waypost/URL/UTF8Check.swift
+../../Waypost/Support/UTF8Check.swift

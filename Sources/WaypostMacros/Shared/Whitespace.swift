@@ -1,1 +1,1 @@
-../../Waypost/URL/Whitespace.swift
+../../Waypost/Support/Whitespace.swift

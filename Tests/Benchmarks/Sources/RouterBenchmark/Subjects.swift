@@ -45,7 +45,7 @@ func makeTable(_ routes: [String]) -> RouteTable {
             print("not added:", error)
         }
     }
-    table.settle()
+    table.compact()
     return table
 }
 

@@ -1,5 +1,5 @@
 /// A route as the router keeps it: read once, shared by all snapshots.
-final class RouteRecord: Sendable {
+final class StoredRoute: Sendable {
     let route: Route
     let pattern: RoutePattern
     /// What a relocation entry that added this route gives along.
@@ -23,10 +23,10 @@ final class RouteRecord: Sendable {
 }
 
 /// A table and what its indices mean; a value whose copies share what they have in common.
-struct RouteSet: Sendable {
+struct RouteStore: Sendable {
     private(set) var table: RouteTable
     // In chunks, so that a change of one route among 100 000 copies two short arrays.
-    private var chunks: [[RouteRecord?]] = []
+    private var chunks: [[StoredRoute?]] = []
     private var used = 0
     private var free: [UInt32] = []
     private var schemes: [String: Int] = [:]
@@ -40,13 +40,13 @@ struct RouteSet: Sendable {
 
     var count: Int { used - free.count }
 
-    subscript(index: UInt32) -> RouteRecord? {
+    subscript(index: UInt32) -> StoredRoute? {
         let (chunk, place) = Int(index).quotientAndRemainder(dividingBy: Self.chunkLength)
         return chunk < chunks.count && place < chunks[chunk].count ? chunks[chunk][place] : nil
     }
 
     /// All routes, in the order in which they were added, gaps filled by later ones.
-    var records: some Sequence<RouteRecord> { chunks.lazy.joined().compactMap(\.self) }
+    var records: some Sequence<StoredRoute> { chunks.lazy.joined().compactMap(\.self) }
 
     /// Whether a scheme is one that routes name; all are while no route names one.
     func names(scheme: String) -> Bool {
@@ -61,7 +61,7 @@ struct RouteSet: Sendable {
         }
     }
 
-    mutating func add(_ record: RouteRecord, replacing: Bool) throws(RegistrationError) {
+    mutating func add(_ record: StoredRoute, replacing: Bool) throws(RegistrationError) {
         let index = free.last ?? UInt32(truncatingIfNeeded: used)
         let replaced: UInt32?
         do throws(RouteConflict) {
@@ -84,7 +84,7 @@ struct RouteSet: Sendable {
     }
 
     /// Moves the table's memory together after many changes.
-    mutating func settle() { table.settle() }
+    mutating func compact() { table.compact() }
 
     /// Takes away every route with exactly this pattern, and this priority when one is given.
     @discardableResult
@@ -102,19 +102,12 @@ struct RouteSet: Sendable {
         count(record, by: -1)
     }
 
-    private mutating func count(_ record: RouteRecord, by change: Int) {
+    private mutating func count(_ record: StoredRoute, by change: Int) {
         guard let scheme = record.pattern.scheme else {
             withoutScheme += change
             return
         }
         let number = schemes[scheme, default: 0] + change
         schemes[scheme] = number > 0 ? number : nil
-    }
-}
-
-extension Dialect {
-    /// How this dialect's patterns are read.
-    var syntax: PatternSyntax {
-        PatternSyntax(wildcards: !starIsLiteral, host: host, parentsTakeDeeper: parentsTakeDeeper)
     }
 }

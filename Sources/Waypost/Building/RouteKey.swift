@@ -1,4 +1,4 @@
-/// A route's pattern under a name, so that no path is written twice.
+/// A named pattern, so that no path is written twice.
 ///
 ///     extension RouteKey {
 ///         static let userPage: RouteKey = "myapp://user/:id"
@@ -41,7 +41,7 @@ extension Router {
     ///   - key: The pattern.
     ///   - values: The values, by the names of placeholders or by other keys.
     ///   - scheme: The scheme for a pattern that has none.
-    ///   - context: Who opens, and under which conditions.
+    ///   - context: The caller, and its conditions.
     public func open(
         _ key: RouteKey, _ values: [String: JSONValue] = [:], scheme: String = "",
         context: OpenContext = .init()

@@ -5,7 +5,7 @@ final class LinkedLoader: Sendable {
     private struct State {
         var isDone = false
         var failures: [LinkedFailure] = []
-        var untold: [LinkedFailure] = []
+        var unreported: [LinkedFailure] = []
     }
 
     // Read at every use of the router, so it costs no lock once it is true.
@@ -31,7 +31,7 @@ final class LinkedLoader: Sendable {
             guard !state.isDone else { return false }
             state.isDone = true
             state.failures = router.add(records)
-            state.untold = state.failures
+            state.unreported = state.failures
             return true
         }
         isDone.store(true, ordering: .releasing)
@@ -41,11 +41,11 @@ final class LinkedLoader: Sendable {
     /// What could not be registered.
     var failures: [LinkedFailure] { state.withLock { $0.failures } }
 
-    /// The failures that no listener has heard of.
-    func takeUntold() -> [LinkedFailure] {
+    /// The failures that were not reported to a listener yet.
+    func takeUnreported() -> [LinkedFailure] {
         state.withLock { state in
-            defer { state.untold = [] }
-            return state.untold
+            defer { state.unreported = [] }
+            return state.unreported
         }
     }
 }

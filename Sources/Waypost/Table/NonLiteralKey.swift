@@ -1,6 +1,6 @@
-/// What tells one special edge of a node from another, and orders them.
-struct SpecialKey: Equatable {
-    var kind: TableSpecial.Kind
+/// What identifies a non-literal edge of a node, and orders such edges.
+struct NonLiteralKey: Equatable {
+    var kind: NonLiteralEdge.Kind
     var converter = 0
     var prefix: [UInt8] = []
     var suffix: [UInt8] = []
@@ -21,20 +21,21 @@ struct SpecialKey: Equatable {
         }
     }
 
-    init(_ special: TableSpecial, in texts: TextArena) {
-        kind = special.kind
-        converter = Int(special.converter)
-        if special.kind == .partial {
-            let text = texts.bytes(special.text, count: Int(special.prefixLength) + Int(special.suffixLength))
-            prefix = Array(text.prefix(Int(special.prefixLength)))
-            suffix = Array(text.dropFirst(Int(special.prefixLength)))
+    init(_ nonLiteral: NonLiteralEdge, in texts: TextArena) {
+        kind = nonLiteral.kind
+        converter = Int(nonLiteral.converter)
+        if nonLiteral.kind == .partial {
+            let text = texts.bytes(
+                nonLiteral.text, count: Int(nonLiteral.prefixLength) + Int(nonLiteral.suffixLength))
+            prefix = Array(text.prefix(Int(nonLiteral.prefixLength)))
+            suffix = Array(text.dropFirst(Int(nonLiteral.prefixLength)))
         }
     }
 
     /// The order of §3, made total so that it depends on nothing but the patterns: partial, typed, `*`, rest; among
     /// partial ones the one with more literal bytes, then the longer prefix, then by text; then as converters go,
     /// and without a converter last.
-    func precedes(_ other: SpecialKey, _ converters: ConverterList) -> Bool {
+    func precedes(_ other: NonLiteralKey, _ converters: ConverterList) -> Bool {
         if kind != other.kind { return kind.rawValue < other.kind.rawValue }
         let (length, otherLength) = (prefix.count + suffix.count, other.prefix.count + other.suffix.count)
         if length != otherLength { return length > otherLength }

@@ -1,6 +1,6 @@
-/// Why no URL could be made from a pattern and values.
+/// Why a pattern and values make no URL.
 public enum RouteGenerationError: Error, Hashable, Sendable {
-    /// The pattern is not one.
+    /// The pattern is not valid.
     case badPattern(String, detail: String)
     /// A placeholder has no value.
     case missing(String, pattern: String)
@@ -8,7 +8,7 @@ public enum RouteGenerationError: Error, Hashable, Sendable {
     case count(expected: Int, found: Int, pattern: String)
     /// A value does not fit its placeholder, or would make another URL: the pattern does not match the result.
     case unfit(name: String, value: String, pattern: String)
-    /// A value has no form in a URL or in JSON.
+    /// A value can't be written in a URL or as JSON.
     case unencodable(String, detail: String)
 }
 
@@ -33,7 +33,7 @@ extension RouteGenerationError: CustomStringConvertible {
 ///     try search.url(values: ["Hangzhou"])                   // ky://search/Hangzhou
 ///     try search.url(for: ["keyword": "a/b", "page": 2])     // ky://search/a%2Fb?page=2
 ///
-/// Every value is encoded, and every URL is checked against the pattern before it is given out.
+/// Values are encoded, and each URL is checked against the pattern.
 public struct RouteDescriptor: Sendable {
     /// The pattern.
     public let pattern: RoutePattern
@@ -43,10 +43,16 @@ public struct RouteDescriptor: Sendable {
     ///
     /// - Parameters:
     ///   - pattern: The pattern.
-    ///   - syntax: How patterns are read; a dialect's `syntax`.
     ///   - converters: Custom converters that the pattern names.
     public init(
-        _ pattern: String, syntax: PatternSyntax = PatternSyntax(), converters: [String: RouteConverter] = [:]
+        _ pattern: String, converters: [String: RouteConverter] = [:]
+    ) throws(RouteGenerationError) {
+        try self.init(pattern, syntax: PatternSyntax(), converters: converters)
+    }
+
+    /// A descriptor of a pattern of a dialect.
+    package init(
+        _ pattern: String, syntax: PatternSyntax, converters: [String: RouteConverter] = [:]
     ) throws(RouteGenerationError) {
         var table = RouteTable(syntax: syntax, converters: converters)
         do {

@@ -1,8 +1,8 @@
-/// One open as a destination sees it.
+/// An open as a handler gets it.
 public struct RouteRequest: Sendable {
     /// The URL after all redirects.
     public var url: RouteURL
-    /// The URL that the caller gave.
+    /// The URL that the caller passed.
     public var requested: String
     /// The pattern that matched, as it was registered.
     public var route: String
@@ -10,15 +10,15 @@ public struct RouteRequest: Sendable {
     public var parameters: RouteParameters
     /// The URLs that redirects led to, in order; the last is `url`.
     public var hops: [String]
-    /// Who opens, and how.
+    /// The caller, and its conditions.
     public var context: OpenContext
 
     /// The presentation hints among the parameters.
     public var presentation: Presentation { Presentation(parameters) }
-    /// What stands behind the `#`, decoded.
+    /// The text after the `#`, decoded.
     public var fragment: String? { url.fragment }
 
-    /// A request by its parts; the router makes them, tests may too.
+    /// A request by its parts, for tests; the router makes its own.
     public init(
         url: RouteURL, requested: String? = nil, route: String,
         parameters: RouteParameters = RouteParameters(),
@@ -33,9 +33,9 @@ public struct RouteRequest: Sendable {
     }
 }
 
-/// Who opens a URL, and under which conditions.
+/// The caller of an open, and its conditions.
 public struct OpenContext: Sendable {
-    /// The id of the command behind the open; stands in every event that it causes.
+    /// The id of the command that opens the URL; all events of the open have it.
     public var ref: String?
     /// The most time the handler may take; the configuration's unless set.
     public var deadline: Duration?

@@ -1,6 +1,6 @@
-/// The way to the end of a pattern that has nothing but literals and plain placeholders.
-struct PatternWay {
-    private(set) var shape = WayShape()
+/// The path to the end of a pattern that has nothing but literals and plain placeholders.
+struct PatternPath {
+    private(set) var shape = PatternShape()
     /// What the first component adds to the hash, if it is a literal.
     private(set) var firstPart: UInt64?
     private var parts: UInt64 = 0
@@ -10,18 +10,18 @@ struct PatternWay {
         literal text: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int, _ seed: TableSeed
     ) {
         guard let base = text.baseAddress else { return }
-        if end >= 8 || start + 8 <= text.count { return add(WayWords(base, from: start, to: end), seed) }
+        if end >= 8 || start + 8 <= text.count { return add(PathWords(base, from: start, to: end), seed) }
         // A text too short to read words in is moved to where there is room before it.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { copy in
             guard let copied = copy.baseAddress else { return }
             copied.initialize(repeating: 0, count: 16)
             (copied + 8).update(from: base + start, count: end - start)
-            add(WayWords(copied, from: 8, to: 8 + end - start), seed)
+            add(PathWords(copied, from: 8, to: 8 + end - start), seed)
         }
     }
 
-    private mutating func add(_ words: WayWords, _ seed: TableSeed) {
-        let part = words.part(seed.first, seed.second &+ UInt64(shape.depth) &* WayWords.step)
+    private mutating func add(_ words: PathWords, _ seed: TableSeed) {
+        let part = words.part(seed.first, seed.second &+ UInt64(shape.depth) &* PathWords.step)
         if shape.depth == 0 { firstPart = part }
         parts &+= part
         shape.depth += 1
@@ -32,8 +32,8 @@ struct PatternWay {
         shape.depth += 1
     }
 
-    /// Under which the way's first entry is found.
-    func hash(_ shapes: WayShapes) -> UInt64 {
+    /// Under which the path's first entry is found.
+    func hash(_ shapes: PatternShapes) -> UInt64 {
         parts &+ shapes.salt(shape)
     }
 }
@@ -46,7 +46,7 @@ extension RoutePattern {
     }
 
     /// Where the components begin in its text, if they stand there as they do in a URL: nothing encoded, one `/`
-    /// between two, and none or one `/` at the end; and no more and no longer placeholders than a layout tells.
+    /// between two, and none or one `/` at the end; and not more or longer placeholders than a layout can hold.
     var comparablePathStart: UInt8? {
         guard base == nil else { return nil }
         guard let first = pieces.first, let last = pieces.last else { return 0 }

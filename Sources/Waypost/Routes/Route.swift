@@ -1,33 +1,35 @@
-/// What kind of destination a route has; stands in the exported list of routes.
+/// What kind of destination a route has.
 public enum RouteKind: String, Sendable, Hashable, CaseIterable, Codable {
-    /// Something that is shown.
+    /// It is shown.
     case page
-    /// Something that is done.
+    /// It does something.
     case action
     /// A page that shows web content.
     case web
 }
 
-/// What a handler answers.
+/// The answer of a handler.
 public enum RouteAnswer: Sendable, Hashable {
     /// The URL was opened; the value goes back to the caller.
     case opened(JSONValue? = nil)
-    /// This destination does not want the URL; the next route that takes it is tried.
+    /// This destination declines; the next route that takes the URL is tried.
     case pass
 }
 
 /// A pattern with its destination.
 public struct Route: Sendable {
-    /// What runs when the URL is opened.
+    /// The type of a handler, which runs when the URL is opened.
     public typealias Handler = @Sendable (RouteRequest) async throws -> RouteAnswer
-    /// Looks at a request and may send it to another URL; must have no effect, for `resolve` runs it too.
+    /// Returns another URL to open instead, or nil.
+    ///
+    /// It must have no side effects, because `resolve` runs it too.
     public typealias Redirect = @Sendable (RouteRequest) -> String?
 
     /// The pattern, as ``RoutePattern`` reads it.
     public var pattern: String
     /// The destination's name, which relocation entries call `className`.
     public var name: String?
-    /// Higher goes first, before the patterns are compared; 0 unless set.
+    /// A route with a higher priority is tried first; 0 unless set.
     public var priority: Int
     /// What kind of destination it is.
     public var kind: RouteKind
@@ -35,9 +37,9 @@ public struct Route: Sendable {
     public var takesDeeper: Bool
     /// Whether opening twice is the same as opening once; then an open that a crash interrupted runs again.
     public var idempotent: Bool
-    /// The destination's own conditional redirect.
+    /// The route's own conditional redirect.
     public var redirect: Redirect?
-    /// What runs.
+    /// The handler.
     public var handler: Handler
     /// The module that brought it.
     var module: DeclaredModule?
@@ -79,7 +81,7 @@ public struct RouteDescription: Sendable, Hashable {
     }
 
     /// TheRouter's exported form, `{"path","class","priority"}`, with `kind` added.
-    public var json: JSONValue {
+    package var json: JSONValue {
         [
             "path": .string(path), "class": .string(className), "priority": .int(Int64(priority)),
             "kind": .string(kind.rawValue),

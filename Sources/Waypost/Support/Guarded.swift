@@ -14,7 +14,7 @@ package struct Guarded<Value: Sendable>: ~Copyable, Sendable {
 
     /// Runs `body` alone with the value.
     ///
-    /// It must not call out: whoever it calls might want the lock too.
+    /// It must not call out: the called code might need the lock too.
     package borrowing func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {

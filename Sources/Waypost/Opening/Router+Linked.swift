@@ -1,17 +1,17 @@
 extension Router {
     /// Registers what was declared without a list (see ``LinkedRecords``), unless that was done before.
     ///
-    /// For a router that is not to do it by itself (``RouterConfiguration/registersLinked``). A declaration that
+    /// For a router that does not do it by itself (``RouterConfiguration/registersLinked``). A declaration that
     /// is refused does not keep the others out; ``linkedFailures`` names it.
     public func registerLinked() {
-        if linked.load(.ofThisImage, into: self) { tellChange() }
+        if linked.load(.ofThisImage, into: self) { notifyChange() }
     }
 
-    /// What was declared without a list and could not be registered; empty when all is well.
+    /// What was declared without a list and could not be registered.
     ///
     /// A conflict with another declaration, a pattern with an unknown converter, something in the section that is
-    /// no record. ``check(declared:)`` reports it, and it is told once, as ``RouterEvent/Kind/warned``, at an open
-    /// that somebody listens to.
+    /// no record. ``check(declared:)`` reports it, and the first open with a listener reports it once, as
+    /// ``RouterEvent/Kind/warned``.
     public var linkedFailures: [LinkedFailure] {
         loadLinked()
         return linked.failures
@@ -21,17 +21,17 @@ extension Router {
         linked.loadOnce(into: self)
     }
 
-    /// Warns those who listen of what could not be registered.
-    func tellLinkedFailures(url: String, ref: String?) {
+    /// Reports to listeners what could not be registered.
+    func reportLinkedFailures(url: String, ref: String?) {
         guard !listeners.withLock({ $0.events.isEmpty }) else { return }
-        for failure in linked.takeUntold() {
-            tell(RouterEvent(.warned, url: url, ref: ref, detail: failure.detail))
+        for failure in linked.takeUnreported() {
+            notify(RouterEvent(.warned, url: url, ref: ref, detail: failure.detail))
         }
     }
 
     /// Registers one by one, so that what is refused keeps nothing else out; gives the reasons.
     ///
-    /// It uses no public function of the router, for those wait until this has ended.
+    /// It uses no public function of the router, because they wait until this has ended.
     func add(_ records: LinkedRecords) -> [LinkedFailure] {
         var failures = records.faults.map { LinkedFailure(subject: "", detail: "\($0)") }
         swap { (state, _) in

@@ -2,7 +2,7 @@
 ///
 /// It reads the path once, and then asks for each shape that the table has at this depth whether there is a pattern
 /// with these literals, which takes one look into a hash. The tree of components is left to ``TableSearch``.
-struct WaySearch<Ends: PathEnds> {
+struct PathSearch<Ends: PathEnds> {
     private let reader: UnsafeMutablePointer<TableReader>
     private let text: UnsafePointer<UInt8>
     private let scheme: UInt32
@@ -37,15 +37,15 @@ struct WaySearch<Ends: PathEnds> {
     /// The first entry whose pattern takes the path.
     @inline(__always)
     func find() -> Found {
-        if count > WayShape.deepest { return .unsuited }
+        if count > PatternShape.deepest { return .unsuited }
         let shapes = reader.pointee.shapes
         let first = shapes.first[count]
         let seed = reader.pointee.seed
         var rest = ends
         let firstEnd = rest.next()
-        let firstPart = WayWords(text, from: start, to: firstEnd).part(seed.first, seed.second)
+        let firstPart = PathWords(text, from: start, to: firstEnd).part(seed.first, seed.second)
         var candidates = shapes.candidates(count, firstPart)
-        if candidates & WayShapes.unsuited != 0 { return .unsuited }
+        if candidates & PatternShapes.unsuited != 0 { return .unsuited }
         while candidates != 0 {
             let shape = shapes.records + Int(first) + candidates.trailingZeroBitCount
             candidates &= candidates &- 1
@@ -59,9 +59,9 @@ struct WaySearch<Ends: PathEnds> {
             var left = key &>> 1
             while left > 1 {
                 let end = ends.next()
-                second &+= WayWords.step
+                second &+= PathWords.step
                 if left & 1 == 0 {
-                    hash &+= WayWords(text, from: start, to: end).part(seed.first, second)
+                    hash &+= PathWords(text, from: start, to: end).part(seed.first, second)
                 }
                 start = end &+ 1
                 left &>>= 1
@@ -77,20 +77,20 @@ struct WaySearch<Ends: PathEnds> {
         return .nothing
     }
 
-    /// The first entry with this way that takes the URL's scheme.
+    /// The first entry with this path that takes the URL's scheme.
     @inline(__always)
     private func entry(_ hash: UInt64, _ shape: UInt32) -> UInt32 {
-        let chunk = reader.pointee.ways + Int(truncatingIfNeeded: hash &>> reader.pointee.wayShift)
+        let chunk = reader.pointee.paths + Int(truncatingIfNeeded: hash &>> reader.pointee.pathShift)
         let places = chunk.pointee.places
         let tag = HashedNumber.tag(hash)
         var place = chunk.pointee.home(hash)
         while true {
-            let way = places[place]
-            if way.isEmpty { return 0 }
-            if way.tag == tag {
-                let entry = reader.pointee.entry(way.number)
+            let path = places[place]
+            if path.isEmpty { return 0 }
+            if path.tag == tag {
+                let entry = reader.pointee.entry(path.number)
                 if takes(entry, shape) {
-                    return entry.pointee.scheme == 0 ? way.number : reader.pointee.first(way.number, scheme)
+                    return entry.pointee.scheme == 0 ? path.number : reader.pointee.first(path.number, scheme)
                 }
             }
             place &+= 1
@@ -117,7 +117,7 @@ struct WaySearch<Ends: PathEnds> {
             if left & 1 != 0 {
                 known += Int(truncatingIfNeeded: written & 0xff) &- (end &- start)
                 written &>>= 8
-            } else if !WayWords.isEqual(known, text, from: start, to: end) || known[end] != UInt8(ascii: "/")
+            } else if !PathWords.isEqual(known, text, from: start, to: end) || known[end] != UInt8(ascii: "/")
             {
                 return false
             }
@@ -129,7 +129,7 @@ struct WaySearch<Ends: PathEnds> {
 }
 
 /// The first eight and the last eight bytes of a component; of one of up to eight bytes, no first ones.
-struct WayWords: BitwiseCopyable {
+struct PathWords: BitwiseCopyable {
     private let first: UInt64
     private let last: UInt64
     private let start: UnsafePointer<UInt8>
@@ -154,7 +154,7 @@ struct WayWords: BitwiseCopyable {
         self.start = text + start
     }
 
-    /// What the component adds to the hash of a way, from the secret for its place.
+    /// What the component adds to the hash of a path, from the secret for its place.
     @inline(__always)
     func part(_ one: UInt64, _ other: UInt64) -> UInt64 {
         let hash = TableSeed.mix(first ^ one, last ^ other)

@@ -5,11 +5,11 @@ enum Timed<Value: Sendable>: Sendable {
     case canceled
 }
 
-/// Who sees to it that work does not hold its caller.
+/// Who ends work that takes too long.
 enum WorkLimit: Sendable {
-    /// We do, when the time is up or the caller is cancelled.
+    /// This library, when the time is up or the caller is cancelled.
     case time(Duration)
-    /// We do, when the caller is cancelled.
+    /// This library, when the caller is cancelled.
     case untilCancelled
     /// The caller itself: the work runs in place, without a task or a timer of its own.
     case callers
@@ -24,8 +24,8 @@ enum WorkLimit: Sendable {
 
 /// Runs the work, and stops waiting for it when the time is up or the caller was cancelled.
 ///
-/// The work is then cancelled, but it is not waited for: work that ignores cancellation must not hold the
-/// caller. So it runs in a task of its own, and whoever comes first decides the outcome.
+/// The work is then cancelled, but not waited for: work that ignores cancellation must not hold the caller. So it runs
+/// in a task of its own, and the first to end decides the outcome.
 func withDeadline<Value: Sendable>(
     _ limit: WorkLimit, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
 ) async -> Timed<Value> {

@@ -1,10 +1,10 @@
 /// Why something could not be registered; the registration changed nothing.
 public enum RegistrationError: Error, Hashable, Sendable {
-    /// The pattern is not one; the offset is in bytes.
+    /// The pattern is not valid; the offset is in bytes.
     case badPattern(String, offset: Int, detail: String)
-    /// Another route holds a pattern that could never be told apart from this one.
+    /// Another route has a pattern that matches exactly the same URLs.
     case conflict(pattern: String, heldBy: String)
-    /// An exposed service or method is not well formed or its name is taken.
+    /// An exposed service or method is not valid, or its name is taken.
     case badService(String, detail: String)
 }
 

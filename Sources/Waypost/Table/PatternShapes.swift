@@ -3,7 +3,7 @@
 /// `/users/:id/keys` has the shape literal, placeholder, literal. A table of any size has few shapes, and at most one
 /// pattern of a shape fits a URL: the one with the same literals. Tried in the order of §3, the first shape with a
 /// hit has the best one.
-struct WayShape: Hashable {
+struct PatternShape: Hashable {
     /// The most components that a URL may have to be looked up by shapes.
     static let deepest = 16
 
@@ -16,23 +16,23 @@ struct WayShape: Hashable {
     var key: UInt32 { placeholders | 1 &<< UInt32(truncatingIfNeeded: depth) }
 
     /// Literals go before placeholders, from the left.
-    func precedes(_ other: WayShape) -> Bool {
+    func precedes(_ other: PatternShape) -> Bool {
         let difference = placeholders ^ other.placeholders
         return other.placeholders & difference & (0 &- difference) != 0
     }
 }
 
 /// The shapes of a table's patterns by the number of components, and which numbers must be left to ``TableSearch``.
-struct WayShapes {
+struct PatternShapes {
     /// The most shapes of one depth that are tried one after the other.
     static let most = 15
 
     /// A shape as a search reads it.
     struct Record: BitwiseCopyable {
-        /// The shape's ``WayShape/key``.
+        /// The shape's ``PatternShape/key``.
         var key: UInt32
         var placeholders: UInt32
-        /// Goes into the hash of every way of this shape.
+        /// Goes into the hash of every path of this shape.
         var salt: UInt64
     }
 
@@ -48,20 +48,20 @@ struct WayShapes {
 
         @inline(__always)
         func candidates(_ depth: Int, _ firstPart: UInt64) -> UInt16 {
-            candidates[depth &* WayShapes.classes &+ WayShapes.class(firstPart)]
+            candidates[depth &* PatternShapes.classes &+ PatternShapes.class(firstPart)]
         }
     }
 
     /// Among the candidates: shapes are not enough to look up a URL.
     static let unsuited: UInt16 = 1 << 15
 
-    /// First components are told apart by seven bits of their hash.
+    /// First components are distinguished by seven bits of their hash.
     static let classes = 128
     @inline(__always)
     static func `class`(_ part: UInt64) -> Int { Int(truncatingIfNeeded: part &>> 57) }
 
     private struct Tally {
-        var shape: WayShape
+        var shape: PatternShape
         var routes = 0
         /// Bit `i` is set when there was a route with a first component of class `i`.
         var classes = SIMD2<UInt64>()
@@ -69,10 +69,10 @@ struct WayShapes {
 
     private let seed: TableSeed
     /// The shapes of each depth in the order of §3, ``most`` of them.
-    private var tallies = Array(repeating: [Tally](), count: WayShape.deepest + 1)
+    private var tallies = Array(repeating: [Tally](), count: PatternShape.deepest + 1)
     /// How many routes take URLs of a depth that a search by shapes does not find: their pattern has no shape, or one
     /// too many, or a text that can't be compared.
-    private var others = Array(repeating: 0, count: WayShape.deepest + 1)
+    private var others = Array(repeating: 0, count: PatternShape.deepest + 1)
     /// The same for patterns that begin with a literal, by depth and its class.
     private var othersByClass: [Int: Int] = [:]
     private var page: MemoryPage
@@ -85,9 +85,9 @@ struct WayShapes {
 
     var byteCount: Int { page.byteCount }
 
-    private static let candidatesOffset = (WayShape.deepest + 2) * MemoryLayout<UInt32>.stride
+    private static let candidatesOffset = (PatternShape.deepest + 2) * MemoryLayout<UInt32>.stride
     private static let recordsOffset =
-        candidatesOffset + (WayShape.deepest + 1) * classes * MemoryLayout<UInt16>.stride
+        candidatesOffset + (PatternShape.deepest + 1) * classes * MemoryLayout<UInt16>.stride
 
     var reader: Reader {
         Reader(
@@ -103,22 +103,22 @@ struct WayShapes {
         (page.memory + Self.recordsOffset).assumingMemoryBound(to: Record.self)
     }
 
-    /// Goes into the hash of every way of a shape.
-    func salt(_ shape: WayShape) -> UInt64 {
+    /// Goes into the hash of every path of a shape.
+    func salt(_ shape: PatternShape) -> UInt64 {
         TableSeed.mix(seed.first ^ UInt64(shape.key), seed.second ^ 0xd6e8_feb8_6659_fd93)
     }
 
     // MARK: Changes
 
-    /// Counts one route more of a way's shape.
-    mutating func add(_ way: PatternWay) {
+    /// Counts one route more of a path's shape.
+    mutating func add(_ path: PatternPath) {
         var classes = SIMD2<UInt64>(repeating: .max)
-        if let part = way.firstPart {
+        if let part = path.firstPart {
             classes = SIMD2()
             classes[Self.class(part) >> 6] = 1 << UInt64(Self.class(part) & 63)
         }
-        let depth = way.shape.depth
-        switch Self.add(way.shape, classes, to: &tallies[depth]) {
+        let depth = path.shape.depth
+        switch Self.add(path.shape, classes, to: &tallies[depth]) {
         case .known: break
         case .new: publish()
         case .tooMany: count(others: depth...depth, nil, by: 1)
@@ -130,7 +130,7 @@ struct WayShapes {
     }
 
     private static func add(
-        _ shape: WayShape, _ classes: SIMD2<UInt64>, to tallies: inout [Tally]
+        _ shape: PatternShape, _ classes: SIMD2<UInt64>, to tallies: inout [Tally]
     ) -> Addition {
         var index = 0
         while index < tallies.count, tallies[index].shape.precedes(shape) { index += 1 }
@@ -148,9 +148,9 @@ struct WayShapes {
     ///
     /// The class of its first component may stay: it only spares searches. A shape may have been one too many when a
     /// route came, and not when it goes: the sums are right all the same.
-    mutating func remove(_ way: PatternWay) {
-        let depth = way.shape.depth
-        guard let index = tallies[depth].firstIndex(where: { $0.shape == way.shape }) else {
+    mutating func remove(_ path: PatternPath) {
+        let depth = path.shape.depth
+        guard let index = tallies[depth].firstIndex(where: { $0.shape == path.shape }) else {
             return count(others: depth...depth, nil, by: -1)
         }
         tallies[depth][index].routes -= 1
@@ -161,11 +161,11 @@ struct WayShapes {
 
     /// Counts routes more or fewer that take URLs of these depths and that a search by shapes does not find.
     ///
-    /// - Parameter firstPart: of a pattern that begins with a literal: all others need not mind it.
+    /// - Parameter firstPart: of a pattern that begins with a literal; it does not concern the others.
     mutating func count(others range: ClosedRange<Int>, _ firstPart: UInt64?, by change: Int) {
-        guard range.lowerBound <= WayShape.deepest else { return }
+        guard range.lowerBound <= PatternShape.deepest else { return }
         var isNews = false
-        for depth in range.clamped(to: 0...WayShape.deepest) {
+        for depth in range.clamped(to: 0...PatternShape.deepest) {
             let before: Int
             if let firstPart {
                 let place = depth * Self.classes + Self.class(firstPart)

@@ -1,4 +1,4 @@
-/// Puts a URL and its parameters together, link by link, and opens it.
+/// Builds a URL and its parameters step by step, and opens it.
 ///
 ///     let opening = await RouteBuilder.build("scheme://router/demo")
 ///         .withInt(key: "intValue", value: 2)
@@ -9,18 +9,18 @@ public struct RouteBuilder: Sendable {
     /// The URL.
     public let url: String
     /// The parameters so far; a later one of the same key wins.
-    public private(set) var parameters: [String: JSONValue] = [:]
+    package private(set) var parameters: [String: JSONValue] = [:]
     /// The native values so far, which only a destination in this process can get.
-    public private(set) var objects: [String: any Sendable] = [:]
-    /// The first value that has no form in JSON; opening then ends in 422.
-    public private(set) var mistake: RouteGenerationError?
+    package private(set) var objects: [String: any Sendable] = [:]
+    /// The first value that can't be written as JSON; opening then ends in 422.
+    package private(set) var mistake: RouteGenerationError?
 
     /// Begins with a URL.
     public init(_ url: String) {
         self.url = url
     }
 
-    /// Begins with a URL, spelled as in TheRouter.
+    /// Begins with a URL, named as in TheRouter.
     public static func build(_ url: String) -> RouteBuilder { RouteBuilder(url) }
 
     /// Adds a value that can be encoded: a number, a text, a structure.
@@ -47,7 +47,7 @@ public struct RouteBuilder: Sendable {
     /// Adds a text.
     public func withString(key: String, value: String) -> RouteBuilder { with(key, value) }
 
-    /// Adds anything: what can be encoded goes along as JSON, and always as a native value.
+    /// Adds any value: as a native value, and as JSON if it can be encoded.
     public func withAny(key: String, value: any Sendable) -> RouteBuilder {
         var builder = self
         if let encodable = value as? any Encodable, let json = try? JSONValueEncoder().encode(encodable) {
@@ -76,9 +76,9 @@ public struct RouteBuilder: Sendable {
         return await router.open(url, parameters: parameters, objects: objects, context: context)
     }
 
-    /// The command that has an agent open this URL: `{"id","type":"open","url","params"}`.
+    /// The command for an agent to open this URL: `{"id","type":"open","url","params"}`.
     ///
-    /// - Throws: ``RouteGenerationError`` when a value has no form in JSON.
+    /// - Throws: ``RouteGenerationError`` when a value can't be written as JSON.
     public func command(id: String) throws(RouteGenerationError) -> JSONValue {
         if let mistake { throw mistake }
         if let key = objects.keys.sorted().first(where: { parameters[$0] == nil }) {

@@ -1,0 +1,169 @@
+/// One open between its URL and its destination: where it is now, and what it met.
+///
+/// `open` and `resolve` both follow it with ``next(onRedirect:)``, so they can't differ.
+struct OpenState: Sendable {
+    /// What comes next.
+    enum Next: Sendable {
+        /// A route takes the URL; when its handler passes, ask for what comes next.
+        case candidate(MatchedRoute, RouteRequest)
+        case rejected(Rejection)
+        case notFound
+    }
+
+    /// Called after each redirect; `name` is whose it was, nil for a relocation.
+    typealias OnRedirect = (_ from: String, _ to: String, _ name: String?) -> Void
+
+    static let fallbackKey = "route_fallback_url"
+
+    let snapshot: RouterSnapshot
+    let context: OpenContext
+    private let requested: String
+    private var caller: [String: JSONValue]
+    private let objects: [String: any Sendable]
+    private(set) var url: RouteURL
+    private(set) var hops: [String] = []
+    /// The pattern of the route that came last; nil after a redirect.
+    private(set) var route: String?
+    private var relocation: [String: JSONValue] = [:]
+    private var matches: MatchedRoutes?
+
+    init(
+        _ url: RouteURL, requested: String, snapshot: RouterSnapshot, caller: [String: JSONValue],
+        objects: [String: any Sendable] = [:], context: OpenContext = .init()
+    ) {
+        self.url = url
+        self.requested = requested
+        self.snapshot = snapshot
+        self.caller = caller
+        self.objects = objects
+        self.context = context
+    }
+
+    /// Follows relocation and conditional redirects to the next route that takes the URL.
+    mutating func next(onRedirect: OnRedirect) -> Next {
+        while true {
+            if matches == nil {
+                if let rejection = relocate(onRedirect) { return .rejected(rejection) }
+                matches = MatchedRoutes(snapshot, url)
+            }
+            guard let matched = matches?.next() else {
+                route = nil
+                return .notFound
+            }
+            route = matched.record.pattern.text
+            if let failure = matched.record.route.module?.failure {
+                return .rejected(Rejection(.module, "\(failure)"))
+            }
+            let request = request(for: matched)
+            guard let target = matched.record.route.redirect?(request) else {
+                return .candidate(matched, request)
+            }
+            if let rejection = redirect(to: target, by: request.route, onRedirect) {
+                return .rejected(rejection)
+            }
+        }
+    }
+
+    /// Goes on to another URL; nil when it may, otherwise why not.
+    mutating func redirect(to target: String, by name: String, _ onRedirect: OnRedirect) -> Rejection? {
+        let from = url.text
+        if let rejection = move(to: target) { return rejection }
+        onRedirect(from, url.text, name)
+        return nil
+    }
+
+    /// The routes that are near the URL, for one that no route takes.
+    var nearest: [String] { snapshot.state.routes.table.nearest(to: url) }
+
+    // MARK: Fallback
+
+    /// The URL to open instead of one that no route takes: from the query, else from the caller.
+    var fallback: String? { url.query[Self.fallbackKey] ?? caller[Self.fallbackKey]?.stringValue }
+
+    /// Goes on to the fallback; nil when it may, otherwise why not.
+    mutating func fallBack(to target: String) -> Rejection? {
+        // Once only: the fallback's own fallback would go on for ever with a wrong URL.
+        caller[Self.fallbackKey] = nil
+        return move(to: target)
+    }
+
+    // MARK: Moving
+
+    private mutating func move(to text: String) -> Rejection? {
+        route = nil
+        let state = snapshot.state
+        let maximum = state.configuration.maximumHops
+        guard hops.count < maximum else {
+            let path = ([requested] + hops + [text]).map { String($0.prefix(200)) }
+            let isCircle = path.dropLast().contains(text)
+            let detail = path.joined(separator: " → ")
+            return isCircle
+                ? .cycle("redirects lead in a circle: \(detail)")
+                : .chain("there are more than \(maximum) redirects: \(detail)")
+        }
+        switch state.read(text) {
+        case .failure(let rejection): return rejection
+        case .success(let url):
+            // A redirect must not turn an open into a call: who may send a map may not call services by it.
+            guard !ServiceURL.matches(url, state.configuration) else {
+                return .notAllowed("\(url.text) is a service URL, which no redirect may lead to")
+            }
+            self.url = url
+            hops.append(url.text)
+            matches = nil
+            return nil
+        }
+    }
+
+    /// Follows the relocation of the URL as long as there is one that leads somewhere.
+    private mutating func relocate(_ onRedirect: OnRedirect) -> Rejection? {
+        let state = snapshot.state
+        guard !state.plan.tree.isEmpty else { return nil }
+        while true {
+            let components = url.components
+            guard let redirect = state.plan.redirect(for: url, components: components) else { return nil }
+            // A redirect whose target this build does not have is not there: the origin opens as before.
+            guard state.allows(scheme: redirect.target.scheme) else { return nil }
+            let next = redirect.apply(to: url, components: components)
+            if case .success(let target) = state.read(next),
+                !state.opens(target, hops: state.configuration.maximumHops)
+            {
+                return nil
+            }
+            let from = url.text
+            if let rejection = move(to: next) { return rejection }
+            relocation.merge(redirect.params) { _, later in later }
+            onRedirect(from, url.text, nil)
+        }
+    }
+
+    // MARK: Request
+
+    /// The request that a destination sees.
+    private func request(for matched: MatchedRoute) -> RouteRequest {
+        var query: [String: JSONValue] = [:]
+        var path = matched.captured
+        var relocation = relocation
+        if let web = matched.webURL {
+            relocation["url"] = .string(web)
+            path["jumpType"] = "1"
+        } else {
+            query = url.queryParameters
+        }
+        relocation.merge(matched.record.params) { earlier, _ in earlier }
+        return RouteRequest(
+            url: url, requested: requested, route: matched.record.pattern.text,
+            parameters: RouteParameters(
+                path: path, query: query, caller: caller, relocation: relocation, objects: objects,
+                rule: snapshot.state.configuration.dialect.merge), hops: hops, context: context)
+    }
+}
+
+extension RouteURL {
+    /// The query as parameters; the last value of a key counts.
+    var queryParameters: [String: JSONValue] {
+        var parameters: [String: JSONValue] = [:]
+        for pair in query.pairs { parameters[pair.key] = .string(pair.value) }
+        return parameters
+    }
+}

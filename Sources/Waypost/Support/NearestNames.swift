@@ -1,0 +1,44 @@
+/// Finds names that are similar to one that does not exist.
+package enum NearestNames {
+    /// The names with the smallest edit distance, best first; none when all are too different.
+    ///
+    /// Only the first 64 bytes of each count, so that a long name from outside costs no more than a short one.
+    ///
+    /// - Parameter slips: how many bytes may differ; half of those that the name has unless given.
+    package static func find(
+        _ name: String, among names: some Sequence<String>, limit: Int = 3, slips: Int? = nil
+    ) -> [String] {
+        let wanted = Array(name.lowercased().utf8.prefix(64))
+        let farthest = slips ?? max(2, wanted.count / 2)
+        return
+            names
+            .map { (name: $0, distance: distance(wanted, Array($0.lowercased().utf8.prefix(64)))) }
+            .filter { $0.distance <= farthest }
+            .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+            .prefix(limit)
+            .map(\.name)
+    }
+
+    private static func distance(_ name: [UInt8], _ known: [UInt8]) -> Int {
+        // A beginning that was left unfinished is as near as one slip.
+        !name.isEmpty && known.starts(with: name) ? 1 : EditDistance.between(name, known)
+    }
+}
+
+/// The edit distance of Levenshtein, on bytes.
+enum EditDistance {
+    static func between(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        if one == other { return 0 }
+        var row = Array(0...other.count)
+        for (index, byte) in one.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for position in other.indices {
+                let substituted = diagonal + (byte == other[position] ? 0 : 1)
+                diagonal = row[position + 1]
+                row[position + 1] = min(substituted, diagonal + 1, row[position] + 1)
+            }
+        }
+        return row[other.count]
+    }
+}
