@@ -50,7 +50,7 @@ struct NewerAgentTests {
         let state =
             #"{"state":"draining","epoch":7,"boot":"B","why":"maintenance","agent":"k9","version":"9.0.0","mqtt":5}"#
         try await backend.publish(state, to: "waypost/v1/k9/state", retain: true)
-        try await logcat.complained("k9 is draining: maintenance")
+        try await logcat.printedError("k9 is draining: maintenance")
         try await backend.publish(
             #"{"id":"f1","type":"fail","code":599,"name":"NEW_THING","where":"cellar","detail":"wet","last":5}"#,
             to: "waypost/v1/k9/fail")

@@ -8,7 +8,7 @@ final class RunningBroker: Sendable {
 
     let pid: pid_t
     private let shell: Mutex<Process>
-    private let leash: FileHandle
+    private let processes: FileHandle
 
     /// A shell stands between, so that mosquitto does not outlive the test process.
     ///
@@ -18,9 +18,9 @@ final class RunningBroker: Sendable {
         exec 3<&0
         "$0" -c "$1" & broker=$!
         echo $broker
-        (cat <&3 >/dev/null; kill -9 $broker) 2>/dev/null & leash=$!
+        (cat <&3 >/dev/null; kill -9 $broker) 2>/dev/null & processes=$!
         wait $broker
-        kill $leash
+        kill $processes
         echo "\(lastLine)" >&2
         """
 
@@ -33,7 +33,7 @@ final class RunningBroker: Sendable {
         shell.standardOutput = output
         shell.standardError = log
         try withNoSignalBlocked { try shell.run() }
-        leash = input.fileHandleForWriting
+        processes = input.fileHandleForWriting
         self.shell = Mutex(shell)
         var text = ""
         while !text.hasSuffix("\n") {
@@ -49,9 +49,9 @@ final class RunningBroker: Sendable {
         lines.follow(log.fileHandleForReading, \.self)
     }
 
-    /// Lets the leash go, so that the shell ends what still runs, and waits for it.
+    /// Lets the processes go, so that the shell ends what still runs, and waits for it.
     func end() {
-        try? leash.close()
+        try? processes.close()
         shell.withLock { $0.waitUntilExit() }
     }
 }

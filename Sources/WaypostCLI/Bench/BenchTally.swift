@@ -11,7 +11,7 @@ struct BenchTally: Sendable {
     private(set) var ok = 0
     private(set) var answered = 0
     /// Terminal replies beyond the first of their command.
-    private(set) var doubled = 0
+    private(set) var duplicates = 0
     /// Commands that can get no reply: the broker did not take them.
     private(set) var unsent = 0
     /// Replies that are not ok, by code and name.
@@ -46,7 +46,7 @@ struct BenchTally: Sendable {
     mutating func replied(_ number: Int, _ reply: Reply, at now: ContinuousClock.Instant) {
         guard answers.indices.contains(number) else { return }
         guard answers[number] == 0 else {
-            doubled += 1
+            duplicates += 1
             return
         }
         answers[number] = 1

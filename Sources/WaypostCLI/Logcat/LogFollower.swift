@@ -17,8 +17,8 @@ struct LogFollower {
     /// For the notices on standard error.
     var noticeStyle: Style
 
-    private var sequences = SequenceWatch()
-    private var memory = EventMemory()
+    private var gaps = GapDetector()
+    private var deduplicator = EventDeduplicator()
     private var states: [String: AgentState] = [:]
     private var agentWidth = 8
 
@@ -44,7 +44,7 @@ struct LogFollower {
 
     /// As ``run()``, for a command that ends with its reader, and well on SIGTERM.
     mutating func runAsCommand() async throws {
-        ReaderWatch.begin()
+        ClosedOutputMonitor.begin()
         do {
             try await run()
         } catch is CancellationError where Signals.exit == .terminated {
@@ -54,7 +54,7 @@ struct LogFollower {
 
     /// Returns when nobody reads the output any more.
     ///
-    /// - Throws: ``Complaint`` 4 when there is no broker at the start, `CancellationError` on a signal.
+    /// - Throws: ``CommandError`` 4 when there is no broker at the start, `CancellationError` on a signal.
     mutating func run() async throws {
         var session = try await connect()
         if let since {
@@ -70,11 +70,11 @@ struct LogFollower {
                 while case .message(let message) = try await session.next() {
                     guard show(message) else { return await session.close() }
                 }
-            } catch let complaint as Complaint where complaint.exit == .noBroker {
-                notice("\(complaint.description); trying to come back")
+            } catch let error as CommandError where error.exit == .noBroker {
+                notice("\(error.description); trying to come back")
                 await session.close()
                 session = try await comeBack()
-                sequences.cameBack()
+                gaps.cameBack()
                 notice("connected to \(session.connection.broker) again")
             } catch {
                 await session.close()
@@ -129,7 +129,7 @@ struct LogFollower {
             try await Task.sleep(for: pause)
             do {
                 return try await connect()
-            } catch let complaint as Complaint where complaint.exit == .noBroker {
+            } catch let error as CommandError where error.exit == .noBroker {
                 pause = min(pause * 2, Self.longestPause)
             }
         }
@@ -153,8 +153,8 @@ struct LogFollower {
     }
 
     private mutating func show(_ line: LogLine) -> Bool {
-        guard memory.isNew(line.event, from: line.agent) else { return true }
-        if let missing = sequences.saw(line.event, from: line.agent) { notice(missing) }
+        guard deduplicator.isNew(line.event, from: line.agent) else { return true }
+        if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
         return print(line)
     }
 

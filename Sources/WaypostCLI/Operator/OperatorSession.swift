@@ -7,7 +7,7 @@ import WaypostMessages
 /// operators of one name do not push each other out.
 final class OperatorSession: Sendable {
     /// What comes next.
-    enum News: Sendable {
+    enum Event: Sendable {
         case message(MQTTMessage)
         /// The time set with ``alarm(after:)`` is over.
         case alarm
@@ -17,15 +17,15 @@ final class OperatorSession: Sendable {
     let topics: Topics
     let connection: Connection
     private let session: MQTTSession
-    private let news: AsyncStream<News>
-    private let continuation: AsyncStream<News>.Continuation
+    private let events: AsyncStream<Event>
+    private let continuation: AsyncStream<Event>.Continuation
 
     /// Connects and subscribes.
     ///
     /// - Parameters:
     ///   - required: filters without which the command makes no sense.
     ///   - useful: filters that the broker may refuse.
-    /// - Throws: ``Complaint`` 4 when there is no broker, 1 when it refuses a required filter.
+    /// - Throws: ``CommandError`` 4 when there is no broker, 1 when it refuses a required filter.
     static func connect(
         _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
         within limit: Duration = .seconds(10)
@@ -38,11 +38,11 @@ final class OperatorSession: Sendable {
             session = try await MQTTSession.connect(configuration, within: limit, messageLimit: 200_000)
         } catch {
             try Task.checkCancellation()
-            throw Complaint(.noBroker, "no broker: \(error)")
+            throw CommandError(.noBroker, "no broker: \(error)")
         }
         for (filter, result) in zip(required, session.connection.subscriptions) where !result.isGranted {
             await session.disconnect()
-            throw Complaint(
+            throw CommandError(
                 .failed,
                 "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(sender)"
             )
@@ -55,7 +55,7 @@ final class OperatorSession: Sendable {
         self.sender = sender
         self.topics = topics
         connection = session.connection
-        (news, continuation) = AsyncStream.makeStream(of: News.self)
+        (events, continuation) = AsyncStream.makeStream(of: Event.self)
         // Ends with the session's messages, which end with the connection.
         Task { [continuation] in
             for await message in session.messages { continuation.yield(.message(message)) }
@@ -65,33 +65,33 @@ final class OperatorSession: Sendable {
 
     /// Publishes and waits until the broker has it.
     ///
-    /// - Throws: ``Complaint`` 1 when the broker refuses the message, 4 when the connection went.
+    /// - Throws: ``CommandError`` 1 when the broker refuses the message, 4 when the connection went.
     func publish(_ message: MQTTMessage) async throws {
         let result: PublishReceipt.Result
         do {
             result = try await session.publish(message)
         } catch {
             try Task.checkCancellation()
-            throw Complaint(.noBroker, "publish to \(message.topic): \(error)")
+            throw CommandError(.noBroker, "publish to \(message.topic): \(error)")
         }
         switch result {
         case .acknowledged: break
         case .refused(let code):
-            throw Complaint(
+            throw CommandError(
                 .failed,
                 "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
-        case .rejected(let reason): throw Complaint(.failed, "publish to \(message.topic): \(reason)")
-        case .lost: throw Complaint(.noBroker, "publish to \(message.topic): the connection went")
+        case .rejected(let reason): throw CommandError(.failed, "publish to \(message.topic): \(reason)")
+        case .lost: throw CommandError(.noBroker, "publish to \(message.topic): the connection went")
         }
     }
 
     /// The next message or alarm; for one reader.
     ///
-    /// - Throws: ``Complaint`` 4 when the connection ended, `CancellationError` on Ctrl-C.
-    func next() async throws -> News {
-        for await next in news { return next }
+    /// - Throws: ``CommandError`` 4 when the connection ended, `CancellationError` on Ctrl-C.
+    func next() async throws -> Event {
+        for await next in events { return next }
         try Task.checkCancellation()
-        throw Complaint(
+        throw CommandError(
             .noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
     }
 

@@ -2,7 +2,7 @@ import MQTTLink
 import WaypostMessages
 
 /// What a watcher is told.
-enum WatchNews: Sendable {
+enum WatchEvent: Sendable {
     case message(MQTTMessage)
     case connected(String)
     case lost(String)
@@ -21,7 +21,7 @@ struct WatchFeed {
     /// Nil for all agents.
     let agent: String?
 
-    /// - Throws: ``Complaint`` 4 when there is no broker.
+    /// - Throws: ``CommandError`` 4 when there is no broker.
     func connect() async throws -> OperatorSession {
         let (topics, name) = (settings.topics, agent ?? "+")
         return try await OperatorSession.connect(
@@ -30,14 +30,14 @@ struct WatchFeed {
     }
 
     /// Passes on until the task is cancelled.
-    func run(_ first: OperatorSession, _ tell: (WatchNews) -> Void) async {
+    func run(_ first: OperatorSession, _ tell: (WatchEvent) -> Void) async {
         var session = first
         while true {
             tell(.connected(session.connection.broker.description))
             do {
                 while case .message(let message) = try await session.next() { tell(.message(message)) }
-            } catch let complaint as Complaint {
-                tell(.lost(complaint.description))
+            } catch let error as CommandError {
+                tell(.lost(error.description))
             } catch {
                 return await session.close()
             }

@@ -14,16 +14,16 @@ struct WatchLoop {
     let style: Style
     var model: WatchModel
 
-    /// - Throws: ``Complaint`` 4 when there is no broker at the start, `CancellationError` on a signal.
+    /// - Throws: ``CommandError`` 4 when there is no broker at the start, `CancellationError` on a signal.
     mutating func run() async throws {
         let session = try await feed.connect()
         guard ScreenMode.begin() else {
             await session.close()
-            throw Complaint(.failed, "the terminal can't be drawn on; see: waypost logcat")
+            throw CommandError(.failed, "the terminal can't be drawn on; see: waypost logcat")
         }
         defer { ScreenMode.end() }
         let (news, sink) = AsyncStream.makeStream(
-            of: WatchNews.self, bufferingPolicy: .bufferingNewest(100_000))
+            of: WatchEvent.self, bufferingPolicy: .bufferingNewest(100_000))
         let feed = feed
         let tasks = [
             Task { await feed.run(session) { sink.yield($0) } },
@@ -43,7 +43,7 @@ struct WatchLoop {
     }
 
     private mutating func follow(
-        _ news: AsyncStream<WatchNews>, _ tell: @escaping @Sendable (WatchNews) -> Void
+        _ news: AsyncStream<WatchEvent>, _ tell: @escaping @Sendable (WatchEvent) -> Void
     )
         async
     {
@@ -79,13 +79,13 @@ struct WatchLoop {
         Terminal.draw(WatchScreen.drawing(screen.lines(model)))
     }
 
-    private static func listenToSignals(_ tell: (WatchNews) -> Void) async {
+    private static func listenToSignals(_ tell: (WatchEvent) -> Void) async {
         for await signal in await UnixSignalsSequence(trapping: .sigwinch, .sighup, .sigquit) {
             tell(signal == .sigwinch ? .redraw : .ended)
         }
     }
 
-    private static func readKeys(_ tell: @escaping @Sendable (WatchNews) -> Void) {
+    private static func readKeys(_ tell: @escaping @Sendable (WatchEvent) -> Void) {
         // A thread of its own: read blocks, and goes with the process.
         DispatchQueue(label: "waypost.keys").async {
             var key: UInt8 = 0

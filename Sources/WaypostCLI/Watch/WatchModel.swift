@@ -19,7 +19,7 @@ struct WatchModel: Sendable {
     /// Where we are connected, or why not.
     var link = ""
     var isConnected = true
-    private var memory = EventMemory()
+    private var deduplicator = EventDeduplicator()
 
     init(topics: Topics, filter: LogFilter) {
         self.topics = topics
@@ -32,7 +32,7 @@ struct WatchModel: Sendable {
         switch content {
         case .log:
             for line in LogLine.events(message.payload, from: agent)
-            where memory.isNew(line.event, from: agent) {
+            where deduplicator.isNew(line.event, from: agent) {
                 add(line)
             }
         case .failure:

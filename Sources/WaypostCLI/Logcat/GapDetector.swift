@@ -5,7 +5,7 @@ import WaypostMessages
 /// An agent numbers its events over all levels, also those it does not publish, and levels travel on topics of
 /// their own; so a missing number means something only where we were away, and that is when it is looked at. What
 /// the agent itself shed it says in `dropped`.
-struct SequenceWatch: Sendable {
+struct GapDetector: Sendable {
     private struct Seen {
         var boot: String
         var sequence: Int64

@@ -1,7 +1,7 @@
 import WaypostMessages
 
 /// The numbers of the events that were shown, so that a replay, whoever asked for it, shows none a second time.
-struct EventMemory: Sendable {
+struct EventDeduplicator: Sendable {
     /// More than an agent keeps for a replay.
     private static let span: Int64 = 4_096
 
