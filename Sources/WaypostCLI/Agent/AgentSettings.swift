@@ -46,16 +46,17 @@ struct AgentSettings: Sendable {
         configuration.durability = durability
         configuration.freshState = try await settings.flag("fresh-state")
         configuration.tellsServiceManager = true
-        for (name, range, limit) in Self.limits {
-            guard let number = try await Self.count(name, settings, range) else { continue }
-            configuration.limits[keyPath: limit] = number
+        for setting in AgentSetting.all {
+            guard let number = try await settings.number(setting.name) else { continue }
+            guard setting.range.contains(number) else {
+                throw CommandError(
+                    .usage,
+                    "\(setting.name) must be \(setting.range.lowerBound) to \(setting.range.upperBound); "
+                        + "found \(number)")
+            }
+            setting.set(&configuration, number)
         }
-        if let seconds = try await Self.count("keepalive", settings, 5...3_600) {
-            configuration.link.keepAlive = .seconds(seconds)
-        }
-        if let seconds = try await Self.count("health-interval", settings, 1...86_400) {
-            configuration.healthInterval = .seconds(seconds)
-        }
+        configuration.redactedKeys = try await settings.texts("redact-key")
         configuration.trust = try await Self.trust(settings)
         let expired = try await settings.text("expired-maps") ?? MapExpiry.keep.rawValue
         guard let expiry = MapExpiry(rawValue: expired) else {
@@ -89,25 +90,5 @@ struct AgentSettings: Sendable {
             throw CommandError(.usage, "signed-commands needs a key to check them with: --trust-key")
         }
         return trust
-    }
-
-    private static var limits: [(String, ClosedRange<Int>, WritableKeyPath<AgentLimits, Int>)] {
-        [
-            ("intake-rate", 0...1_000_000, \.intakeRate), ("intake-burst", 0...1_000_000, \.intakeBurst),
-            ("dedupe-keys", 1...10_000_000, \.dedupeKeys),
-            ("outbox-records", 1...1_000_000, \.outboxRecords),
-            ("commit-entries", 1...1_000_000, \.commitEntries),
-        ]
-    }
-
-    private static func count(
-        _ name: String, _ settings: Settings, _ range: ClosedRange<Int>
-    ) async throws(CommandError) -> Int? {
-        guard let number = try await settings.number(name) else { return nil }
-        guard range.contains(number) else {
-            throw CommandError(
-                .usage, "\(name) must be \(range.lowerBound) to \(range.upperBound); found \(number)")
-        }
-        return number
     }
 }
