@@ -128,7 +128,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Waypost", "WaypostAgent", "DemoFeatures", "WaypostCLI", "TestSupport",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures", "WaypostCLI",
+                "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],

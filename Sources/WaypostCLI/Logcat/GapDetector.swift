@@ -12,6 +12,9 @@ struct GapDetector: Sendable {
         var wasAway = false
     }
 
+    /// More than one broker serves; beyond it all are forgotten, and a gap may go unseen.
+    private static let maximumAgents = 10_000
+
     private var newest: [String: Seen] = [:]
 
     /// The connection was lost and is there again: whatever was published meanwhile is missed.
@@ -22,6 +25,7 @@ struct GapDetector: Sendable {
     /// Takes note of an event; returns what is to be said before it is shown.
     mutating func saw(_ event: LogEvent, from agent: String) -> String? {
         let before = newest[agent]
+        if before == nil, newest.count >= Self.maximumAgents { newest.removeAll() }
         newest[agent] = Seen(
             boot: event.boot,
             sequence: before?.boot == event.boot

@@ -21,9 +21,13 @@ struct LogFollower {
     private var deduplicator = EventDeduplicator()
     private var states: [String: AgentState] = [:]
     private var agentWidth = 8
+    /// Of this connection; those that were reported already.
+    private var dropped = 0
 
     /// The longest pause between two attempts to come back.
     private static let longestPause = Duration.seconds(5)
+    /// The most other messages, such as failures and presence, that wait until the replays are shown.
+    private static let maximumOthers = 10_000
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
 
@@ -68,12 +72,14 @@ struct LogFollower {
         while true {
             do {
                 while case .message(let message) = try await session.next() {
+                    reportDropped(session)
                     guard show(message) else { return await session.close() }
                 }
             } catch let error as CommandError where error.exit == .noBroker {
                 notice("\(error.description); trying to come back")
                 await session.close()
                 session = try await comeBack()
+                dropped = 0
                 gaps.cameBack()
                 notice("connected to \(session.connection.broker) again")
             } catch {
@@ -103,14 +109,17 @@ struct LogFollower {
     private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
         var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
         var others: [MQTTMessage] = []
+        var missed = 0
         try await session.publish(replay.message)
         session.alarm(after: Self.patience)
         // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
         while !(replay.hasAnswers && replay.isComplete),
             case .message(let message) = try await session.next()
         {
-            if !replay.saw(message) { others.append(message) }
+            guard !replay.saw(message) else { continue }
+            if others.count < Self.maximumOthers { others.append(message) } else { missed += 1 }
         }
+        if missed + replay.dropped > 0 { notice(OperatorSession.notice(dropped: missed + replay.dropped)) }
         for message in others { guard show(message) else { return false } }
         for (agent, reply) in replay.refusals {
             notice("\(agent) does not replay: \(reply.code.name): \(reply.detail ?? "no detail given")")
@@ -166,6 +175,7 @@ struct LogFollower {
 
     private mutating func show(_ state: AgentState, of agent: String) {
         guard state.isNews(after: states[agent]) else { return }
+        if states.count >= Roster.maximumMembers { states.removeAll() }
         guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
         let how =
             switch state.reason {
@@ -175,6 +185,13 @@ struct LogFollower {
             default: state.reason.rawValue.printable
             }
         notice("\(agent) is \(state.state.printable): \(how)")
+    }
+
+    private mutating func reportDropped(_ session: OperatorSession) {
+        let new = session.droppedMessages - dropped
+        guard new > 0 else { return }
+        dropped += new
+        notice(OperatorSession.notice(dropped: new))
     }
 
     private func notice(_ text: String) {
