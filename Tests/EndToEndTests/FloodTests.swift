@@ -62,7 +62,7 @@ struct FloodTests {
         shell.terminationHandler = { ended.append($0.terminationStatus) }
         try withNoSignalBlocked { try shell.run() }
         text.follow(output.fileHandleForReading, \.self)
-        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 1)
+        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 3)
         let bytes = 900_000
         let count = OperatorSession.byteLimit / bytes + 20
         for number in 1...count {

@@ -46,7 +46,7 @@ struct NewerAgentTests {
             ["logcat", "-v", "brief"], environment: ["WAYPOST_BROKER": broker.url])
         let failures = try RunningCommand(
             ["logcat", "--failures", "-v", "brief"], environment: ["WAYPOST_BROKER": broker.url])
-        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 2)
+        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 5)
         let state =
             #"{"state":"draining","epoch":7,"boot":"B","why":"maintenance","agent":"k9","version":"9.0.0","mqtt":5}"#
         try await backend.publish(state, to: "waypost/v1/k9/state", retain: true)

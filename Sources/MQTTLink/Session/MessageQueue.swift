@@ -68,7 +68,7 @@ package final class MessageQueue: Sendable {
         change { $0.isFinished = true }
     }
 
-    /// The next event; `nil` after ``finish()`` when all is read, or when the task is cancelled. For one reader.
+    /// The next event, for one reader; `nil` after ``finish()`` when all is read, or when the task is cancelled.
     package func next() async -> Event? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in

@@ -15,7 +15,7 @@ struct ReplayCollector: Sendable {
         var last: Int64?
     }
 
-    /// The most events that are kept until all are there: those of 200 agents. What is more is not kept.
+    /// The most events that are kept until all are there: those of 200 agents.
     static let maximumLines = 200 * Command.maximumReplay
 
     let command: Command
