@@ -126,7 +126,13 @@ let package = Package(
             name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["Waypost", "DemoFeatures", "WaypostCLI", "TestSupport"],
+            name: "EndToEndTests",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures", "WaypostCLI",
+                "TestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ],
             exclude: ["Vectors"]),
     ],
     swiftLanguageModes: [.v6]

@@ -23,9 +23,9 @@ enum Main {
                 try command.run()
             }
             return Exit.ok.rawValue
-        } catch let complaint as Complaint {
-            Terminal.complain(complaint.description)
-            return complaint.exit.rawValue
+        } catch let error as CommandError {
+            Terminal.error(error.description)
+            return error.exit.rawValue
         } catch let exit as Exit {
             return exit.rawValue
         } catch is CancellationError {

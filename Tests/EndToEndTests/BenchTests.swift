@@ -7,7 +7,7 @@ import Waypost
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct BenchTests {
     private func report(_ ending: RunningCommand.Ending) throws -> JSONValue {
-        try JSONValue(parsing: try #require(ending.output.first, "\(ending.complaints)"))
+        try JSONValue(parsing: try #require(ending.output.first, "\(ending.errorLines)"))
     }
 
     @Test(
@@ -25,7 +25,7 @@ struct BenchTests {
         #expect(report["sent"] == 500)
         #expect(report["ok"] == 500)
         #expect(report["lost"] == 0)
-        #expect(report["doubled"] == 0)
+        #expect(report["duplicates"] == 0)
         let latency = ["p50", "p99", "p99.9", "max"].compactMap {
             report["latencyMicroseconds"]?[$0]?.intValue
         }
@@ -44,7 +44,7 @@ struct BenchTests {
         #expect(report["lost"] == 0)
         let text = try await site.run("bench", "--agent", "k1", "--count", "100")
         #expect(text.output.contains { $0.contains("× 429 BUSY") }, "\(text.output)")
-        #expect(text.output.contains("0 lost, 0 doubled"))
+        #expect(text.output.contains("0 lost, 0 duplicates"))
     }
 
     @Test func `an agent that is not there loses all, and the status says so`() async throws {

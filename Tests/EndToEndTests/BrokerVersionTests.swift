@@ -14,7 +14,7 @@ struct BrokerVersionTests {
         _ text: String, _ named: [String], _ unnamed: [String]
     ) {
         let finding = BrokerVersion(text).finding
-        #expect(finding.verdict == .warning)
+        #expect(finding.status == .warning)
         for name in named { #expect(finding.found.contains(name)) }
         for name in unnamed { #expect(!finding.found.contains(name)) }
         #expect(finding.advice?.contains("2.0.19") == true)
@@ -25,7 +25,7 @@ struct BrokerVersionTests {
     ])
     func `nothing is said of one without known faults, nor of a stranger`(_ text: String) {
         let finding = BrokerVersion(text).finding
-        #expect(finding.verdict == .ok)
+        #expect(finding.status == .ok)
         #expect(finding.found == text)
     }
 }

@@ -68,7 +68,7 @@ final class CheckRoutesCommandTests {
     func `wrong usage ends with 64`(_ arguments: [String]) async throws {
         let ending = try await RunningCommand.run(arguments)
         #expect(ending.status == 64)
-        #expect(!ending.complaints.isEmpty)
+        #expect(!ending.errorLines.isEmpty)
     }
 
     @Test func `a file that is no list of routes is named, with the entry`() async throws {
@@ -78,8 +78,8 @@ final class CheckRoutesCommandTests {
             let file = try write("routes.json", text)
             let ending = try await RunningCommand.run(["routes", "--routes", file])
             #expect(ending.status == 64)
-            #expect(ending.complaints.first?.contains(file) == true)
-            #expect(ending.complaints.first?.contains(fault) == true, "\(ending.complaints)")
+            #expect(ending.errorLines.first?.contains(file) == true)
+            #expect(ending.errorLines.first?.contains(fault) == true, "\(ending.errorLines)")
         }
     }
 

@@ -20,7 +20,7 @@ struct DemoTests {
     @Test func `the demo tells the whole story, ends with 0 and leaves nothing behind`() async throws {
         let place = try Place()
         let ending = try await RunningCommand.run(["demo"], environment: ["TMPDIR": place.path])
-        #expect(ending.status == 0, "\(ending.output.suffix(20)) \(ending.complaints)")
+        #expect(ending.status == 0, "\(ending.output.suffix(20)) \(ending.errorLines)")
         #expect(ending.output.last == "  All went as expected.")
         #expect(ending.output.contains { $0.contains("404 NO_ROUTE") })
         #expect(ending.output.contains { $0.contains("I Router  : opened") })
@@ -32,7 +32,7 @@ struct DemoTests {
         #expect(ending.status == 0)
         let lines = try ending.output.map { try JSONValue(parsing: $0) }
         #expect(lines.dropLast().allSatisfy { $0["ok"] == true })
-        #expect(lines.last?["surprises"] == 0)
+        #expect(lines.last?["unexpected"] == 0)
     }
 
     @Test(arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
@@ -51,11 +51,11 @@ struct DemoTests {
     }
 
     @Test func `without mosquitto the demo says how to get it`() async throws {
-        // A demo that finds one in /usr/sbin has no reason to complain.
+        // A demo that finds one in /usr/sbin has no error to report.
         guard !FileManager.default.isExecutableFile(atPath: "/usr/sbin/mosquitto") else { return }
         let ending = try await RunningCommand.run(["demo"], environment: ["PATH": "/nonexistent"])
         #expect(ending.status == 1)
-        #expect(ending.complaints.last?.contains("apt-get install mosquitto") == true)
+        #expect(ending.errorLines.last?.contains("apt-get install mosquitto") == true)
     }
 
     /// The command lines of running processes that name a path.

@@ -10,8 +10,8 @@ struct DoctorTests {
         let order: [JSONValue] = ["ok", "skipped", "warning", "failed"]
         return try ending.output.map { try JSONValue(parsing: $0) }.reduce(into: [:]) { found, line in
             let check = line["check"]?.stringValue ?? ""
-            let known = order.firstIndex { $0 == found[check]?["verdict"] } ?? -1
-            let new = order.firstIndex { $0 == line["verdict"] } ?? -1
+            let known = order.firstIndex { $0 == found[check]?["status"] } ?? -1
+            let new = order.firstIndex { $0 == line["status"] } ?? -1
             if new > known { found[check] = line }
         }
     }
@@ -22,7 +22,7 @@ struct DoctorTests {
         #expect(ending.status == 0, "\(ending.output)")
         let found = try findings(ending)
         for check in ["broker", "subscribe", "agents", "publish", "clock"] {
-            #expect(found[check]?["verdict"] == "ok", "\(check): \(ending.output)")
+            #expect(found[check]?["status"] == "ok", "\(check): \(ending.output)")
         }
         // Debian's mosquitto names itself, and its number is one of those with known faults.
         #expect(found["version"]?["found"]?.stringValue?.hasPrefix("mosquitto version") == true)
@@ -62,8 +62,8 @@ struct DoctorTests {
             ["doctor", "--json", "--as", "ops", "--broker", broker.url, "--mqtt", version, "--wait", "2s"])
         #expect(ending.status == 1)
         let found = try findings(ending)
-        #expect(found["broker"]?["verdict"] == "ok")
-        #expect(found["publish"]?["verdict"] == "failed", "\(ending.output)")
+        #expect(found["broker"]?["status"] == "ok")
+        #expect(found["publish"]?["status"] == "failed", "\(ending.output)")
         let advice = try #require(found["publish"]?["advice"]?.stringValue)
         #expect(advice.contains("ops") && advice.contains("write"))
         if version == "5" {
@@ -87,7 +87,7 @@ struct DoctorTests {
             ])
         #expect(ending.status == 1)
         let found = try findings(ending)
-        #expect(found["echo"]?["verdict"] == "failed", "\(ending.output)")
+        #expect(found["echo"]?["status"] == "failed", "\(ending.output)")
         #expect(found["echo"]?["found"]?.stringValue?.contains("did not come back") == true)
     }
 
@@ -101,7 +101,7 @@ struct DoctorTests {
         }
         let busy = try await look()
         #expect(busy.status == 0, "\(busy.found)")
-        #expect(busy.found["echo"]?["verdict"] == "ok")
+        #expect(busy.found["echo"]?["status"] == "ok")
         #expect(busy.found["state"]?["found"]?.stringValue?.hasSuffix("in use by an agent") == true)
         #expect(busy.found["store"]?["found"]?.stringValue?.contains("0 unfinished commands") == true)
         #expect(try await site.agent.terminate() == 0)
@@ -118,6 +118,6 @@ struct DoctorTests {
         try Data("this is no database, and long enough to be looked at".utf8).write(to: file)
         let broken = try await look()
         #expect(broken.status == 1)
-        #expect(broken.found["store"]?["verdict"] == "failed")
+        #expect(broken.found["store"]?["status"] == "failed")
     }
 }

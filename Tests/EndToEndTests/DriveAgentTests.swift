@@ -13,7 +13,7 @@ struct DriveAgentTests {
         #expect(ending.output.first?.hasPrefix("ok: k1") == true)
         #expect(ending.output.contains { $0.contains("TheRouter_Example.TheRouterController") })
         #expect(ending.output.contains { $0.contains("\"name\":\"AKyS\"") })
-        #expect(ending.complaints.isEmpty)
+        #expect(ending.errorLines.isEmpty)
     }
 
     @Test func `with --json the reply is one line, with the agent's name`() async throws {
@@ -95,7 +95,7 @@ struct DriveAgentTests {
             "relocate", "--agent", "k1", "--file", "-",
             input: #"[{"routerType":9,"path":"scheme://router/demo"}]"#)
         #expect(ending.status == 1)
-        #expect(ending.complaints.first?.contains("422 BAD_FIELD") == true)
+        #expect(ending.errorLines.first?.contains("422 BAD_FIELD") == true)
     }
 
     @Test func `a running command is cancelled by its sender`() async throws {
@@ -131,11 +131,11 @@ struct DriveAgentTests {
         let site = try await Site.open()
         let unknown = try await site.run("open", "scheme://router/demo", "--agent", "k9", "--wait", "0.5")
         #expect(unknown.status == 3)
-        #expect(unknown.complaints.first?.contains("no agent k9 is known at this broker") == true)
+        #expect(unknown.errorLines.first?.contains("no agent k9 is known at this broker") == true)
         #expect(try await site.agent.terminate() == 0)
         let gone = try await site.run("open", "scheme://router/demo", "--agent", "k1", "--wait", "0.5")
         #expect(gone.status == 3)
-        #expect(gone.complaints.first?.contains("it is offline: it was shut down") == true)
+        #expect(gone.errorLines.first?.contains("it is offline: it was shut down") == true)
     }
 
     @Test func `Ctrl-C while waiting ends with 130 and nothing more`() async throws {
@@ -147,7 +147,7 @@ struct DriveAgentTests {
         let ending = try await waiting.ending()
         #expect(ending.status == 130)
         #expect(ending.output.isEmpty)
-        #expect(ending.complaints.isEmpty)
+        #expect(ending.errorLines.isEmpty)
         await backend.disconnect()
     }
 }

@@ -9,7 +9,7 @@ struct LogTests {
     @Test func `log changes what is published until the time is over, across a restart too`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat", "--agent", "k1", "-v", "brief")
-        try await logcat.complained("k1 is online")
+        try await logcat.printedError("k1 is online")
         let ending = try await site.run("log", "V", "--agent", "k1", "--for", "2m", "--tag", "Router")
         #expect(ending.status == 0)
         #expect(
@@ -38,7 +38,7 @@ struct LogTests {
         _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
         let ending = try await site.run("replay", "--agent", "k1", "--since", "10m", "--json")
         #expect(ending.status == 0)
-        #expect(ending.complaints.isEmpty)
+        #expect(ending.errorLines.isEmpty)
         let events = try ending.output.map { try JSONValue(parsing: $0) }
         let numbers = events.compactMap { $0["seq"]?.intValue }
         #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count)
@@ -71,7 +71,7 @@ struct LogTests {
     @Test func `logcat --failures shows failure reports and nothing else`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat", "--failures", "-v", "brief")
-        try await logcat.complained("k1 is online")
+        try await logcat.printedError("k1 is online")
         _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
         _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
         try await logcat.printed("404 NO_ROUTE")

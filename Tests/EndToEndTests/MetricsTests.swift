@@ -40,7 +40,7 @@ import Testing
     func `what is no address is refused`(_ address: String) async throws {
         let ending = try await RunningCommand.run(["agent", "--agent", "k1", "--metrics", address])
         #expect(ending.status == 64)
-        #expect(ending.complaints.first?.contains("HOST:PORT") == true)
+        #expect(ending.errorLines.first?.contains("HOST:PORT") == true)
     }
 
     /// The lines of an answer; nothing blocks, for a tool does the waiting.

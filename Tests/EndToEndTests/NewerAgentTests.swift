@@ -46,11 +46,11 @@ struct NewerAgentTests {
             ["logcat", "-v", "brief"], environment: ["WAYPOST_BROKER": broker.url])
         let failures = try RunningCommand(
             ["logcat", "--failures", "-v", "brief"], environment: ["WAYPOST_BROKER": broker.url])
-        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 2)
+        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 5)
         let state =
             #"{"state":"draining","epoch":7,"boot":"B","why":"maintenance","agent":"k9","version":"9.0.0","mqtt":5}"#
         try await backend.publish(state, to: "waypost/v1/k9/state", retain: true)
-        try await logcat.complained("k9 is draining: maintenance")
+        try await logcat.printedError("k9 is draining: maintenance")
         try await backend.publish(
             #"{"id":"f1","type":"fail","code":599,"name":"NEW_THING","where":"cellar","detail":"wet","last":5}"#,
             to: "waypost/v1/k9/fail")
@@ -66,5 +66,47 @@ struct NewerAgentTests {
         #expect(try await logcat.ending().status == 0)
         #expect(try await failures.ending().output.count == 1)
         await backend.disconnect()
+    }
+
+    @Test(arguments: [Int64.min, -1, .max])
+    func `numbers from outside never end a command`(number: Int64) async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let health =
+            #"{"status":"green","version":"1","at":\#(number),"uptime":\#(number),"epoch":\#(number)}"#
+        try await backend.publish(health, to: "waypost/v1/k9/health", retain: true)
+        let environment = ["WAYPOST_BROKER": broker.url]
+        let logcat = try RunningCommand(["logcat", "-v", "brief"], environment: environment)
+        try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 3)
+        let agents = try await RunningCommand.run(["agents"], environment: environment)
+        #expect(agents.status == 0, "\(agents)")
+        #expect(agents.output.contains { $0.hasPrefix("k9 ") })
+        for sequence in [number, number, 5] {
+            try await backend.publish(
+                #"{"t":5,"l":"I","tag":"T","boot":"B","seq":\#(sequence),"pid":\#(number),"msg":"seq \#(sequence)"}"#,
+                to: "waypost/v1/k9/log/i")
+        }
+        try await logcat.printed("I/T")
+        try await broker.restart()
+        try await logcat.printedError("again")
+        // The broker was restarted, so nothing is retained any more.
+        let again = try await Backend(broker: broker.url, name: "again")
+        try await again.publish(
+            #"{"t":5,"l":"I","tag":"T","boot":"B","seq":\#(number),"msg":"last"}"#, to: "waypost/v1/k9/log/i")
+        try await again.publish(
+            #"{"t":5,"l":"I","tag":"T","boot":"C","seq":1,"msg":"other boot"}"#, to: "waypost/v1/k9/log/i")
+        try await logcat.printed("other boot")
+        logcat.send(signal: 15)
+        #expect(try await logcat.ending().status == 0)
+        let open = try RunningCommand(
+            ["replay", "--agent", "k9", "--since", "1h", "--wait", "10m"], environment: environment)
+        try await answer(
+            again,
+            with:
+                #"{"id":"ID","status":"ok","code":0,"name":"OK","result":{"replayed":\#(number)},"at":\#(number)}"#
+        )
+        #expect(try await open.ending().status == 0)
+        for backend in [backend, again] { await backend.disconnect() }
     }
 }

@@ -14,7 +14,7 @@ struct ReloadTests {
     private func health(_ broker: TestBroker, _ more: [String] = []) async throws -> JSONValue {
         let ping = try await RunningCommand.run(
             ["ping", "--agent", "k1", "--json", "--broker", broker.url] + more)
-        return try JSONValue(parsing: try #require(ping.output.first, "\(ping.complaints)"))["result"]
+        return try JSONValue(parsing: try #require(ping.output.first, "\(ping.errorLines)"))["result"]
             ?? .null
     }
 
@@ -25,12 +25,12 @@ struct ReloadTests {
         let fixed = "agent: k1\nbroker: \(broker.url)\nstate: \(broker.directory)/state\ndemo: true\n"
         try write(fixed, to: file)
         let agent = try RunningCommand(["agent", "--config", file])
-        try await agent.complained("agent k1 online")
+        try await agent.printedError("agent k1 online")
         #expect(try await health(broker)["limits"]?["intakeRate"] == 50)
 
         try write(fixed + "intake-rate: 7\nlog-level: v\ngroup: [lobby]\nmetrics: 127.0.0.1:1\n", to: file)
         agent.send(signal: SIGHUP)
-        try await agent.complained("can't change while the agent runs: group, metrics; restart it")
+        try await agent.printedError("can't change while the agent runs: group, metrics; restart it")
         let after = try await health(broker)
         #expect(after["limits"]?["intakeRate"] == 7)
         // Nothing about the connection has changed.
@@ -51,10 +51,10 @@ struct ReloadTests {
         let good = "agent: k1\nbroker: \(broker.url)\nstate: \(broker.directory)/state\ndemo: true\n"
         try write(good + "intake-rate: 9\n", to: file)
         let agent = try RunningCommand(["agent", "--config", file])
-        try await agent.complained("agent k1 online")
+        try await agent.printedError("agent k1 online")
         try write(good + "intake-rate: 10\nlog-levle: v\n", to: file)
         agent.send(signal: SIGHUP)
-        try await agent.complained("is log-level meant?; all stays as it was")
+        try await agent.printedError("is log-level meant?; all stays as it was")
         #expect(try await health(broker)["limits"]?["intakeRate"] == 9)
         agent.send(signal: SIGTERM)
         #expect(try await agent.ending().status == 0)
@@ -81,7 +81,7 @@ struct ReloadTests {
         let signedIn = ["--username", "k1", "--password-file", broker.directory + "/password"]
         let ping = try await RunningCommand.run(
             ["ping", "--agent", "k1", "--broker", broker.url, "--wait", "30s"] + signedIn)
-        #expect(ping.status == 0, "\(ping.complaints)")
+        #expect(ping.status == 0, "\(ping.errorLines)")
         #expect(try await agent.terminate() == 0)
     }
 
@@ -104,7 +104,7 @@ struct ReloadTests {
         func ask() async throws -> JSONValue {
             let ping = try await RunningCommand.run(
                 ["ping", "--agent", "k1", "--json", "--broker", url, "--wait", "30s"] + trust)
-            return try JSONValue(parsing: try #require(ping.output.first, "\(ping.complaints)"))["result"]
+            return try JSONValue(parsing: try #require(ping.output.first, "\(ping.errorLines)"))["result"]
                 ?? .null
         }
         let before = try await ask()

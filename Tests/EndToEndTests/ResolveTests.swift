@@ -13,7 +13,7 @@ struct ResolveTests {
         let cases = try String(contentsOfFile: Self.vectors, encoding: .utf8).split(separator: "\n")
         #expect(cases.count >= 200)
         let ending = try await RunningCommand.run(["resolve", "--cases", Self.vectors])
-        #expect(ending.status == 0, "\(ending.complaints)")
+        #expect(ending.status == 0, "\(ending.errorLines)")
         try #require(ending.output.count == cases.count)
         for (line, answer) in zip(cases, ending.output) {
             let (asked, answered) = (try JSONValue(parsing: String(line)), try JSONValue(parsing: answer))
@@ -30,7 +30,7 @@ struct ResolveTests {
         #expect(ending.status == 1)
         #expect(try ending.output.map { try JSONValue(parsing: $0)["pass"] } == [true, false])
         #expect(
-            ending.complaints == [
+            ending.errorLines == [
                 "line 2: case b failed: s://u/7", #"  params.id: expected "8", found "7""#,
                 "  params.x: expected 1, found nothing", "2 expectations: 1 passed, 1 failed",
             ])
@@ -54,7 +54,7 @@ struct ResolveTests {
         let answers = try ending.output.map { try JSONValue(parsing: $0) }
         #expect(answers.map { $0["error"]?["code"] } == [nil, .int(Int64(code)), nil])
         #expect(answers.map { $0["id"] } == [1, .null, 1])
-        #expect(ending.complaints.first?.hasPrefix("line 3: \(code) ") == true)
+        #expect(ending.errorLines.first?.hasPrefix("line 3: \(code) ") == true)
     }
 
     @Test func `a case takes from the options what it leaves out`() async throws {

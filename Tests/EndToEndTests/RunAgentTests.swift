@@ -35,7 +35,7 @@ struct RunAgentTests {
         let agent = try RunningCommand(
             ["agent", "--config", file.path, "--root", "from/option"],
             environment: ["WAYPOST_AGENT": "from-environment", "WAYPOST_ROOT": "from/environment"])
-        try await agent.complained("agent from-environment online at \(broker.url)")
+        try await agent.printedError("agent from-environment online at \(broker.url)")
         let ping = try await RunningCommand.run(
             ["ping", "--group", "b", "--root", "from/option", "--broker", broker.url, "--wait", "2"])
         #expect(ping.output.first?.hasPrefix("from-environment: green") == true)
@@ -50,7 +50,7 @@ struct RunAgentTests {
             #"{"agent":"k1","broker":["\#(broker.url)"],"state":"\#(broker.directory)/state","demo":true}"#,
             name: "agent.json")
         let agent = try RunningCommand(["agent"], environment: ["WAYPOST_CONFIG": file.path])
-        try await agent.complained("agent k1 online")
+        try await agent.printedError("agent k1 online")
         agent.send(signal: SIGTERM)
         #expect(try await agent.ending().status == 0)
     }
@@ -70,13 +70,13 @@ struct RunAgentTests {
         let loose = try ScratchFile("agent: k1\n", name: "agent.yaml", mode: 0o666)
         let configured = try await RunningCommand.run(["agent", "--config", loose.path])
         #expect(configured.status == 64)
-        #expect(configured.complaints.first?.contains("can be written by others") == true)
+        #expect(configured.errorLines.first?.contains("can be written by others") == true)
         let password = try ScratchFile("secret\n", name: "password", mode: 0o620)
         let signedIn = try await RunningCommand.run(
             ["agents", "--username", "ops", "--password-file", password.path])
         #expect(signedIn.status == 64)
-        #expect(signedIn.complaints.first?.contains("can be written by others") == true)
-        #expect(signedIn.complaints.allSatisfy { !$0.contains("secret") })
+        #expect(signedIn.errorLines.first?.contains("can be written by others") == true)
+        #expect(signedIn.errorLines.allSatisfy { !$0.contains("secret") })
     }
 
     @Test func `secrets that everybody can read are refused, with what to do`() async throws {
@@ -96,10 +96,10 @@ struct RunAgentTests {
         for (arguments, file) in attempts {
             let ending = try await RunningCommand.run(["agents"] + arguments)
             #expect(ending.status == 64)
-            let complaint = ending.complaints.joined()
-            #expect(complaint.contains("can be read by everybody"), "\(complaint)")
-            #expect(complaint.contains("chmod o-rwx \(file)"))
-            #expect(!complaint.contains("secret"))
+            let error = ending.errorLines.joined()
+            #expect(error.contains("can be read by everybody"), "\(error)")
+            #expect(error.contains("chmod o-rwx \(file)"))
+            #expect(!error.contains("secret"))
         }
     }
 
@@ -118,12 +118,12 @@ struct RunAgentTests {
             ("tls-verify: false\n", "agent.yaml", #"there is no setting "tls-verify""#),
         ])
     func `a setting that does not exist is named, with the nearest that does`(
-        _ text: String, _ name: String, _ complaint: String
+        _ text: String, _ name: String, _ error: String
     ) async throws {
         let file = try ScratchFile(text, name: name)
         let ending = try await RunningCommand.run(["agent", "--config", file.path])
         #expect(ending.status == 64)
-        #expect(ending.complaints.joined().contains(complaint), "\(ending.complaints)")
+        #expect(ending.errorLines.joined().contains(error), "\(ending.errorLines)")
     }
 
     @Test func `stand-in routes record their openings`() async throws {
@@ -159,7 +159,7 @@ struct RunAgentTests {
         let ending = try await RunningCommand.run(
             ["agent", "--agent", "k1", "--routes", file.path, "--state", state])
         #expect(ending.status == 64)
-        #expect(ending.complaints.last?.contains("\(file.path): route 0: path is missing") == true)
+        #expect(ending.errorLines.last?.contains("\(file.path): route 0: path is missing") == true)
     }
 
     @Test func `two agents do not share a state directory`() async throws {
@@ -170,7 +170,7 @@ struct RunAgentTests {
                 site.agent.directory,
             ])
         #expect(second.status == 1)
-        #expect(second.complaints.last?.contains(site.agent.directory) == true)
+        #expect(second.errorLines.last?.contains(site.agent.directory) == true)
     }
 
     @Test func `while the broker is away it says so once, and comes back by itself`() async throws {

@@ -78,7 +78,7 @@ struct SecuredTests {
         try await agent.online()
         let ops = Self.signIn("ops", secured) + ["--as", "ops"]
         let open = try await secured.run(["open", "scheme://router/demo", "--agent", "k1"] + ops)
-        #expect(open.status == 0, "\(open.complaints)")
+        #expect(open.status == 0, "\(open.errorLines)")
         let ping = try await secured.run(["ping", "--agent", "k1", "--json"] + ops)
         let health = try JSONValue(parsing: try #require(ping.output.first))["result"]
         #expect(health?["status"] == "green")
@@ -89,7 +89,7 @@ struct SecuredTests {
         let doctor = try await secured.run(["doctor", "--agent", "k1", "--json"] + ops)
         #expect(doctor.output.contains { $0.contains("is good for localhost") })
         #expect(try await agent.terminate() == 0)
-        for line in [open, ping, doctor].flatMap({ $0.output + $0.complaints }) {
+        for line in [open, ping, doctor].flatMap({ $0.output + $0.errorLines }) {
             #expect(!line.contains("-password\""))
         }
     }
@@ -101,7 +101,7 @@ struct SecuredTests {
         let wrong = Self.signIn("k1", secured, password: "wrong")
         let ending = try await secured.run(["agents"] + wrong)
         #expect(ending.status == 4)
-        #expect(ending.complaints.joined().contains("check the user name"), "\(ending.complaints)")
+        #expect(ending.errorLines.joined().contains("check the user name"), "\(ending.errorLines)")
         let agent = try AgentProcess("k1", broker: secured.url, arguments: ["--demo"] + wrong)
         try await agent.printed("refused with Not authorized (0x87)")
         #expect(try await agent.terminate() == 0)
@@ -123,10 +123,10 @@ struct SecuredTests {
                 + Self.signIn("mute", secured))
         if version == "5" {
             #expect(ending.status == 1)
-            #expect(ending.complaints.joined().contains("Not authorized (0x87); check its rules for mute"))
+            #expect(ending.errorLines.joined().contains("Not authorized (0x87); check its rules for mute"))
         } else {
             #expect(ending.status == 3)
-            #expect(ending.complaints.joined().contains("may this sender write to its cmd"))
+            #expect(ending.errorLines.joined().contains("may this sender write to its cmd"))
         }
         #expect(try await agent.terminate() == 0)
     }
@@ -172,7 +172,7 @@ struct SecuredTests {
         }
         let ending = try await secured.run(["agents"] + trust)
         #expect(ending.status == 4)
-        #expect(says(ending.complaints.joined()), "\(ending.complaints)")
+        #expect(says(ending.errorLines.joined()), "\(ending.errorLines)")
         let doctor = try await secured.run(["doctor"] + trust)
         #expect(doctor.status == 4)
         #expect(says(doctor.output.joined()), "\(doctor.output)")
@@ -190,10 +190,10 @@ struct SecuredTests {
         let agent = try AgentProcess("k1", broker: secured.url, arguments: ["--demo"] + secured.trust + own)
         try await agent.online()
         let ping = try await secured.run(["ping", "--agent", "k1"] + secured.trust + own)
-        #expect(ping.status == 0, "\(ping.complaints)")
+        #expect(ping.status == 0, "\(ping.errorLines)")
         let stranger = try await secured.run(["ping", "--agent", "k1"] + secured.trust)
         #expect(stranger.status == 4)
-        #expect(stranger.complaints.joined().contains("certificate"), "\(stranger.complaints)")
+        #expect(stranger.errorLines.joined().contains("certificate"), "\(stranger.errorLines)")
         let late = try await secured.run(
             [
                 "doctor", "--cert-file", secured.certificates["expired.pem"], "--key-file",

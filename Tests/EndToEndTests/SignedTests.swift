@@ -77,7 +77,7 @@ import Waypost
             "open", "scheme://a", "--agent", "k1", "--sign-key", key.secret,
         ])
         #expect(ending.status == 64)
-        #expect(ending.complaints.first?.contains("chmod") == true)
+        #expect(ending.errorLines.first?.contains("chmod") == true)
     }
 
     @Test(

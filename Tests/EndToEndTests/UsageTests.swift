@@ -30,10 +30,10 @@ struct UsageTests {
     @Test func `a misspelt option is named before what is missing without it`() async throws {
         let misspelt = try await RunningCommand.run(["open", "scheme://router/demo", "--agnet", "k1"])
         #expect(misspelt.status == 64)
-        #expect(misspelt.complaints.first == "Error: Unknown option '--agnet'. Did you mean '--agent'?")
+        #expect(misspelt.errorLines.first == "Error: Unknown option '--agnet'. Did you mean '--agent'?")
         let missing = try await RunningCommand.run(["open", "scheme://router/demo"])
         #expect(missing.status == 64)
-        #expect(missing.complaints.first?.contains("name the agent with --agent ID") == true)
+        #expect(missing.errorLines.first?.contains("name the agent with --agent ID") == true)
     }
 
     @Test(
@@ -85,10 +85,10 @@ struct UsageTests {
         async throws
     {
         let ending = try await RunningCommand.run(arguments)
-        #expect(ending.status == 64, "\(ending.complaints)")
+        #expect(ending.status == 64, "\(ending.errorLines)")
         #expect(ending.output.isEmpty)
-        #expect(!ending.complaints.isEmpty)
-        #expect(!ending.complaints.joined().contains("secret"))
+        #expect(!ending.errorLines.isEmpty)
+        #expect(!ending.errorLines.joined().contains("secret"))
     }
 
     @Test(
@@ -102,9 +102,9 @@ struct UsageTests {
         let ending = try await RunningCommand.run(arguments + ["--broker", broker])
         #expect(ending.status == 4)
         #expect(ending.output.isEmpty)
-        #expect(ending.complaints.count == 1)
-        #expect(ending.complaints.first?.contains(broker) == true)
-        #expect(ending.complaints.first?.contains("Connection refused") == true)
+        #expect(ending.errorLines.count == 1)
+        #expect(ending.errorLines.first?.contains(broker) == true)
+        #expect(ending.errorLines.first?.contains("Connection refused") == true)
     }
 
     @Test func `a variable with a slip in its name is told, and somebody's own is not`() async throws {
@@ -112,16 +112,16 @@ struct UsageTests {
             ["agents", "--broker", "mqtt://127.0.0.1:\(try FreePort.find())"],
             environment: ["WAYPOST_PASWORD_FILE": "/nonexistent", "WAYPOST_KIOSK_NAME": "lobby"])
         #expect(
-            ending.complaints.first
+            ending.errorLines.first
                 == "waypost: warning: WAYPOST_PASWORD_FILE is no setting; is WAYPOST_PASSWORD_FILE meant?")
-        #expect(ending.complaints.count == 2, "\(ending.complaints)")
+        #expect(ending.errorLines.count == 2, "\(ending.errorLines)")
     }
 
-    @Test func `with --json a complaint is one JSON line on standard output`() async throws {
+    @Test func `with --json an error is one JSON line on standard output`() async throws {
         let broker = "mqtt://127.0.0.1:\(try FreePort.find())"
         let ending = try await RunningCommand.run(["ping", "--agent", "k1", "--json", "--broker", broker])
         #expect(ending.status == 4)
-        #expect(ending.complaints.isEmpty)
+        #expect(ending.errorLines.isEmpty)
         let line = try #require(ending.output.first)
         #expect(try JSONValue(parsing: line)["error"]?["exit"] == 4)
     }

@@ -9,7 +9,7 @@ struct WatchAgentsTests {
     @Test func `logcat shows events and failures, and who is there`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat")
-        try await logcat.complained("k1 is online")
+        try await logcat.printedError("k1 is online")
         _ = try await site.run("open", "scheme://router/demo?id=7", "--agent", "k1")
         _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
         let opened = try await logcat.printed("opened scheme://router/demo?id=7")
@@ -17,7 +17,7 @@ struct WatchAgentsTests {
         #expect(opened.contains(" I Router  : "))
         try await logcat.printed("E Fail    : 404 NO_ROUTE")
         #expect(try await site.agent.terminate() == 0)
-        try await logcat.complained("k1 is offline: shut down")
+        try await logcat.printedError("k1 is offline: shut down")
         logcat.send(signal: SIGINT)
         #expect(try await logcat.ending().status == 130)
     }
@@ -25,7 +25,7 @@ struct WatchAgentsTests {
     @Test func `logcat takes adb's filter words, and JSON lines have the agent's name`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat", "--agent", "k1", "--json", "Router:E", "*:S")
-        try await logcat.complained("k1 is online")
+        try await logcat.printedError("k1 is online")
         _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
         _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
         try await logcat.printed("404 NO_ROUTE")
@@ -42,9 +42,9 @@ struct WatchAgentsTests {
     @Test func `logcat comes back when the broker does`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat")
-        try await logcat.complained("k1 is online")
+        try await logcat.printedError("k1 is online")
         try await site.broker.restart()
-        try await logcat.complained("connected to \(site.broker.url) again")
+        try await logcat.printedError("connected to \(site.broker.url) again")
         logcat.send(signal: SIGTERM)
         #expect(try await logcat.ending().status == 0)
     }
@@ -89,7 +89,7 @@ struct WatchAgentsTests {
     @Test func `a late will is not shown after a newer birth`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat")
-        try await logcat.complained("k1 is online")
+        try await logcat.printedError("k1 is online")
         let backend = try await Backend(broker: site.broker.url)
         let birth = try AgentState(try await backend.message(on: "waypost/v1/k1/state"))
         var will = birth
@@ -107,10 +107,10 @@ struct WatchAgentsTests {
 
         await backend.disconnect()
         #expect(try await site.agent.terminate() == 0)
-        try await logcat.complained("k1 is offline: shut down")
+        try await logcat.printedError("k1 is offline: shut down")
         logcat.send(signal: SIGTERM)
-        let complaints = try await logcat.ending().complaints
-        #expect(!complaints.contains { $0.contains("its connection was lost") })
+        let lines = try await logcat.ending().errorLines
+        #expect(!lines.contains { $0.contains("its connection was lost") })
     }
 
     @Test func `ping shows health and ends with 0`() async throws {

@@ -117,7 +117,7 @@ struct WatchScreenTests {
     @Test func `without a terminal it prints lines as logcat does`() async throws {
         let site = try await Site.open()
         let watch = try site.start("watch", "--agent", "k1", "-v", "brief")
-        try await watch.complained("k1 is online")
+        try await watch.printedError("k1 is online")
         _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
         #expect(try await watch.printed("opened scheme://router/demo").hasPrefix("I/Router"))
         watch.send(signal: SIGTERM)

@@ -25,10 +25,10 @@ public final class AgentProcess: Sendable {
 
     /// Waits for a line with `needle` in it.
     @discardableResult
-    public func printed(_ needle: String) async throws -> String { try await command.complained(needle) }
+    public func printed(_ needle: String) async throws -> String { try await command.printedError(needle) }
 
     /// The lines on standard error so far.
-    public var lines: [String] { command.complaints }
+    public var lines: [String] { command.errorLines }
 
     /// kill -9: no code of the agent runs any more.
     public func kill() async throws {

@@ -1,8 +1,10 @@
-import Foundation
+public import Foundation
 
 extension EventLog {
     /// Adds what `make` makes of each line as it comes, and `last` when there will be no more; closes the handle then.
-    func follow(_ handle: FileHandle, _ make: @escaping @Sendable (String) -> Event, last: Event? = nil) {
+    public func follow(
+        _ handle: FileHandle, _ make: @escaping @Sendable (String) -> Event, last: Event? = nil
+    ) {
         // A thread that blocks: a handler of the run loop's kind may be freed while it waits.
         Thread.detachNewThread {
             var rest = Data()

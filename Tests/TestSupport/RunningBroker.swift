@@ -8,7 +8,8 @@ final class RunningBroker: Sendable {
 
     let pid: pid_t
     private let shell: Mutex<Process>
-    private let leash: FileHandle
+    /// The shell's input: when it closes, the shell ends the broker.
+    private let lifeline: FileHandle
 
     /// A shell stands between, so that mosquitto does not outlive the test process.
     ///
@@ -18,9 +19,9 @@ final class RunningBroker: Sendable {
         exec 3<&0
         "$0" -c "$1" & broker=$!
         echo $broker
-        (cat <&3 >/dev/null; kill -9 $broker) 2>/dev/null & leash=$!
+        (cat <&3 >/dev/null; kill -9 $broker) 2>/dev/null & watcher=$!
         wait $broker
-        kill $leash
+        kill $watcher
         echo "\(lastLine)" >&2
         """
 
@@ -33,7 +34,7 @@ final class RunningBroker: Sendable {
         shell.standardOutput = output
         shell.standardError = log
         try withNoSignalBlocked { try shell.run() }
-        leash = input.fileHandleForWriting
+        lifeline = input.fileHandleForWriting
         self.shell = Mutex(shell)
         var text = ""
         while !text.hasSuffix("\n") {
@@ -49,9 +50,9 @@ final class RunningBroker: Sendable {
         lines.follow(log.fileHandleForReading, \.self)
     }
 
-    /// Lets the leash go, so that the shell ends what still runs, and waits for it.
+    /// Ends what still runs, and waits for it.
     func end() {
-        try? leash.close()
+        try? lifeline.close()
         shell.withLock { $0.waitUntilExit() }
     }
 }

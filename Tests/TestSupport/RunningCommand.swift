@@ -11,12 +11,12 @@ public final class RunningCommand: Sendable {
         /// The lines on standard output.
         public var output: [String]
         /// The lines on standard error.
-        public var complaints: [String]
+        public var errorLines: [String]
     }
 
     private enum Event: Sendable {
         case output(String)
-        case complaint(String)
+        case errorLine(String)
         case closed
         case ended(Int32)
 
@@ -34,9 +34,9 @@ public final class RunningCommand: Sendable {
         process.environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("WAYPOST_") }
             .merging(environment) { _, new in new }
-        let (output, complaints, source) = (Pipe(), Pipe(), Pipe())
+        let (output, errors, source) = (Pipe(), Pipe(), Pipe())
         process.standardOutput = output
-        process.standardError = complaints
+        process.standardError = errors
         process.standardInput = source
         process.terminationHandler = { [log] process in
             let status = process.terminationStatus
@@ -44,7 +44,7 @@ public final class RunningCommand: Sendable {
         }
         try withNoSignalBlocked { try process.run() }
         log.follow(output.fileHandleForReading, Event.output, last: .closed)
-        log.follow(complaints.fileHandleForReading, Event.complaint, last: .closed)
+        log.follow(errors.fileHandleForReading, Event.errorLine, last: .closed)
         if let input { try source.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
         try source.fileHandleForWriting.close()
     }
@@ -76,8 +76,8 @@ public final class RunningCommand: Sendable {
     public func send(signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }
 
     /// The lines on standard error so far.
-    public var complaints: [String] {
-        log.events.compactMap { if case .complaint(let line) = $0 { line } else { nil } }
+    public var errorLines: [String] {
+        log.events.compactMap { if case .errorLine(let line) = $0 { line } else { nil } }
     }
 
     /// Waits for a line on standard output.
@@ -90,9 +90,9 @@ public final class RunningCommand: Sendable {
 
     /// Waits for a line on standard error.
     @discardableResult
-    public func complained(_ needle: String) async throws -> String {
+    public func printedError(_ needle: String) async throws -> String {
         try await log.first("\(needle) on standard error") { event in
-            if case .complaint(let line) = event, line.contains(needle) { line } else { nil }
+            if case .errorLine(let line) = event, line.contains(needle) { line } else { nil }
         }
     }
 
@@ -103,14 +103,14 @@ public final class RunningCommand: Sendable {
 
     /// Waits for the end, and for all that was printed.
     public func ending() async throws -> Ending {
-        var ending = Ending(status: try await status(), output: [], complaints: [])
+        var ending = Ending(status: try await status(), output: [], errorLines: [])
         try await log.wait(for: "the output of \(process.arguments ?? [])") { events in
             events.count(where: \.isClosed) == 2
         }
         for event in log.events {
             switch event {
             case .output(let line): ending.output.append(line)
-            case .complaint(let line): ending.complaints.append(line)
+            case .errorLine(let line): ending.errorLines.append(line)
             case .ended, .closed: break
             }
         }

@@ -12,36 +12,42 @@ public final class MQTTSession: Sendable {
     public let connection: Connection
     /// What arrives, in order; for one reader.
     ///
-    /// At most `messageLimit` messages wait for it. When it is slower than the broker the oldest are dropped, and
-    /// `droppedMessages` counts them exactly.
-    public let messages: AsyncStream<MQTTMessage>
+    /// At most `messageLimit` messages, and `byteLimit` bytes of them, wait for it. When it is slower than the broker
+    /// the oldest are dropped, and `droppedMessages` counts them exactly.
+    public var messages: Messages { Messages(queue: queue) }
+
+    /// The messages with what else the reader waits for.
+    package let queue: MessageQueue
 
     private let link: MQTTLink
     private let core: SessionCore
 
     private init(
-        _ connection: Connection, _ messages: AsyncStream<MQTTMessage>, _ link: MQTTLink, _ core: SessionCore
+        _ connection: Connection, _ queue: MessageQueue, _ link: MQTTLink, _ core: SessionCore
     ) {
         self.connection = connection
-        self.messages = messages
+        self.queue = queue
         self.link = link
         self.core = core
     }
 
     /// Connects to the first broker that accepts us, each tried once; the configuration's subscriptions are made.
     ///
-    /// Throws `.notConnected` with the last broker's reason, or `.deadline`.
+    /// - Parameters:
+    ///   - limit: how long all of that may take; 10 s unless given.
+    ///   - messageLimit: how many messages may wait for the reader; 16 384 unless given.
+    ///   - byteLimit: how many bytes they may have, headers included; 64 MiB unless given.
+    /// - Throws: `.notConnected` with the last broker's reason, or `.deadline`.
     public static func connect(
         _ configuration: MQTTLinkConfiguration, within limit: Duration = .seconds(10),
-        messageLimit: Int = 16_384
+        messageLimit: Int = 16_384, byteLimit: Int = 64 << 20
     ) async throws(MQTTSessionError) -> MQTTSession {
         var configuration = configuration
         configuration.reconnect.isOn = false
         configuration.connectTimeout = min(configuration.connectTimeout, limit)
         configuration.subscribeTimeout = min(configuration.subscribeTimeout, limit)
-        let (messages, continuation) = AsyncStream.makeStream(
-            of: MQTTMessage.self, bufferingPolicy: .bufferingNewest(max(messageLimit, 1)))
-        let core = SessionCore(continuation)
+        let queue = MessageQueue(limit: messageLimit, byteLimit: byteLimit)
+        let core = SessionCore(queue)
         let link = MQTTLink(configuration: configuration, delegate: core)
         let alarm = Task {
             try await Task.sleep(for: limit)
@@ -55,7 +61,7 @@ public final class MQTTSession: Sendable {
             core.connectDeadlinePassed()
         }
         switch outcome {
-        case .connected(let connection): return MQTTSession(connection, messages, link, core)
+        case .connected(let connection): return MQTTSession(connection, queue, link, core)
         case .failed(let reason):
             await link.stop(within: .zero)
             throw .notConnected(reason)
@@ -65,8 +71,8 @@ public final class MQTTSession: Sendable {
         }
     }
 
-    /// How many messages were dropped because nobody read them in time.
-    public var droppedMessages: Int { core.droppedMessages }
+    /// How many messages were dropped because they were not read in time.
+    public var droppedMessages: Int { queue.dropped }
 
     /// Why the connection ended; `nil` while it lasts.
     public var endReason: DisconnectReason? { core.endReason }
@@ -95,6 +101,29 @@ public final class MQTTSession: Sendable {
     public func disconnect(within limit: Duration = .seconds(2)) async {
         await link.stop(within: limit)
         core.closed()
+    }
+}
+
+extension MQTTSession {
+    /// The messages of a session, until its connection ends.
+    public struct Messages: AsyncSequence, Sendable {
+        /// Takes one message after another.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            fileprivate let queue: MessageQueue
+
+            /// The next message; `nil` when the connection has ended or the task is cancelled.
+            public mutating func next() async -> MQTTMessage? {
+                while let event = await queue.next() {
+                    if case .message(let message) = event { return message }
+                }
+                return nil
+            }
+        }
+
+        fileprivate let queue: MessageQueue
+
+        /// An iterator; of one session only one may be in use.
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(queue: queue) }
     }
 }
 

@@ -13,19 +13,17 @@ final class SessionCore: MQTTLinkDelegate {
         var connecting: CheckedContinuation<Outcome, Never>?
         var publishing: [UInt64: CheckedContinuation<PublishReceipt.Result, Never>] = [:]
         var lastToken: UInt64 = 0
-        var dropped = 0
         var endReason: DisconnectReason?
         var isClosed = false
     }
 
     private let content = Mutex(Content())
-    private let messages: AsyncStream<MQTTMessage>.Continuation
+    private let queue: MessageQueue
 
-    init(_ messages: AsyncStream<MQTTMessage>.Continuation) { self.messages = messages }
+    init(_ queue: MessageQueue) { self.queue = queue }
 
-    deinit { messages.finish() }
+    deinit { queue.finish() }
 
-    var droppedMessages: Int { content.withLock { $0.dropped } }
     var endReason: DisconnectReason? { content.withLock { $0.endReason } }
 
     /// What to throw when there is no connection any more.
@@ -54,7 +52,7 @@ final class SessionCore: MQTTLinkDelegate {
             return content.publishing.values.map(\.self)
         }
         for waiter in waiters { waiter.resume(returning: .lost) }
-        messages.finish()
+        queue.finish()
     }
 
     /// Gives a token to `publish` and waits for its receipt.
@@ -85,11 +83,7 @@ final class SessionCore: MQTTLinkDelegate {
     func linkDidConnect(_ connection: Connection) { decide(.connected(connection)) }
 
     func link(received batch: [MQTTMessage]) -> BatchDecision {
-        var dropped = 0
-        for message in batch {
-            if case .dropped = messages.yield(message) { dropped += 1 }
-        }
-        if dropped > 0 { content.withLock { $0.dropped += dropped } }
+        queue.append(batch)
         return .acknowledge
     }
 
@@ -109,7 +103,7 @@ final class SessionCore: MQTTLinkDelegate {
             return content.publishing.values.map(\.self)
         }
         for waiter in waiters { waiter.resume(returning: .lost) }
-        messages.finish()
+        queue.finish()
         decide(.failed(reason))
     }
 }

@@ -10,7 +10,7 @@ struct AgentReload: Sendable {
     let logger: Logger
     let threshold: LogThreshold
     /// Reads all settings again, the files with them.
-    let read: @Sendable () async throws(Complaint) -> AgentSettings
+    let read: @Sendable () async throws(CommandError) -> AgentSettings
 
     /// Waits for signals until the task is cancelled.
     func watch(_ signals: UnixSignalsSequence) async {
@@ -24,15 +24,15 @@ struct AgentReload: Sendable {
             if settings.routes != before.routes { fixed.append("routes") }
             if settings.isDemo != before.isDemo { fixed.append("demo") }
             if settings.metrics != before.metrics { fixed.append("metrics") }
-            threshold.level = AgentCommand.logLevel(settings)
+            threshold.level = settings.ownLogLevel
             logger.notice("configuration read again")
             if !fixed.isEmpty {
                 logger.warning(
                     "can't change while the agent runs: \(fixed.joined(separator: ", ")); restart it for these"
                 )
             }
-        } catch let complaint as Complaint {
-            logger.error("reading the configuration again: \(complaint); all stays as it was")
+        } catch let error as CommandError {
+            logger.error("reading the configuration again: \(error); all stays as it was")
         } catch {
             logger.error("reading the configuration again: \(error); all stays as it was")
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Logging
 import MQTTLink
 import WaypostAgent
 import WaypostMessages
@@ -14,23 +15,24 @@ struct AgentSettings: Sendable {
     /// Where metrics are shown, `HOST:PORT`; nil for nowhere.
     var metrics: String?
 
-    /// - Throws: ``Complaint`` 64 naming the setting.
-    init(_ settings: Settings) async throws(Complaint) {
+    /// - Throws: ``CommandError`` 64 naming the setting.
+    init(_ settings: Settings) async throws(CommandError) {
         let broker = try await BrokerSettings(settings)
         guard let agent = try await settings.text("agent") else {
-            throw Complaint(.usage, "the agent has no name; give it one with --agent ID or WAYPOST_AGENT")
+            throw CommandError(.usage, "the agent has no name; give it one with --agent ID or WAYPOST_AGENT")
         }
         guard Name.isValid(agent) else {
-            throw Complaint(
+            throw CommandError(
                 .usage, "agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         let letter = try await settings.text("log-level") ?? "i"
         guard let level = LogLevel(letter: letter) else {
-            throw Complaint(.usage, "log-level must be one of v d i w e f; found \(letter.debugDescription)")
+            throw CommandError(
+                .usage, "log-level must be one of v d i w e f; found \(letter.debugDescription)")
         }
         let durability = try await settings.text("durability") ?? Durability.full.rawValue
         guard let durability = Durability(rawValue: durability) else {
-            throw Complaint(
+            throw CommandError(
                 .usage, "durability must be full, normal or off; found \(durability.debugDescription)")
         }
         let directory =
@@ -44,20 +46,22 @@ struct AgentSettings: Sendable {
         configuration.durability = durability
         configuration.freshState = try await settings.flag("fresh-state")
         configuration.tellsServiceManager = true
-        for (name, range, limit) in Self.limits {
-            guard let number = try await Self.count(name, settings, range) else { continue }
-            configuration.limits[keyPath: limit] = number
+        for setting in AgentSetting.all {
+            guard let number = try await settings.number(setting.name) else { continue }
+            guard setting.range.contains(number) else {
+                throw CommandError(
+                    .usage,
+                    "\(setting.name) must be \(setting.range.lowerBound) to \(setting.range.upperBound); "
+                        + "found \(number)")
+            }
+            setting.set(&configuration, number)
         }
-        if let seconds = try await Self.count("keepalive", settings, 5...3_600) {
-            configuration.link.keepAlive = .seconds(seconds)
-        }
-        if let seconds = try await Self.count("health-interval", settings, 1...86_400) {
-            configuration.healthInterval = .seconds(seconds)
-        }
+        configuration.redactedKeys = try await settings.texts("redact-key")
         configuration.trust = try await Self.trust(settings)
         let expired = try await settings.text("expired-maps") ?? MapExpiry.keep.rawValue
         guard let expiry = MapExpiry(rawValue: expired) else {
-            throw Complaint(.usage, "expired-maps must be keep or revert; found \(expired.debugDescription)")
+            throw CommandError(
+                .usage, "expired-maps must be keep or revert; found \(expired.debugDescription)")
         }
         configuration.mapExpiry = expiry
         logLevel = level
@@ -66,7 +70,10 @@ struct AgentSettings: Sendable {
         metrics = try await settings.text("metrics")
     }
 
-    private static func trust(_ settings: Settings) async throws(Complaint) -> MapTrust {
+    /// The lowest level of the agent's own lines: connects and disconnects are reported also when only warnings are published.
+    var ownLogLevel: Logger.Level { min(Logger.Level(logLevel), .notice) }
+
+    private static func trust(_ settings: Settings) async throws(CommandError) -> MapTrust {
         var trust = MapTrust()
         for text in try await settings.texts("trust-key") {
             let key = KeyFile(text)
@@ -74,34 +81,14 @@ struct AgentSettings: Sendable {
             do throws(MapTrust.KeyError) {
                 try trust.pin(key.id, key: content)
             } catch {
-                throw Complaint(.usage, "trust key \(key.path): \(error)")
+                throw CommandError(.usage, "trust key \(key.path): \(error)")
             }
         }
         if let number = try await settings.number("trust-threshold") { trust.threshold = number }
         trust.coversCommands = try await settings.flag("signed-commands")
         guard !trust.coversCommands || trust.count > 0 else {
-            throw Complaint(.usage, "signed-commands needs a key to check them with: --trust-key")
+            throw CommandError(.usage, "signed-commands needs a key to check them with: --trust-key")
         }
         return trust
-    }
-
-    private static var limits: [(String, ClosedRange<Int>, WritableKeyPath<AgentLimits, Int>)] {
-        [
-            ("intake-rate", 0...1_000_000, \.intakeRate), ("intake-burst", 0...1_000_000, \.intakeBurst),
-            ("dedupe-keys", 1...10_000_000, \.dedupeKeys),
-            ("outbox-records", 1...1_000_000, \.outboxRecords),
-            ("commit-entries", 1...1_000_000, \.commitEntries),
-        ]
-    }
-
-    private static func count(
-        _ name: String, _ settings: Settings, _ range: ClosedRange<Int>
-    ) async throws(Complaint) -> Int? {
-        guard let number = try await settings.number(name) else { return nil }
-        guard range.contains(number) else {
-            throw Complaint(
-                .usage, "\(name) must be \(range.lowerBound) to \(range.upperBound); found \(number)")
-        }
-        return number
     }
 }

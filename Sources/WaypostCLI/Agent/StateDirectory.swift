@@ -14,15 +14,15 @@ enum StateDirectory {
     }
 
     /// Makes the directory and those above it, for us alone.
-    static func create(_ path: String) throws(Complaint) {
+    static func create(_ path: String) throws(CommandError) {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Complaint(.failed, "create the state directory \(path): \(error)")
+            throw CommandError(.failed, "create the state directory \(path): \(error)")
         }
         guard access(path, W_OK | X_OK) == 0 else {
-            throw Complaint(
+            throw CommandError(
                 .failed,
                 "state directory \(path): \(String(cString: strerror(errno))); choose another with --state")
         }

@@ -13,7 +13,7 @@ struct Health: Sendable {
     /// The number of the connection that it was written on.
     var epoch: Int64? { json["epoch"]?.intValue }
     /// When it was written, in milliseconds since 1970.
-    var at: Int64? { json["at"]?.intValue }
+    var at: Int64? { json["at"]?.intValue.map { min(max($0, 0), Fields.latestTime) } }
 
     /// When the process started, in milliseconds since 1970.
     var started: Int64? {

@@ -15,7 +15,12 @@ struct Roster: Sendable {
         var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
     }
 
+    /// More than one broker serves; further ones are not shown, and it says so.
+    static let maximumMembers = 10_000
+
     private let topics: Topics
+    /// Whether there are more agents than are kept.
+    private(set) var isFull = false
     private(set) var members: [String: Member] = [:]
 
     init(topics: Topics) { self.topics = topics }
@@ -23,6 +28,10 @@ struct Roster: Sendable {
     /// Takes note of a message that may be about presence.
     mutating func saw(_ message: MQTTMessage) {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
+        guard members[agent] != nil || members.count < Self.maximumMembers else {
+            isFull = true
+            return
+        }
         switch content {
         case .state:
             let state = try? AgentState(json)

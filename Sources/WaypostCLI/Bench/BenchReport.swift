@@ -8,7 +8,7 @@ struct BenchReport {
     var isWhole: Bool
 
     var lost: Int { tally.unsent + (isWhole ? tally.open : 0) }
-    var isFlawless: Bool { lost == 0 && tally.doubled == 0 }
+    var isFlawless: Bool { lost == 0 && tally.duplicates == 0 }
 
     private static let quantiles: [(name: String, share: Double)] = [
         ("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999),
@@ -26,7 +26,7 @@ struct BenchReport {
             lines.append(
                 "latency: \(figures.joined(separator: ", ")), max \(milliseconds(tally.histogram.maximum))")
         }
-        let flaws = "\(lost) lost, \(tally.doubled) doubled"
+        let flaws = "\(lost) lost, \(tally.duplicates) duplicates"
         lines.append(isFlawless ? style.green(flaws) : style.red(flaws))
         if !isWhole && tally.open > 0 {
             lines.append("\(tally.open) had no reply yet when the run was broken off")
@@ -43,7 +43,8 @@ struct BenchReport {
         for (name, share) in Self.quantiles { latency[name] = .int(tally.histogram.quantile(share)) }
         return [
             "agent": .string(agent), "sent": .int(Int64(tally.sent)), "answered": .int(Int64(tally.answered)),
-            "ok": .int(Int64(tally.ok)), "lost": .int(Int64(lost)), "doubled": .int(Int64(tally.doubled)),
+            "ok": .int(Int64(tally.ok)), "lost": .int(Int64(lost)),
+            "duplicates": .int(Int64(tally.duplicates)),
             "open": .int(Int64(isWhole ? 0 : tally.open)), "perSecond": .double(tally.throughput.rounded()),
             "latencyMicroseconds": .object(latency),
             "errors": .object(tally.errors.mapValues { .int(Int64($0)) }),

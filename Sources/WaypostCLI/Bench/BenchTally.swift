@@ -3,15 +3,18 @@ import WaypostMessages
 
 /// What was sent and what came back: counts and times only, no broker.
 struct BenchTally: Sendable {
-    /// Commands by number: when each was due, and how often it was answered.
-    private var due: [ContinuousClock.Instant] = []
-    private var answers: [UInt8] = []
+    /// The most kinds of errors that are counted by name; names come from outside.
+    static let maximumErrors = 100
 
+    /// When each command was due that has no reply yet: as many as are in flight, however long the run.
+    private var due: [Int: ContinuousClock.Instant] = [:]
+
+    private(set) var sent = 0
     private(set) var histogram = LatencyHistogram()
     private(set) var ok = 0
     private(set) var answered = 0
     /// Terminal replies beyond the first of their command.
-    private(set) var doubled = 0
+    private(set) var duplicates = 0
     /// Commands that can get no reply: the broker did not take them.
     private(set) var unsent = 0
     /// Replies that are not ok, by code and name.
@@ -19,45 +22,44 @@ struct BenchTally: Sendable {
     private(set) var firstSent: ContinuousClock.Instant?
     private(set) var lastAnswer: ContinuousClock.Instant?
 
-    var sent: Int { due.count }
     /// Commands whose reply is still to come.
-    var open: Int { sent - answered - unsent }
+    var open: Int { due.count }
 
     /// Counts a command as sent; returns its number.
     ///
     /// - Parameter due: when it should have been sent; its latency counts from there, so that a sender that is held
     ///   up does not hide the waiting.
     mutating func sends(due: ContinuousClock.Instant) -> Int {
-        self.due.append(due)
-        answers.append(0)
+        let number = sent
+        sent += 1
+        self.due[number] = due
         if firstSent == nil { firstSent = due }
-        return self.due.count - 1
+        return number
     }
 
     /// The broker did not take the command.
     mutating func refused(_ number: Int, _ why: String) {
-        guard answers.indices.contains(number), answers[number] == 0 else { return }
-        answers[number] = 1
+        guard due.removeValue(forKey: number) != nil else { return }
         unsent += 1
-        errors[why, default: 0] += 1
+        count(why)
     }
 
     /// Counts a terminal reply.
     mutating func replied(_ number: Int, _ reply: Reply, at now: ContinuousClock.Instant) {
-        guard answers.indices.contains(number) else { return }
-        guard answers[number] == 0 else {
-            doubled += 1
+        guard (0..<sent).contains(number) else { return }
+        guard let due = due.removeValue(forKey: number) else {
+            duplicates += 1
             return
         }
-        answers[number] = 1
         answered += 1
         lastAnswer = now
-        histogram.record((now - due[number]).microseconds)
-        if reply.status == .ok {
-            ok += 1
-        } else {
-            errors["\(reply.code)", default: 0] += 1
-        }
+        histogram.record((now - due).microseconds)
+        if reply.status == .ok { ok += 1 } else { count("\(reply.code)") }
+    }
+
+    private mutating func count(_ error: String) {
+        let isKnown = errors[error] != nil || errors.count < Self.maximumErrors
+        errors[isKnown ? error : "other errors", default: 0] += 1
     }
 
     /// Answered commands a second, from the first sending to the last reply.

@@ -48,12 +48,13 @@ struct AgentCommand: OperatorCommand {
         // From here on SIGHUP is no end; one that comes early is seen to as soon as there is an agent.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let file = broker.configurationFile
-        let read: @Sendable () async throws(Complaint) -> AgentSettings = { () async throws(Complaint) in
+        let read: @Sendable () async throws(CommandError) -> AgentSettings = {
+            () async throws(CommandError) in
             try await AgentSettings(Settings(given, file: file))
         }
         let settings = try await read()
         try StateDirectory.create(settings.configuration.stateDirectory)
-        let threshold = LogThreshold(Self.logLevel(settings))
+        let threshold = LogThreshold(settings.ownLogLevel)
         let isJSON = output.isJSON
         let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold, isJSON: isJSON) }
         // Before anything that counts is made: what was made earlier counts for nobody.
@@ -65,9 +66,9 @@ struct AgentCommand: OperatorCommand {
         do {
             agent = try Agent(settings.configuration, router: router, logger: logger)
         } catch let error as AgentConfigurationError {
-            throw Complaint(.usage, error.description)
+            throw CommandError(.usage, error.description)
         } catch {
-            throw Complaint(.failed, "start agent \(settings.configuration.agent): \(error)")
+            throw CommandError(.failed, "start agent \(settings.configuration.agent): \(error)")
         }
         server?.start {
             agent.updateMetrics()
@@ -78,11 +79,6 @@ struct AgentCommand: OperatorCommand {
         let watch = Task { await reload.watch(hangups) }
         defer { watch.cancel() }
         try await Self.run(agent, logger)
-    }
-
-    /// Who comes and goes is told even when only warnings are published.
-    static func logLevel(_ settings: AgentSettings) -> Logger.Level {
-        min(Logger.Level(settings.logLevel), .notice)
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {
@@ -117,22 +113,7 @@ struct AgentCommand: OperatorCommand {
                 Task { await group.triggerGracefulShutdown() }
             }
         } catch {
-            throw Complaint(.failed, "the agent ended: \(error)")
+            throw CommandError(.failed, "the agent ended: \(error)")
         }
-    }
-}
-
-extension Logger.Level {
-    /// The level of swift-log for one of logcat.
-    init(_ level: LogLevel) {
-        self =
-            switch level {
-            case .verbose: .trace
-            case .debug: .debug
-            case .info: .info
-            case .warning: .warning
-            case .error: .error
-            case .fatal: .critical
-            }
     }
 }

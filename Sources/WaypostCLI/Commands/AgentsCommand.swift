@@ -47,6 +47,11 @@ struct AgentsCommand: OperatorCommand {
         } else {
             for line in roster.table(output.style) { Terminal.print(line) }
         }
+        if roster.isFull {
+            Terminal.note(
+                "waypost: warning: there are more than \(Roster.maximumMembers) agents; the others are not shown"
+            )
+        }
     }
 
     private func roster(_ settings: BrokerSettings) async throws -> Roster {

@@ -116,7 +116,7 @@ struct BenchCommand: OperatorCommand {
 
     /// Waits for the end of the run, keeping the rate and telling how far it is.
     ///
-    /// - Throws: ``Complaint`` when there is no broker or it goes, `CancellationError` on Ctrl-C.
+    /// - Throws: ``CommandError`` when there is no broker or it goes, `CancellationError` on Ctrl-C.
     private func drive(_ load: BenchLoad) async throws {
         let showsProgress = !output.isJSON && isatty(STDERR_FILENO) == 1
         let begun = ContinuousClock.now
@@ -127,11 +127,11 @@ struct BenchCommand: OperatorCommand {
             switch load.phase {
             case .connecting:
                 guard ContinuousClock.now - begun < .seconds(10) else {
-                    throw Complaint(.noBroker, "no broker answered within 10 s")
+                    throw CommandError(.noBroker, "no broker answered within 10 s")
                 }
             case .running: load.pump()
-            case .refused(let why): throw Complaint(.failed, why)
-            case .ended(let reason): throw Complaint(.noBroker, "no broker: \(reason)")
+            case .refused(let why): throw CommandError(.failed, why)
+            case .ended(let reason): throw CommandError(.noBroker, "no broker: \(reason)")
             }
             if load.isOver(silentFor: wait.duration) || load.isStuck(after: wait.duration) { return }
             if showsProgress, ContinuousClock.now >= nextProgress {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Waypost
 import WaypostMessages
 
-struct CallCommand: AgentRequest {
+struct CallCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",
         abstract: "Call a method of a service in an agent and print its result.",
@@ -49,7 +49,7 @@ extension Command.Arguments {
         case .array(let values): self = .positional(values)
         case .object(let members): self = .labeled(members)
         case let other:
-            throw Complaint(
+            throw CommandError(
                 .usage, "\(option) must be a JSON array or object, such as '[2,3]'; found \(other.kind)")
         }
     }

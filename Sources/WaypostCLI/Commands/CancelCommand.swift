@@ -1,7 +1,7 @@
 import ArgumentParser
 import WaypostMessages
 
-struct CancelCommand: AgentRequest {
+struct CancelCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
         abstract: "Cancel a waiting or running command.",

@@ -40,10 +40,10 @@ struct CheckCommand: OperatorCommand {
         } else {
             let entries = layers.map(\.entries.count).reduce(0, +)
             for finding in report.findings { Terminal.print(line(finding)) }
-            let verdict =
+            let summary =
                 report.isClean ? output.style.green("nothing wrong") : "\(report.findings.count) wrong"
             Terminal.print(
-                "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(verdict)"
+                "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(summary)"
             )
         }
         guard report.isClean else { throw Exit.failed }

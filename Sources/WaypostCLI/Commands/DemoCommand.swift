@@ -23,43 +23,44 @@ struct DemoCommand: OperatorCommand {
     var output: OutputOptions
 
     func perform() async throws {
-        let leash = try Leash()
-        let surprises: Int
+        let processes = try ProcessGroupGuard()
+        let unexpected: Int
         do {
-            surprises = try await play(leash)
+            unexpected = try await play(processes)
         } catch {
-            await leash.release()
+            await processes.release()
             throw error
         }
-        await leash.release()
-        guard surprises == 0 else { throw Exit.failed }
+        await processes.release()
+        guard unexpected == 0 else { throw Exit.failed }
     }
 
     /// Plays the story; returns how many steps were not as expected.
-    private func play(_ leash: Leash) async throws -> Int {
-        let teller = DemoOutput(isJSON: output.isJSON, style: output.style)
+    private func play(_ processes: ProcessGroupGuard) async throws -> Int {
+        let demoOutput = DemoOutput(isJSON: output.isJSON, style: output.style)
         let started = ContinuousClock.now
-        let broker = try await PrivateBroker.start(in: leash)
-        teller.say("A broker at \(broker.url) and an agent named \(DemoAgent.name), both of the demo's own.")
-        teller.say("Look over its shoulder from another terminal: waypost logcat --broker \(broker.url)")
-        teller.title("0. The agent comes online")
+        let broker = try await PrivateBroker.start(in: processes)
+        demoOutput.say(
+            "A broker at \(broker.url) and an agent named \(DemoAgent.name), both of the demo's own.")
+        demoOutput.say("Look over its shoulder from another terminal: waypost logcat --broker \(broker.url)")
+        demoOutput.title("0. The agent comes online")
         let settings = BrokerSettings(localPort: broker.port)
         return try await OperatorSession.with(
             settings, as: "backend", required: DemoBackend.filters(settings.topics)
         ) { session in
-            let backend = DemoBackend(session, teller)
-            let agent = try DemoAgent.start(broker, in: leash)
+            let backend = DemoBackend(session, demoOutput)
+            let agent = try DemoAgent.start(broker, in: processes)
             do {
                 guard try await backend.listen(within: .seconds(30), until: { $0.isOnline }) else {
-                    throw Complaint(.failed, "the agent did not come online: \(agent.lastWords)")
+                    throw CommandError(.failed, "the agent did not come online: \(agent.lastLogLines)")
                 }
                 var run = DemoRun(
-                    backend: backend, broker: broker, agent: agent, leash: leash, output: teller,
+                    backend: backend, broker: broker, agent: agent, processes: processes, output: demoOutput,
                     pause: slow ? .milliseconds(1500) : .zero)
                 try await run.play(DemoStory.chapters)
                 _ = await run.agent.stop()
-                summarise(run.tally, ContinuousClock.now - started, teller)
-                return run.tally.surprises
+                summarise(run.tally, ContinuousClock.now - started, demoOutput)
+                return run.tally.unexpected
             } catch {
                 _ = await agent.stop()
                 throw error
@@ -67,13 +68,13 @@ struct DemoCommand: OperatorCommand {
         }
     }
 
-    private func summarise(_ tally: DemoTally, _ time: Duration, _ teller: DemoOutput) {
+    private func summarise(_ tally: DemoTally, _ time: Duration, _ demoOutput: DemoOutput) {
         if output.isJSON { Terminal.print(bytes: tally.json.serialized()) }
-        teller.title("In all")
-        teller.say("  " + tally.text(after: time))
-        teller.say(
-            tally.surprises == 0
+        demoOutput.title("In all")
+        demoOutput.say("  " + tally.text(after: time))
+        demoOutput.say(
+            tally.unexpected == 0
                 ? "  \(output.style.green("All went as expected."))"
-                : "  \(output.style.red("\(tally.surprises) steps were not as expected."))")
+                : "  \(output.style.red("\(tally.unexpected) steps were not as expected."))")
     }
 }

@@ -20,7 +20,7 @@ struct DoctorCommand: OperatorCommand {
               waypost doctor
               waypost doctor --broker mqtts://broker.example --agent k1 --as ops
               waypost doctor --local --config /etc/waypost/agent.yaml
-              waypost doctor --json | jq -r 'select(.verdict == "failed") | .advice'
+              waypost doctor --json | jq -r 'select(.status == "failed") | .advice'
             """)
 
     @Option(
@@ -66,7 +66,7 @@ struct DoctorCommand: OperatorCommand {
         var hasFailed = false
         func show(_ findings: [Finding]) {
             for finding in findings {
-                if finding.verdict == .failed { hasFailed = true }
+                if finding.status == .failed { hasFailed = true }
                 if output.isJSON {
                     Terminal.print(bytes: finding.json.serialized())
                 } else {
@@ -87,9 +87,9 @@ struct DoctorCommand: OperatorCommand {
                     show(try await check.asSender())
                 }
                 reached += 1
-            } catch let complaint as Complaint where complaint.exit == .noBroker {
+            } catch let error as CommandError where error.exit == .noBroker {
                 // The reason ends with what to do about it.
-                show([Finding("broker", .failed, complaint.description)])
+                show([Finding("broker", .failed, error.description)])
                 // An expired certificate of our own is a reason to be turned away without a word.
                 if let tls = brokers.tls {
                     let certificates = CertificateCheck(tls: tls, now: WallClock.now() / 1000)
@@ -109,9 +109,9 @@ private struct LocalAgent {
     var groups: [String]
     var directory: String
 
-    init(_ settings: Settings) async throws(Complaint) {
+    init(_ settings: Settings) async throws(CommandError) {
         guard let name = try await settings.text("agent"), Name.isValid(name) else {
-            throw Complaint(
+            throw CommandError(
                 .usage, "--local needs the agent's name: --agent ID, WAYPOST_AGENT, or --config FILE")
         }
         self.name = name

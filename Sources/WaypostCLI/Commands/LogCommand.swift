@@ -2,7 +2,7 @@ import ArgumentParser
 import Waypost
 import WaypostMessages
 
-struct LogCommand: AgentRequest {
+struct LogCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Change for a while which events an agent publishes.",
@@ -46,7 +46,7 @@ struct LogCommand: AgentRequest {
 
     func operation() throws -> Command.Operation {
         guard let level = LogLevel(letter: level) else {
-            throw Complaint(.usage, "level must be one of V D I W E F; found \(level.debugDescription)")
+            throw CommandError(.usage, "level must be one of V D I W E F; found \(level.debugDescription)")
         }
         return .log(level: level, tag: tag, milliseconds: time.milliseconds)
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import WaypostMessages
 
-struct OpenCommand: AgentRequest {
+struct OpenCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
         abstract: "Open a URL in an agent's router and print what became of it.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import WaypostMessages
 
-struct PingCommand: AgentRequest {
+struct PingCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
         abstract: "Ask an agent for its health, and measure the way there and back.",

@@ -45,16 +45,16 @@ struct RelocateCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let exchange = RelocationExchange(
+        let request = RelocationRequest(
             settings: try await broker.resolved(), sender: sender.sender, audience: audience,
             relocation: try relocation(for: audience), wait: wait)
         var allApplied = true
-        let count = try await exchange.perform { verdict in
-            allApplied = allApplied && verdict.refused == nil
+        let count = try await request.perform { result in
+            allApplied = allApplied && result.refused == nil
             if output.isJSON {
-                Terminal.print(bytes: verdict.line)
+                Terminal.print(bytes: result.line)
             } else {
-                for line in lines(verdict) { Terminal.print(line) }
+                for line in lines(result) { Terminal.print(line) }
             }
         }
         if count == 0 {
@@ -63,28 +63,28 @@ struct RelocateCommand: OperatorCommand {
         guard allApplied else { throw Exit.failed }
     }
 
-    private func relocation(for audience: Audience) throws(Complaint) -> Relocation {
+    private func relocation(for audience: Audience) throws(CommandError) -> Relocation {
         let relocation = try entry.relocation()
         guard let signer = try signing.signer() else { return relocation }
         return try relocation.signed(by: signer, for: audience)
     }
 
-    private func lines(_ verdict: RelocationVerdict) -> [String] {
+    private func lines(_ result: RelocationResult) -> [String] {
         let style = output.style
-        if let refused = verdict.refused {
+        if let refused = result.refused {
             return [
-                "\(style.red("refused")): \(refused.code) by \(verdict.agent): "
+                "\(style.red("refused")): \(refused.code) by \(result.agent): "
                     + "\(refused.detail.printable); the map in force stays"
             ]
         }
-        let layers = verdict.applied.layers.map { layer in
+        let layers = result.applied.layers.map { layer in
             layer.revision.map { "\(layer.name) rev \($0)" } ?? layer.name
         }
         return [
-            "\(style.green("applied")): \(verdict.agent) has \(verdict.applied.entries.counted("entry", "entries")) in force "
+            "\(style.green("applied")): \(result.agent) has \(result.applied.entries.counted("entry", "entries")) in force "
                 + "(\(layers.joined(separator: ", ").printable))"
         ]
-            + verdict.inactive.map {
+            + result.inactive.map {
                 "  \(style.yellow("inactive")): entry \($0.index) of \($0.layer.printable): \($0.reason.printable)"
             }
     }
@@ -143,7 +143,7 @@ struct RelocationOptions: ParsableArguments {
     }
 
     /// The document to send.
-    func relocation() throws(Complaint) -> Relocation {
+    func relocation() throws(CommandError) -> Relocation {
         if let file {
             let bytes = try InputFile.read(file, purpose: "relocation file")
             return try Relocation(file: bytes, name: file == "-" ? "standard input" : file)

@@ -49,7 +49,7 @@ struct ReplayCommand: OperatorCommand {
         let filter = try lines.filter()
         let collector = try await collect(settings)
         for (agent, reply) in collector.refusals {
-            throw Complaint(
+            throw CommandError(
                 .failed,
                 "\(agent): \(reply.code): \(reply.detail ?? "no detail given")")
         }
@@ -75,13 +75,13 @@ struct ReplayCommand: OperatorCommand {
         ) { session in
             try await session.publish(collector.message)
             session.alarm(after: wait.duration)
-            var silence = Silence(.agent(agent), topics: topics)
+            var diagnosis = NoReplyDiagnosis(.agent(agent), topics: topics)
             while !collector.isComplete {
                 guard case .message(let message) = try await session.next() else {
                     if collector.hasAnswers { break }
-                    throw Complaint(.noReply, silence.explanation(after: wait.text))
+                    throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
                 }
-                silence.saw(message)
+                diagnosis.saw(message)
                 let hadAnswers = collector.hasAnswers
                 _ = collector.saw(message)
                 if collector.hasAnswers && !hadAnswers { session.alarm(after: Self.patience) }

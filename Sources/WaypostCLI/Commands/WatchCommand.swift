@@ -45,9 +45,9 @@ struct WatchCommand: OperatorCommand {
                 style: output.style, noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
             return try await follower.runAsCommand()
         }
-        var loop = WatchLoop(
+        let loop = WatchLoop(
             feed: WatchFeed(settings: settings, sender: sender.sender, agent: agent), style: output.style,
-            model: WatchModel(topics: settings.topics, filter: filter))
+            state: WatchState(WatchModel(topics: settings.topics, filter: filter)))
         try await loop.run()
     }
 }

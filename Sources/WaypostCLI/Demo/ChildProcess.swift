@@ -23,7 +23,7 @@ final class ChildProcess: Sendable {
     ///   - group: the process group to join; 0 for a new one.
     init(
         _ executable: String, _ arguments: [String], input: Int32? = nil, log: String, group: pid_t
-    ) throws(Complaint) {
+    ) throws(CommandError) {
         var actions = posix_spawn_file_actions_t()
         var attributes = posix_spawnattr_t()
         posix_spawn_file_actions_init(&actions)
@@ -57,7 +57,7 @@ final class ChildProcess: Sendable {
             }
         }
         guard code == 0 else {
-            throw Complaint(.failed, "start \(executable): \(String(cString: strerror(code)))")
+            throw CommandError(.failed, "start \(executable): \(String(cString: strerror(code)))")
         }
         let pid = child
         self.pid = pid

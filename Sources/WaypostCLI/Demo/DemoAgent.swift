@@ -8,23 +8,23 @@ struct DemoAgent: Sendable {
     private let process: ChildProcess
     private let log: String
 
-    static func start(_ broker: PrivateBroker, in leash: Leash) throws -> DemoAgent {
-        let log = "\(leash.directory)/agent.log"
+    static func start(_ broker: PrivateBroker, in processes: ProcessGroupGuard) throws -> DemoAgent {
+        let log = "\(processes.directory)/agent.log"
         let executable = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let process = try ChildProcess(
             executable,
             [
                 "agent", "--demo", "--agent", name, "--broker", broker.url,
-                "--state", "\(leash.directory)/state",
+                "--state", "\(processes.directory)/state",
             ],
-            log: log, group: leash.group)
+            log: log, group: processes.group)
         return DemoAgent(process: process, log: log)
     }
 
     var hasEnded: Bool { process.hasEnded }
 
     /// The last it said.
-    var lastWords: String { LogTail.read(log) }
+    var lastLogLines: String { LogTail.read(log) }
 
     /// Stops it as systemd would; its exit status.
     func stop() async -> Int32 { await process.terminate() }

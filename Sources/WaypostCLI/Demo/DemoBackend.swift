@@ -8,7 +8,7 @@ final class DemoBackend {
     struct Seen {
         var replies: [String: Reply] = [:]
         var isOnline = false
-        var verdict: RelocationVerdict?
+        var result: RelocationResult?
         var failures: [FailureReport] = []
         var events = 0
         /// The commands that the log has spoken of.
@@ -24,7 +24,7 @@ final class DemoBackend {
     private let session: OperatorSession
     private let topics: Topics
     private let output: DemoOutput
-    private var watch: RelocationWatch?
+    private var matcher: RelocationResultMatcher?
 
     init(_ session: OperatorSession, _ output: DemoOutput) {
         self.session = session
@@ -50,8 +50,8 @@ final class DemoBackend {
 
     func send(_ relocation: Relocation) async throws {
         let audience = Audience.agent(DemoAgent.name)
-        watch = RelocationWatch(relocation, for: audience, topics: topics)
-        seen.verdict = nil
+        matcher = RelocationResultMatcher(relocation, for: audience, topics: topics)
+        seen.result = nil
         try await session.publish(relocation.message(to: audience, topics))
     }
 
@@ -91,11 +91,11 @@ final class DemoBackend {
             seen.isOnline = state.isOnline
             output.state(state)
         case .applied:
-            guard let verdict = watch?.verdict(message) else { return }
+            guard let result = matcher?.result(in: message) else { return }
             // Said once; the agent repeats itself when it comes back.
-            watch = nil
-            seen.verdict = verdict
-            output.verdict(verdict)
+            matcher = nil
+            seen.result = result
+            output.result(result)
         case .health, .routes:
             break
         }

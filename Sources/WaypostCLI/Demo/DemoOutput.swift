@@ -31,11 +31,11 @@ struct DemoOutput {
         }
     }
 
-    func verdict(_ verdict: RelocationVerdict) {
+    func result(_ result: RelocationResult) {
         tell(nil) {
-            guard let refused = verdict.refused else {
+            guard let refused = result.refused else {
                 return
-                    "  \(style.cyan("<-")) \(style.green("applied")): \(verdict.applied.entries.counted("entry", "entries")) in force"
+                    "  \(style.cyan("<-")) \(style.green("applied")): \(result.applied.entries.counted("entry", "entries")) in force"
             }
             return
                 "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code): "
@@ -43,14 +43,14 @@ struct DemoOutput {
         }
     }
 
-    /// A step that is over; `surprise` says what was not as expected.
-    func ended(_ step: DemoStep, surprise: String?) {
+    /// A step that is over; `unexpected` says what was not as expected.
+    func ended(_ step: DemoStep, unexpected: String?) {
         if isJSON {
-            var line: [String: JSONValue] = ["step": .string(step.caption), "ok": .bool(surprise == nil)]
-            if let surprise { line["surprise"] = .string(surprise) }
+            var line: [String: JSONValue] = ["step": .string(step.caption), "ok": .bool(unexpected == nil)]
+            if let unexpected { line["unexpected"] = .string(unexpected) }
             Terminal.print(bytes: JSONValue.object(line).serialized())
-        } else if let surprise {
-            Terminal.print("     \(style.red("NOT AS EXPECTED")): \(surprise)")
+        } else if let unexpected {
+            Terminal.print("     \(style.red("NOT AS EXPECTED")): \(unexpected)")
         }
     }
 

@@ -5,7 +5,7 @@ import WaypostMessages
 struct DemoRun {
     let backend: DemoBackend
     let broker: PrivateBroker
-    let leash: Leash
+    let processes: ProcessGroupGuard
     let output: DemoOutput
     /// How long to rest after each step.
     let pause: Duration
@@ -14,13 +14,14 @@ struct DemoRun {
     private(set) var tally = DemoTally()
 
     init(
-        backend: DemoBackend, broker: PrivateBroker, agent: DemoAgent, leash: Leash, output: DemoOutput,
+        backend: DemoBackend, broker: PrivateBroker, agent: DemoAgent, processes: ProcessGroupGuard,
+        output: DemoOutput,
         pause: Duration
     ) {
         self.backend = backend
         self.broker = broker
         self.agent = agent
-        self.leash = leash
+        self.processes = processes
         self.output = output
         self.pause = pause
     }
@@ -30,9 +31,9 @@ struct DemoRun {
             output.title("\(index + 1). \(chapter.title)")
             for step in chapter.steps {
                 output.step(step.caption)
-                let surprise = try await play(step)
-                output.ended(step, surprise: surprise)
-                if surprise != nil { tally.surprises += 1 }
+                let unexpected = try await play(step)
+                output.ended(step, unexpected: unexpected)
+                if unexpected != nil { tally.unexpected += 1 }
                 if pause > .zero { try await Task.sleep(for: pause) }
             }
         }
@@ -53,9 +54,9 @@ struct DemoRun {
             tally.commands += 1
             let (failures, events) = (backend.seen.failures.count, backend.seen.events)
             try await backend.send(Array(text.utf8))
-            let surprise = try await failure(step.expectation, after: failures)
+            let unexpected = try await failure(step.expectation, after: failures)
             try await logLines { $0.events > events }
-            return surprise
+            return unexpected
         case .patch(let entries):
             return try await relocate(
                 Relocation(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch), step
@@ -71,11 +72,11 @@ struct DemoRun {
             guard try await backend.listen(until: { !$0.isOnline }) else {
                 return "the agent said no goodbye"
             }
-            return status == 0 ? nil : "the agent ended with status \(status): \(agent.lastWords)"
+            return status == 0 ? nil : "the agent ended with status \(status): \(agent.lastLogLines)"
         case .commandWhileAway(let operation):
             let command = Command.demo(operation, at: now, lifetime: 60_000)
             try await backend.send(command)
-            agent = try DemoAgent.start(broker, in: leash)
+            agent = try DemoAgent.start(broker, in: processes)
             return try await reply(to: command, step)
         }
     }
@@ -90,7 +91,7 @@ struct DemoRun {
         guard case .reply(let code, let value) = step.expectation else { return "the story expects no reply" }
         guard try await backend.listen(until: { $0.replies[command.id] != nil }),
             let reply = backend.seen.replies[command.id]
-        else { return "no reply; the agent's last words: \(agent.lastWords)" }
+        else { return "no reply; the agent's last lines: \(agent.lastLogLines)" }
         try await logLines { $0.refs.contains(command.id) }
         guard reply.code == code else {
             return "expected \(code), found \(reply.code)"
@@ -115,17 +116,17 @@ struct DemoRun {
         tally.documents += 1
         let events = backend.seen.mapEvents
         try await backend.send(relocation)
-        guard try await backend.listen(until: { $0.verdict != nil }), let verdict = backend.seen.verdict
+        guard try await backend.listen(until: { $0.result != nil }), let result = backend.seen.result
         else {
-            return "no word on map/applied; the agent's last words: \(agent.lastWords)"
+            return "no word on map/applied; the agent's last lines: \(agent.lastLogLines)"
         }
-        if verdict.refused != nil { tally.refused += 1 }
+        if result.refused != nil { tally.refused += 1 }
         try await logLines { $0.mapEvents > events }
         switch step.expectation {
         case .applied:
-            return verdict.refused.map { "refused with \($0.code.number) \($0.code.name)" }
+            return result.refused.map { "refused with \($0.code.number) \($0.code.name)" }
         case .mapRefused(let code):
-            return verdict.refused?.code == code ? nil : "expected a refusal with \(code)"
+            return result.refused?.code == code ? nil : "expected a refusal with \(code)"
         case .reply, .failure, .offline:
             return "the story expects nothing of a map"
         }

@@ -10,7 +10,7 @@ struct DemoTally: Sendable {
     var events = 0
     var failures = 0
     /// Steps that were not as expected.
-    var surprises = 0
+    var unexpected = 0
 
     /// The summary for people.
     func text(after time: Duration) -> String {
@@ -31,7 +31,7 @@ struct DemoTally: Sendable {
                 Dictionary(uniqueKeysWithValues: statuses.map { ($0.key.rawValue, .int(Int64($0.value))) })),
             "maps": ["applied": .int(Int64(documents - refused)), "refused": .int(Int64(refused))],
             "events": .int(Int64(events)), "failures": .int(Int64(failures)),
-            "surprises": .int(Int64(surprises)),
+            "unexpected": .int(Int64(unexpected)),
         ]
     }
 }

@@ -11,22 +11,24 @@ struct PrivateBroker: Sendable {
     var url: String { "mqtt://127.0.0.1:\(port)" }
 
     /// Starts one and waits until it takes connections.
-    static func start(in leash: Leash) async throws -> PrivateBroker {
+    static func start(in processes: ProcessGroupGuard) async throws -> PrivateBroker {
         let executable = try find()
         // Between finding a free port and using it another program may take it.
         for attempt in 1...5 {
-            let log = "\(leash.directory)/broker-\(attempt).log"
-            let broker = try PrivateBroker(executable, leash, log: log)
+            let log = "\(processes.directory)/broker-\(attempt).log"
+            let broker = try PrivateBroker(executable, processes, log: log)
             if try await broker.isReady() { return broker }
             await broker.process.terminate(within: .seconds(1))
-            if attempt == 5 { throw Complaint(.failed, "\(executable) does not start: \(LogTail.read(log))") }
+            if attempt == 5 {
+                throw CommandError(.failed, "\(executable) does not start: \(LogTail.read(log))")
+            }
         }
-        throw Complaint(.failed, "\(executable) does not start")
+        throw CommandError(.failed, "\(executable) does not start")
     }
 
-    private init(_ executable: String, _ leash: Leash, log: String) throws {
+    private init(_ executable: String, _ processes: ProcessGroupGuard, log: String) throws {
         port = try Self.freePort()
-        let configuration = "\(leash.directory)/broker.conf"
+        let configuration = "\(processes.directory)/broker.conf"
         let text = """
             listener \(port) 127.0.0.1
             allow_anonymous true
@@ -36,7 +38,7 @@ struct PrivateBroker: Sendable {
 
             """
         try Data(text.utf8).write(to: URL(filePath: configuration))
-        process = try ChildProcess(executable, ["-c", configuration], log: log, group: leash.group)
+        process = try ChildProcess(executable, ["-c", configuration], log: log, group: processes.group)
     }
 
     /// Waits until it answers; false when it has ended instead.
@@ -55,17 +57,17 @@ struct PrivateBroker: Sendable {
         return false
     }
 
-    private static func find() throws(Complaint) -> String {
+    private static func find() throws(CommandError) -> String {
         let path = getenv("PATH").map { String(cString: $0) } ?? ""
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"]
         for folder in folders where access("\(folder)/mosquitto", X_OK) == 0 { return "\(folder)/mosquitto" }
-        throw Complaint(
+        throw CommandError(
             .failed,
             "the demo needs a broker, and there is no mosquitto on PATH; install it: apt-get install mosquitto"
         )
     }
 
-    private static func freePort() throws(Complaint) -> UInt16 {
+    private static func freePort() throws(CommandError) -> UInt16 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
         var address = sockaddr_in()
@@ -78,7 +80,7 @@ struct PrivateBroker: Sendable {
             }
         }
         guard code == 0 else {
-            throw Complaint(.failed, "find a free port on 127.0.0.1: \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "find a free port on 127.0.0.1: \(String(cString: strerror(errno)))")
         }
         return UInt16(bigEndian: address.sin_port)
     }

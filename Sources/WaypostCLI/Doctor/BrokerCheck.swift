@@ -62,8 +62,8 @@ struct BrokerCheck {
                             advice:
                                 "the broker's rules keep \(name) from writing or reading it: some brokers grant "
                                 + "a subscription that they never serve, and take what they then drop"))
-            } catch let complaint as Complaint where complaint.exit == .failed {
-                findings.append(rights(complaint, to: "echo", for: name))
+            } catch let error as CommandError where error.exit == .failed {
+                findings.append(rights(error, to: "echo", for: name))
             }
             return [Self.version(version)] + findings
         }
@@ -137,8 +137,8 @@ struct BrokerCheck {
         let asked = ContinuousClock.now
         do {
             try await session.publish(.json(topic, command.encoded()))
-        } catch let complaint as Complaint where complaint.exit == .failed {
-            return [rights(complaint, to: "publish", for: sender)]
+        } catch let error as CommandError where error.exit == .failed {
+            return [rights(error, to: "publish", for: sender)]
         }
         guard let target else {
             return session.connection.version == .v5
@@ -183,8 +183,8 @@ struct BrokerCheck {
             advice: "set both clocks by NTP: timedatectl set-ntp true")
     }
 
-    private func rights(_ complaint: Complaint, to check: String, for name: String) -> Finding {
-        Finding(check, .failed, complaint.description, advice: "give \(name) the right to write this topic")
+    private func rights(_ error: CommandError, to check: String, for name: String) -> Finding {
+        Finding(check, .failed, error.description, advice: "give \(name) the right to write this topic")
     }
 }
 

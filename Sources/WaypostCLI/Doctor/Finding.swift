@@ -2,24 +2,24 @@ import Waypost
 
 /// What one check of `waypost doctor` found.
 struct Finding: Sendable {
-    enum Verdict: String, Sendable {
+    enum Status: String, Sendable {
         case ok
-        /// It works, but somebody should look at it.
+        /// It works, but someone should look at it.
         case warning
         case failed
-        /// It could not be looked at.
+        /// It could not be checked.
         case skipped
     }
 
     var check: String
-    var verdict: Verdict
+    var status: Status
     var found: String
     /// What to do about it.
     var advice: String?
 
-    init(_ check: String, _ verdict: Verdict, _ found: String, advice: String? = nil) {
+    init(_ check: String, _ status: Status, _ found: String, advice: String? = nil) {
         self.check = check
-        self.verdict = verdict
+        self.status = status
         self.found = found
         self.advice = advice
     }
@@ -28,7 +28,7 @@ struct Finding: Sendable {
     func lines(_ style: Style) -> [String] {
         let name = check + String(repeating: " ", count: max(0, 12 - check.count))
         let mark =
-            switch verdict {
+            switch status {
             case .ok: style.green("ok     ")
             case .warning: style.yellow("warning")
             case .failed: style.red("failed ")
@@ -40,7 +40,7 @@ struct Finding: Sendable {
 
     var json: JSONValue {
         [
-            "check": .string(check), "verdict": .string(verdict.rawValue), "found": .string(found),
+            "check": .string(check), "status": .string(status.rawValue), "found": .string(found),
             "advice": advice.map(JSONValue.string) ?? .null,
         ]
     }

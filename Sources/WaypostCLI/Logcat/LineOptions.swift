@@ -26,8 +26,8 @@ struct LineOptions: ParsableArguments {
         }
     }
 
-    /// - Throws: ``Complaint`` 64 quoting the filter.
-    func filter() throws(Complaint) -> LogFilter {
+    /// - Throws: ``CommandError`` 64 quoting the filter.
+    func filter() throws(CommandError) -> LogFilter {
         try LogFilter(filters, level: level.flatMap { LogLevel(letter: $0) }, tag: tag)
     }
 }

@@ -15,8 +15,8 @@ struct LogFilter: Sendable {
     ///   - specifications: `TAG:LEVEL`, `TAG`, `*:LEVEL`; later ones over earlier ones.
     ///   - level: the lowest level for what no specification names.
     ///   - tag: if set, only this tag is shown.
-    /// - Throws: ``Complaint`` 64 quoting the specification.
-    init(_ specifications: [String], level: LogLevel?, tag: String?) throws(Complaint) {
+    /// - Throws: ``CommandError`` 64 quoting the specification.
+    init(_ specifications: [String], level: LogLevel?, tag: String?) throws(CommandError) {
         let level = level ?? .verbose
         others = tag == nil ? .level(level) : .silent
         if let tag { tags[tag] = .level(level) }
@@ -44,14 +44,14 @@ struct LogFilter: Sendable {
 
     private static func threshold(
         _ letter: Substring, in specification: String
-    ) throws(Complaint) -> Threshold {
+    ) throws(CommandError) -> Threshold {
         if letter == "S" || letter == "s" { return .silent }
         guard let level = LogLevel(letter: letter) else { throw fault(specification) }
         return .level(level)
     }
 
-    private static func fault(_ specification: String) -> Complaint {
-        Complaint(
+    private static func fault(_ specification: String) -> CommandError {
+        CommandError(
             .usage,
             "filter \(specification.debugDescription) is not TAG:LEVEL, such as Router:D Service:W *:S "
                 + "(levels V D I W E F, S for nothing)")

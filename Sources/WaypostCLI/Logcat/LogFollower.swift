@@ -17,13 +17,17 @@ struct LogFollower {
     /// For the notices on standard error.
     var noticeStyle: Style
 
-    private var sequences = SequenceWatch()
-    private var memory = EventMemory()
+    private var gaps = GapDetector()
+    private var deduplicator = EventDeduplicator()
     private var states: [String: AgentState] = [:]
     private var agentWidth = 8
+    /// Of this connection; those that were reported already.
+    private var dropped = 0
 
     /// The longest pause between two attempts to come back.
     private static let longestPause = Duration.seconds(5)
+    /// The most other messages, such as failures and presence, that wait until the replays are shown.
+    private static let maximumOthers = 10_000
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
 
@@ -44,7 +48,7 @@ struct LogFollower {
 
     /// As ``run()``, for a command that ends with its reader, and well on SIGTERM.
     mutating func runAsCommand() async throws {
-        ReaderWatch.begin()
+        ClosedOutputMonitor.begin()
         do {
             try await run()
         } catch is CancellationError where Signals.exit == .terminated {
@@ -54,7 +58,7 @@ struct LogFollower {
 
     /// Returns when nobody reads the output any more.
     ///
-    /// - Throws: ``Complaint`` 4 when there is no broker at the start, `CancellationError` on a signal.
+    /// - Throws: ``CommandError`` 4 when there is no broker at the start, `CancellationError` on a signal.
     mutating func run() async throws {
         var session = try await connect()
         if let since {
@@ -68,13 +72,15 @@ struct LogFollower {
         while true {
             do {
                 while case .message(let message) = try await session.next() {
+                    reportDropped(session)
                     guard show(message) else { return await session.close() }
                 }
-            } catch let complaint as Complaint where complaint.exit == .noBroker {
-                notice("\(complaint.description); trying to come back")
+            } catch let error as CommandError where error.exit == .noBroker {
+                notice("\(error.description); trying to come back")
                 await session.close()
                 session = try await comeBack()
-                sequences.cameBack()
+                dropped = 0
+                gaps.cameBack()
                 notice("connected to \(session.connection.broker) again")
             } catch {
                 await session.close()
@@ -103,14 +109,17 @@ struct LogFollower {
     private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
         var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
         var others: [MQTTMessage] = []
+        var missed = 0
         try await session.publish(replay.message)
         session.alarm(after: Self.patience)
         // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
         while !(replay.hasAnswers && replay.isComplete),
             case .message(let message) = try await session.next()
         {
-            if !replay.saw(message) { others.append(message) }
+            guard !replay.saw(message) else { continue }
+            if others.count < Self.maximumOthers { others.append(message) } else { missed += 1 }
         }
+        if missed + replay.dropped > 0 { notice(OperatorSession.notice(dropped: missed + replay.dropped)) }
         for message in others { guard show(message) else { return false } }
         for (agent, reply) in replay.refusals {
             notice("\(agent) does not replay: \(reply.code.name): \(reply.detail ?? "no detail given")")
@@ -129,7 +138,7 @@ struct LogFollower {
             try await Task.sleep(for: pause)
             do {
                 return try await connect()
-            } catch let complaint as Complaint where complaint.exit == .noBroker {
+            } catch let error as CommandError where error.exit == .noBroker {
                 pause = min(pause * 2, Self.longestPause)
             }
         }
@@ -153,8 +162,8 @@ struct LogFollower {
     }
 
     private mutating func show(_ line: LogLine) -> Bool {
-        guard memory.isNew(line.event, from: line.agent) else { return true }
-        if let missing = sequences.saw(line.event, from: line.agent) { notice(missing) }
+        guard deduplicator.isNew(line.event, from: line.agent) else { return true }
+        if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
         return print(line)
     }
 
@@ -166,6 +175,7 @@ struct LogFollower {
 
     private mutating func show(_ state: AgentState, of agent: String) {
         guard state.isNews(after: states[agent]) else { return }
+        if states.count >= Roster.maximumMembers { states.removeAll() }
         guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
         let how =
             switch state.reason {
@@ -175,6 +185,13 @@ struct LogFollower {
             default: state.reason.rawValue.printable
             }
         notice("\(agent) is \(state.state.printable): \(how)")
+    }
+
+    private mutating func reportDropped(_ session: OperatorSession) {
+        let new = session.droppedMessages - dropped
+        guard new > 0 else { return }
+        dropped += new
+        notice(OperatorSession.notice(dropped: new))
     }
 
     private func notice(_ text: String) {

@@ -15,7 +15,13 @@ struct ReplayCollector: Sendable {
         var last: Int64?
     }
 
+    /// The most events that are kept until all are there: those of 200 agents.
+    static let maximumLines = 200 * Command.maximumReplay
+
     let command: Command
+    /// Events that were not kept.
+    private(set) var dropped = 0
+    private var count = 0
     private let sender: String
     private let topics: Topics
     /// Agents whose answer is waited for; nil for whoever is online.
@@ -90,10 +96,17 @@ struct ReplayCollector: Sendable {
 
     private mutating func saw(_ line: LogLine) {
         // Numbers begin anew with each start; what an earlier start numbered is no longer kept by the agent.
-        if let known = lines[line.agent]?.first?.value.event, known.boot != line.event.boot {
+        if let known = lines[line.agent], known.first?.value.event.boot != line.event.boot {
+            count -= known.count
             lines[line.agent] = [:]
         }
-        lines[line.agent, default: [:]][line.event.sequence] = line
+        guard count < Self.maximumLines else {
+            dropped += 1
+            return
+        }
+        if lines[line.agent, default: [:]].updateValue(line, forKey: line.event.sequence) == nil {
+            count += 1
+        }
     }
 
     /// What was gathered of the last while, or all, in the order in which it happened.

@@ -14,12 +14,12 @@ struct MetricsServer {
 
     /// Listens on `HOST:PORT`.
     ///
-    /// - Throws: ``Complaint`` 64 for what is no address, 1 when it can't be listened on.
-    init(at address: String) throws(Complaint) {
+    /// - Throws: ``CommandError`` 64 for what is no address, 1 when it can't be listened on.
+    init(at address: String) throws(CommandError) {
         guard let colon = address.lastIndex(of: ":"),
             let port = UInt16(address[address.index(after: colon)...])
         else {
-            throw Complaint(.usage, "metrics must be HOST:PORT, such as 127.0.0.1:9464; found \(address)")
+            throw CommandError(.usage, "metrics must be HOST:PORT, such as 127.0.0.1:9464; found \(address)")
         }
         let host = address[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
         descriptor = try Self.listen(String(host), port, address)
@@ -42,9 +42,11 @@ struct MetricsServer {
         }
     }
 
-    private static func listen(_ host: String, _ port: UInt16, _ address: String) throws(Complaint) -> Int32 {
-        func fault(_ what: String) -> Complaint {
-            Complaint(.failed, "listen for metrics on \(address): \(what)")
+    private static func listen(_ host: String, _ port: UInt16, _ address: String) throws(CommandError)
+        -> Int32
+    {
+        func fault(_ what: String) -> CommandError {
+            CommandError(.failed, "listen for metrics on \(address): \(what)")
         }
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -20,9 +20,9 @@ struct AudienceOptions: ParsableArguments {
 
     /// Asked for when the command runs: while options are read, one that is misspelt has yet to be named.
     var audience: Audience {
-        get throws(Complaint) {
+        get throws(CommandError) {
             guard let audience = agent.map(Audience.agent) ?? group.map(Audience.group) else {
-                throw Complaint(.usage, "name the agent with --agent ID, or a group with --group GROUP")
+                throw CommandError(.usage, "name the agent with --agent ID, or a group with --group GROUP")
             }
             return audience
         }

@@ -6,43 +6,40 @@ import WaypostMessages
 /// It listens before it asks, is gone from the broker when it ends, and has a client id of its own, so that two
 /// operators of one name do not push each other out.
 final class OperatorSession: Sendable {
-    /// What comes next.
-    enum News: Sendable {
-        case message(MQTTMessage)
-        /// The time set with ``alarm(after:)`` is over.
-        case alarm
-    }
+    /// The most messages that wait to be read: some seconds of a large fleet, more than a person reads.
+    static let messageLimit = 100_000
+    /// The most bytes that they may have, so that a flood of large messages does not fill the memory.
+    static let byteLimit = 32 << 20
 
     let sender: String
     let topics: Topics
     let connection: Connection
     private let session: MQTTSession
-    private let news: AsyncStream<News>
-    private let continuation: AsyncStream<News>.Continuation
 
     /// Connects and subscribes.
     ///
     /// - Parameters:
     ///   - required: filters without which the command makes no sense.
     ///   - useful: filters that the broker may refuse.
-    /// - Throws: ``Complaint`` 4 when there is no broker, 1 when it refuses a required filter.
+    /// - Throws: ``CommandError`` 4 when there is no broker, 1 when it refuses a required filter.
     static func connect(
         _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
-        within limit: Duration = .seconds(10)
+        within limit: Duration = .seconds(10), messageLimit: Int = messageLimit, byteLimit: Int = byteLimit
     ) async throws -> OperatorSession {
         let clientID = "waypost-\(sender.prefix(40))-\(Identifier.short())"
         var configuration = settings.oneShot(clientID: clientID)
         configuration.subscriptions = (required + useful).map { Subscription($0) }
         let session: MQTTSession
         do {
-            session = try await MQTTSession.connect(configuration, within: limit, messageLimit: 200_000)
+            session = try await MQTTSession.connect(
+                configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
         } catch {
             try Task.checkCancellation()
-            throw Complaint(.noBroker, "no broker: \(error)")
+            throw CommandError(.noBroker, "no broker: \(error)")
         }
         for (filter, result) in zip(required, session.connection.subscriptions) where !result.isGranted {
             await session.disconnect()
-            throw Complaint(
+            throw CommandError(
                 .failed,
                 "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(sender)"
             )
@@ -55,75 +52,75 @@ final class OperatorSession: Sendable {
         self.sender = sender
         self.topics = topics
         connection = session.connection
-        (news, continuation) = AsyncStream.makeStream(of: News.self)
-        // Ends with the session's messages, which end with the connection.
-        Task { [continuation] in
-            for await message in session.messages { continuation.yield(.message(message)) }
-            continuation.finish()
-        }
     }
 
     /// Publishes and waits until the broker has it.
     ///
-    /// - Throws: ``Complaint`` 1 when the broker refuses the message, 4 when the connection went.
+    /// - Throws: ``CommandError`` 1 when the broker refuses the message, 4 when the connection went.
     func publish(_ message: MQTTMessage) async throws {
         let result: PublishReceipt.Result
         do {
             result = try await session.publish(message)
         } catch {
             try Task.checkCancellation()
-            throw Complaint(.noBroker, "publish to \(message.topic): \(error)")
+            throw CommandError(.noBroker, "publish to \(message.topic): \(error)")
         }
         switch result {
         case .acknowledged: break
         case .refused(let code):
-            throw Complaint(
+            throw CommandError(
                 .failed,
                 "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
-        case .rejected(let reason): throw Complaint(.failed, "publish to \(message.topic): \(reason)")
-        case .lost: throw Complaint(.noBroker, "publish to \(message.topic): the connection went")
+        case .rejected(let reason): throw CommandError(.failed, "publish to \(message.topic): \(reason)")
+        case .lost: throw CommandError(.noBroker, "publish to \(message.topic): the connection went")
         }
     }
 
-    /// The next message or alarm; for one reader.
+    /// The next message, or the alarm set with ``alarm(after:)``; for one reader.
     ///
-    /// - Throws: ``Complaint`` 4 when the connection ended, `CancellationError` on Ctrl-C.
-    func next() async throws -> News {
-        for await next in news { return next }
+    /// - Throws: ``CommandError`` 4 when the connection ended, `CancellationError` on Ctrl-C.
+    func next() async throws -> MessageQueue.Event {
+        if let event = await session.queue.next() { return event }
         try Task.checkCancellation()
-        throw Complaint(
+        throw CommandError(
             .noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
     }
 
     /// Lets ``next()`` return `.alarm` once the time is over.
     @discardableResult
     func alarm(after limit: Duration) -> Task<Void, Never> {
-        Task { [continuation] in
+        Task { [queue = session.queue] in
             guard (try? await Task.sleep(for: limit)) != nil else { return }
-            continuation.yield(.alarm)
+            queue.alarm()
         }
     }
 
     /// Leaves the broker.
     func close() async {
         await session.disconnect()
-        continuation.finish()
     }
 
-    /// Connects, does `body` and leaves, whatever comes of it.
+    /// How many messages were dropped because they were not read in time.
+    var droppedMessages: Int { session.droppedMessages }
+
+    /// What a person is told about dropped messages.
+    static func notice(dropped count: Int) -> String {
+        "\(count.counted("message")) \(count == 1 ? "was" : "were") dropped: this terminal is too slow"
+    }
+
+    /// Connects, does `body` and leaves, whatever comes of it; says so when messages were dropped.
     static func with<Value>(
         _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
         within limit: Duration = .seconds(10), _ body: (OperatorSession) async throws -> Value
     ) async throws -> Value {
         let session = try await connect(
             settings, as: sender, required: required, useful: useful, within: limit)
-        do {
-            let value = try await body(session)
-            await session.close()
-            return value
-        } catch {
-            await session.close()
-            throw error
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(session)) } catch { result = .failure(error) }
+        await session.close()
+        if session.droppedMessages > 0 {
+            Terminal.note("waypost: warning: \(notice(dropped: session.droppedMessages))")
         }
+        return try result.get()
     }
 }

@@ -26,8 +26,8 @@ struct Relocation: Sendable {
 
     /// Some entries as a patch, checked as the agent would.
     ///
-    /// - Throws: ``Complaint`` 1 naming the entry and the field.
-    init(entries: JSONValue) throws(Complaint) {
+    /// - Throws: ``CommandError`` 1 naming the entry and the field.
+    init(entries: JSONValue) throws(CommandError) {
         try self.init(patch: entries, source: "the entry")
     }
 
@@ -35,13 +35,13 @@ struct Relocation: Sendable {
     ///
     /// A document that says that it is a map, or has a `rev`, goes to `map` as it stands, byte for byte: the same
     /// file sent twice is the same map. Everything else is a patch; bare entries are put into an envelope.
-    /// - Throws: ``Complaint`` 1 naming what does not fit.
-    init(file bytes: [UInt8], name: String) throws(Complaint) {
+    /// - Throws: ``CommandError`` 1 naming what does not fit.
+    init(file bytes: [UInt8], name: String) throws(CommandError) {
         let json: JSONValue
         do {
             json = try JSONValue(parsing: bytes, limits: .trustedFile)
         } catch {
-            throw Complaint(.failed, "\(name): \(error)")
+            throw CommandError(.failed, "\(name): \(error)")
         }
         let type = json["type"]?.stringValue
         if type == "map" || json["rev"] != nil || json["signatures"] != nil {
@@ -57,7 +57,7 @@ struct Relocation: Sendable {
         }
     }
 
-    private init(patch json: JSONValue, source: String) throws(Complaint) {
+    private init(patch json: JSONValue, source: String) throws(CommandError) {
         let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
         try Self.check(source) { () throws(Rejection) in _ = try MapDocument(patch: entries) }
         self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch)
@@ -65,16 +65,16 @@ struct Relocation: Sendable {
 
     /// The same in an envelope that is signed, for whom it is named in it.
     ///
-    /// - Throws: ``Complaint`` 1 when it is not JSON, or names somebody else.
-    func signed(by signer: Signer, for audience: Audience) throws(Complaint) -> Relocation {
+    /// - Throws: ``CommandError`` 1 when it is not JSON, or names somebody else.
+    func signed(by signer: Signer, for audience: Audience) throws(CommandError) -> Relocation {
         guard let json = try? JSONValue(parsing: payload, limits: .trustedFile), json["signatures"] == nil
         else {
-            throw Complaint(.failed, "the document is signed already, or no JSON")
+            throw CommandError(.failed, "the document is signed already, or no JSON")
         }
         // A bare array has no place for a name.
         let members = json.objectValue ?? ["type": .string(kind == .map ? "map" : "patch"), "entries": json]
         if let named = members["aud"]?.stringValue, named != audience.description {
-            throw Complaint(.failed, "the document is for \(named), not for \(audience)")
+            throw CommandError(.failed, "the document is for \(named), not for \(audience)")
         }
         let type = kind == .map ? "map" : "patch"
         let named = members.merging(["aud": .string(audience.description), "type": .string(type)]) {
@@ -85,12 +85,12 @@ struct Relocation: Sendable {
         return Relocation(document: try signer.envelope(bytes, type: SignedEnvelope.mapType), kind)
     }
 
-    func message(to audience: Audience, _ topics: Topics) throws(Complaint) -> MQTTMessage {
+    func message(to audience: Audience, _ topics: Topics) throws(CommandError) -> MQTTMessage {
         switch (kind, audience) {
         case (.map, _): .json(topics.map(of: audience), payload, retain: true)
         case (.patch, .agent(let agent)): .json(topics.patch(of: agent), payload)
         case (.patch, .group):
-            throw Complaint(
+            throw CommandError(
                 .usage, "a patch goes to one agent; for a group, send a whole map with a rev by --file")
         }
     }
@@ -104,11 +104,11 @@ struct Relocation: Sendable {
         }
     }
 
-    private static func check(_ name: String, _ body: () throws(Rejection) -> Void) throws(Complaint) {
+    private static func check(_ name: String, _ body: () throws(Rejection) -> Void) throws(CommandError) {
         do {
             try body()
         } catch {
-            throw Complaint(
+            throw CommandError(
                 .failed, "\(name) is no relocation: \(error.code): \(error.detail)")
         }
     }

@@ -40,30 +40,30 @@ struct ReplyText {
 }
 
 /// A command that sends one command to agents and prints the replies.
-protocol AgentRequest: OperatorCommand {
+protocol RequestCommand: OperatorCommand {
     var options: CommandOptions { get }
 
     /// What is asked for.
     ///
-    /// - Throws: ``Complaint`` 64 when the arguments make no command.
+    /// - Throws: ``CommandError`` 64 when the arguments make no command.
     func operation() throws -> Command.Operation
 
     /// A reply for people; ``ReplyText`` unless the command knows better.
     func lines(_ answer: AgentReply) -> [String]
 }
 
-extension AgentRequest {
+extension RequestCommand {
     func lines(_ answer: AgentReply) -> [String] { ReplyText(style: output.style).lines(answer) }
 
     func perform() async throws {
         let audience = try options.audience.audience
         let command = options.command(try operation())
-        let exchange = Exchange(
+        let request = CommandRequest(
             settings: try await options.broker.resolved(), sender: options.sender.sender,
             audience: audience, command: command,
             payload: try options.payload(command), wait: options.wait)
         var allOK = true
-        let count = try await exchange.perform { answer in
+        let count = try await request.perform { answer in
             allOK = allOK && answer.isOK
             if output.isJSON {
                 Terminal.print(bytes: answer.jsonLine())

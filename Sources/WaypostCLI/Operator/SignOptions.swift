@@ -11,14 +11,14 @@ struct SignOptions: ParsableArguments {
 
     /// The signer; nil when nothing is to be signed.
     ///
-    /// - Throws: ``Complaint`` 64 naming the file.
-    func signer() throws(Complaint) -> Signer? {
+    /// - Throws: ``CommandError`` 64 naming the file.
+    func signer() throws(CommandError) -> Signer? {
         guard let file = signKey.map(KeyFile.init) else { return nil }
         let text = try file.readSecret(purpose: "signing key")
         do {
             return Signer(id: file.id, key: try SigningKey(text: text))
         } catch {
-            throw Complaint(.usage, "signing key \(file.path): \(error)")
+            throw CommandError(.usage, "signing key \(file.path): \(error)")
         }
     }
 }
@@ -29,9 +29,9 @@ struct Signer {
     let key: SigningKey
 
     /// The bytes in an envelope with the signature.
-    func envelope(_ payload: [UInt8], type: String) throws(Complaint) -> [UInt8] {
+    func envelope(_ payload: [UInt8], type: String) throws(CommandError) -> [UInt8] {
         var envelope = SignedEnvelope(payloadType: type, payload: payload)
-        guard envelope.sign(with: key, id: id) else { throw Complaint(.failed, "OpenSSL did not sign") }
+        guard envelope.sign(with: key, id: id) else { throw CommandError(.failed, "OpenSSL did not sign") }
         return envelope.encoded()
     }
 }

@@ -15,21 +15,21 @@ struct OutputOptions: ParsableArguments {
 protocol OperatorCommand: AsyncParsableCommand {
     var output: OutputOptions { get }
 
-    /// What the command does; throws ``Complaint`` when it can't, or ``Exit`` when it has said why.
+    /// What the command does; throws ``CommandError`` when it can't, or ``Exit`` when it has said why.
     func perform() async throws
 }
 
 extension OperatorCommand {
-    /// Runs the command; what it complains about also goes to standard output as JSON where that was asked for.
+    /// Runs the command; with `--json` its error is a JSON line on standard output.
     mutating func run() async throws {
         do {
             try await perform()
-        } catch let complaint as Complaint where output.isJSON {
-            let error: JSONValue = [
-                "exit": .int(Int64(complaint.exit.rawValue)), "detail": .string(complaint.description),
+        } catch let error as CommandError where output.isJSON {
+            let shown: JSONValue = [
+                "exit": .int(Int64(error.exit.rawValue)), "detail": .string(error.description),
             ]
-            Terminal.print(bytes: JSONValue.object(["error": error]).serialized())
-            throw complaint.exit
+            Terminal.print(bytes: JSONValue.object(["error": shown]).serialized())
+            throw error.exit
         }
     }
 }

@@ -39,7 +39,7 @@ enum Terminal {
     }
 
     /// Prints why the command ends.
-    static func complain(_ sentence: String) {
+    static func error(_ sentence: String) {
         let style = Style(isOn: wantsColours(STDERR_FILENO))
         note("waypost: \(style.red("error:")) \(sentence.printable)")
     }

@@ -15,7 +15,7 @@ final class CaseRun {
     }
 
     /// Answers every line; false when a line was no case or an answer not the expected one.
-    func answer(_ file: String) throws(Complaint) -> Bool {
+    func answer(_ file: String) throws(CommandError) -> Bool {
         let lines = try LineReader(file, purpose: "cases file")
         while let batch = try lines.next() {
             var output: [UInt8] = []

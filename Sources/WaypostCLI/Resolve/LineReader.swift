@@ -24,21 +24,25 @@ final class LineReader {
 
     /// Opens a file; `-` is standard input.
     ///
-    /// - Throws: ``Complaint`` 64 naming the file and what the system says.
-    init(_ path: String, purpose: String) throws(Complaint) {
+    /// - Throws: ``CommandError`` 64 naming the file and what the system says.
+    init(_ path: String, purpose: String) throws(CommandError) {
         name = "\(purpose) \(path)"
         descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Complaint(.usage, "\(name): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw CommandError(.usage, "\(name): \(String(cString: strerror(errno)))")
+        }
     }
 
     deinit { close(descriptor) }
 
     /// The lines that came together; nil at the end.
-    func next() throws(Complaint) -> [Line]? {
+    func next() throws(CommandError) -> [Line]? {
         while !isAtEnd {
             let count = read(descriptor, &buffer, buffer.count)
             if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw Complaint(.usage, "\(name): \(String(cString: strerror(errno)))") }
+            guard count >= 0 else {
+                throw CommandError(.usage, "\(name): \(String(cString: strerror(errno)))")
+            }
             isAtEnd = count == 0
             let lines = isAtEnd ? last() : split(buffer[..<count])
             if !lines.isEmpty { return lines }

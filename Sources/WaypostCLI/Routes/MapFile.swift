@@ -5,14 +5,14 @@ import WaypostMessages
 enum MapFile {
     /// The entries of a document.
     ///
-    /// - Throws: ``Complaint`` 64 when it can't be read or is no JSON; ``Rejection`` where an agent would refuse it.
+    /// - Throws: ``CommandError`` 64 when it can't be read or is no JSON; ``Rejection`` where an agent would refuse it.
     static func entries(_ file: String) throws -> [RelocationEntry] {
         let bytes = try InputFile.read(file, purpose: "map file")
         let json: JSONValue
         do {
             json = try JSONValue(parsing: bytes, limits: .trustedFile)
         } catch {
-            throw Complaint(.usage, "map file \(file): \(error)")
+            throw CommandError(.usage, "map file \(file): \(error)")
         }
         return try entries(json)
     }

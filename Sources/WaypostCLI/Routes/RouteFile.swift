@@ -7,22 +7,22 @@ enum RouteFile {
 
     /// Reads the list; a path that is listed twice for one class is one route.
     ///
-    /// - Throws: ``Complaint`` 64 naming the file, the entry and the field.
-    static func read(_ file: String) throws(Complaint) -> [RouteDescription] {
+    /// - Throws: ``CommandError`` 64 naming the file, the entry and the field.
+    static func read(_ file: String) throws(CommandError) -> [RouteDescription] {
         let bytes = try InputFile.read(file, purpose: "routes file")
         let listed: [RouteDescription]
         do {
             let json = try JSONValue(parsing: bytes, limits: .trustedFile)
             guard json.arrayValue.map({ $0.count <= maximum }) ?? false else {
-                throw Complaint(
+                throw CommandError(
                     .usage,
                     "routes file \(file) must be an array like [{\"path\":…,\"class\":…,\"priority\":0}]")
             }
             listed = try RouteDescription.list(json)
-        } catch let complaint as Complaint {
-            throw complaint
+        } catch let error as CommandError {
+            throw error
         } catch {
-            throw Complaint(.usage, "routes file \(file): \(error)")
+            throw CommandError(.usage, "routes file \(file): \(error)")
         }
         // An export may list a path of a class twice; that says nothing new.
         var classes: [String: Set<String>] = [:]

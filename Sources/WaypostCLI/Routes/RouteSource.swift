@@ -59,7 +59,7 @@ struct RouteSource: ParsableArguments {
                 Terminal.note("waypost: map \(entry.layer): entry \(entry.index): \(entry.reason.printable)")
             }
         } catch let error as RelocationError {
-            throw Complaint(.failed, "map: \(error)")
+            throw CommandError(.failed, "map: \(error)")
         }
         return router
     }
@@ -70,7 +70,7 @@ struct RouteSource: ParsableArguments {
             do {
                 return RelocationLayer(name: file, entries: try MapFile.entries(file))
             } catch let refusal as Rejection {
-                throw Complaint(
+                throw CommandError(
                     .failed, "map \(file): \(refusal.code): \(refusal.detail)")
             }
         }

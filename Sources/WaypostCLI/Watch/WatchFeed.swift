@@ -1,18 +1,7 @@
 import MQTTLink
 import WaypostMessages
 
-/// What a watcher is told.
-enum WatchNews: Sendable {
-    case message(MQTTMessage)
-    case connected(String)
-    case lost(String)
-    case key(UInt8)
-    /// The terminal has another size, or it is time to look at the clock.
-    case redraw
-    case ended
-}
-
-/// Listens at the broker, over lost connections, and passes on what comes.
+/// Listens at the broker, over lost connections, and puts what comes into the state.
 struct WatchFeed {
     private static let longestPause = Duration.seconds(5)
 
@@ -21,7 +10,7 @@ struct WatchFeed {
     /// Nil for all agents.
     let agent: String?
 
-    /// - Throws: ``Complaint`` 4 when there is no broker.
+    /// - Throws: ``CommandError`` 4 when there is no broker.
     func connect() async throws -> OperatorSession {
         let (topics, name) = (settings.topics, agent ?? "+")
         return try await OperatorSession.connect(
@@ -29,15 +18,24 @@ struct WatchFeed {
             useful: [topics.health(of: name), topics.failures(of: name), topics.logs(of: name)])
     }
 
-    /// Passes on until the task is cancelled.
-    func run(_ first: OperatorSession, _ tell: (WatchNews) -> Void) async {
+    /// Listens until the task is cancelled.
+    func run(_ first: OperatorSession, _ state: WatchState) async {
         var session = first
         while true {
-            tell(.connected(session.connection.broker.description))
+            let broker = session.connection.broker.description
+            state.change { ($0.model.link, $0.model.isConnected) = (broker, true) }
+            var dropped = 0
             do {
-                while case .message(let message) = try await session.next() { tell(.message(message)) }
-            } catch let complaint as Complaint {
-                tell(.lost(complaint.description))
+                while case .message(let message) = try await session.next() {
+                    let new = session.droppedMessages - dropped
+                    dropped += new
+                    state.change { content in
+                        content.model.saw(message)
+                        content.model.droppedMessages += new
+                    }
+                }
+            } catch let error as CommandError {
+                state.change { ($0.model.link, $0.model.isConnected) = (error.description, false) }
             } catch {
                 return await session.close()
             }

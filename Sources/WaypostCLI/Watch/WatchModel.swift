@@ -4,8 +4,11 @@ import WaypostMessages
 
 /// What is known while watching: who is there, what failed, what was said; each kept to a bound.
 struct WatchModel: Sendable {
+    /// More than any terminal shows.
     static let maximumLines = 500
     static let maximumFailures = 100
+    /// The longest text of a line, more than a terminal is wide; an agent cuts its own at 2 KiB.
+    static let maximumCharacters = 2_048
     /// A few batches of events.
     static let maximumReordering = 250
 
@@ -19,7 +22,9 @@ struct WatchModel: Sendable {
     /// Where we are connected, or why not.
     var link = ""
     var isConnected = true
-    private var memory = EventMemory()
+    /// Messages that were dropped because the screen is slower than what comes.
+    var droppedMessages = 0
+    private var deduplicator = EventDeduplicator()
 
     init(topics: Topics, filter: LogFilter) {
         self.topics = topics
@@ -32,13 +37,13 @@ struct WatchModel: Sendable {
         switch content {
         case .log:
             for line in LogLine.events(message.payload, from: agent)
-            where memory.isNew(line.event, from: agent) {
+            where deduplicator.isNew(line.event, from: agent) {
                 add(line)
             }
         case .failure:
             guard let line = LogLine.failure(message.payload, from: agent) else { return }
             failureCount += 1
-            failures.append(line)
+            failures.append(line.cut)
             if failures.count > Self.maximumFailures { failures.removeFirst() }
         case .state, .health: roster.saw(message)
         case .reply, .applied, .routes: break
@@ -56,7 +61,19 @@ struct WatchModel: Sendable {
             else { break }
             place -= 1
         }
-        lines.insert(line, at: place)
+        lines.insert(line.cut, at: place)
         if lines.count > Self.maximumLines { lines.removeFirst() }
+    }
+}
+
+extension LogLine {
+    /// The line as a screen needs it: without its source, and not longer than a screen is wide.
+    fileprivate var cut: LogLine {
+        var line = self
+        line.source = []
+        line.event.url = nil
+        line.event.message = String(event.message.prefix(WatchModel.maximumCharacters))
+        line.event.tag = String(event.tag.prefix(WatchModel.maximumCharacters))
+        return line
     }
 }

@@ -32,7 +32,10 @@ struct WatchScreen {
     private func head(_ model: WatchModel) -> String {
         let members = model.roster.members
         let online = members.values.count { $0.isOnline == true }
-        let text = "waypost  \(model.link.printable)  \(online) of \(members.count) agents online  q quits"
+        let dropped =
+            model.droppedMessages > 0 ? "  \(OperatorSession.notice(dropped: model.droppedMessages))" : ""
+        let text =
+            "waypost  \(model.link.printable)  \(online) of \(members.count) agents online  q quits\(dropped)"
             .fitted(to: columns)
         return model.isConnected ? style.bold(text) : style.red(text)
     }

@@ -73,7 +73,7 @@ package struct Reply: Sendable, Hashable {
             result: fields["result"] ?? .null,
             milliseconds: try fields.integer("ms") ?? 0,
             attempt: Int(clamping: try fields.integer("attempt") ?? 1),
-            at: try fields.integer("at") ?? 0,
+            at: try fields.clamped("at", to: 0...Fields.latestTime) ?? 0,
             detail: try fields.text("detail"),
             nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue))
         self.status = Code.Status(rawValue: status)

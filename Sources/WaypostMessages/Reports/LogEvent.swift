@@ -74,7 +74,7 @@ package struct LogEvent: Sendable, Hashable {
             level: LogLevel(letter: letter) ?? .warning,
             tag: try fields.required("tag", fields.text("tag")),
             boot: try fields.text("boot") ?? "",
-            sequence: try fields.integer("seq") ?? 0,
+            sequence: try fields.clamped("seq", to: 0...Fields.largestInteger) ?? 0,
             process: try fields.integer("pid") ?? 0,
             thread: try fields.integer("tid") ?? 0,
             message: try fields.required("msg", fields.text("msg")),

@@ -43,6 +43,11 @@ package struct Fields: Sendable {
         return number
     }
 
+    /// An integer that is moved into the range when it lies outside: for what only people look at.
+    package func clamped(_ name: String, to range: ClosedRange<Int64>) throws(Rejection) -> Int64? {
+        try integer(name).map { min(max($0, range.lowerBound), range.upperBound) }
+    }
+
     package func object(_ name: String) throws(Rejection) -> [String: JSONValue]? {
         guard let value = self[name] else { return nil }
         guard case .object(let members) = value else { throw mismatch(name, "an object", value) }

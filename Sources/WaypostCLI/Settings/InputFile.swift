@@ -7,10 +7,10 @@ enum InputFile {
 
     /// The whole file; `-` is standard input, which need not be a file.
     ///
-    /// - Throws: ``Complaint`` 64 naming the file and what the system says.
-    static func read(_ path: String, purpose: String) throws(Complaint) -> [UInt8] {
-        func fault() -> Complaint {
-            Complaint(.usage, "\(purpose) \(path): \(String(cString: strerror(errno)))")
+    /// - Throws: ``CommandError`` 64 naming the file and what the system says.
+    static func read(_ path: String, purpose: String) throws(CommandError) -> [UInt8] {
+        func fault() -> CommandError {
+            CommandError(.usage, "\(purpose) \(path): \(String(cString: strerror(errno)))")
         }
         let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw fault() }
@@ -24,7 +24,7 @@ enum InputFile {
             if count == 0 { return bytes }
             bytes += buffer[..<count]
             guard bytes.count <= maximumBytes else {
-                throw Complaint(.usage, "\(purpose) \(path) is longer than \(maximumBytes >> 20) MiB")
+                throw CommandError(.usage, "\(purpose) \(path) is longer than \(maximumBytes >> 20) MiB")
             }
         }
     }

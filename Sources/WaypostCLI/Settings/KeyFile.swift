@@ -18,15 +18,15 @@ struct KeyFile {
 
     /// The text of a file that only we can write.
     ///
-    /// - Throws: ``Complaint`` 64 naming the file.
-    func read(purpose: String) throws(Complaint) -> String {
+    /// - Throws: ``CommandError`` 64 naming the file.
+    func read(purpose: String) throws(CommandError) -> String {
         String(decoding: try GuardedFile.read(path, purpose: purpose), as: UTF8.self)
     }
 
     /// The text of a file that others can't even read.
     ///
-    /// - Throws: ``Complaint`` 64 naming the file.
-    func readSecret(purpose: String) throws(Complaint) -> String {
+    /// - Throws: ``CommandError`` 64 naming the file.
+    func readSecret(purpose: String) throws(CommandError) -> String {
         String(decoding: try GuardedFile.read(path, purpose: purpose, isSecret: true), as: UTF8.self)
     }
 }

@@ -3,7 +3,7 @@ import Waypost
 import WaypostMessages
 
 /// What an agent says of a document.
-struct RelocationVerdict: Sendable {
+struct RelocationResult: Sendable {
     var agent: String
     /// Nil when the document is in force.
     var refused: AppliedMap.Refused?
@@ -15,7 +15,7 @@ struct RelocationVerdict: Sendable {
 }
 
 /// Recognises what agents say of one document among all that they publish on `map/applied`.
-struct RelocationWatch: Sendable {
+struct RelocationResultMatcher: Sendable {
     private let topics: Topics
     private let audience: Audience
     private let layer: String
@@ -30,23 +30,23 @@ struct RelocationWatch: Sendable {
         isMap = relocation.kind == .map
     }
 
-    /// The verdict on our document, if the message holds one.
+    /// The result on our document, if the message holds one.
     ///
     /// A retained message is what the agent said before us. It counts only for a map that is in force already:
     /// the agent then says nothing new.
-    func verdict(_ message: MQTTMessage) -> RelocationVerdict? {
+    func result(in message: MQTTMessage) -> RelocationResult? {
         guard case (let agent, .applied)? = topics.outbound(message.topic), let json = message.json,
             let applied = try? AppliedMap(json)
         else { return nil }
         let line = JSONLine.make(agent: agent, payload: message.payload, json)
         if applied.layers.contains(where: { $0.name == layer && $0.digest == digest }) {
             guard !message.retain || isMap else { return nil }
-            return RelocationVerdict(
+            return RelocationResult(
                 agent: agent, inactive: applied.inactive.filter { $0.layer == layer }, applied: applied,
                 line: line)
         }
         guard !message.retain, let refused = applied.refused, isOurs(refused, json) else { return nil }
-        return RelocationVerdict(agent: agent, refused: refused, inactive: [], applied: applied, line: line)
+        return RelocationResult(agent: agent, refused: refused, inactive: [], applied: applied, line: line)
     }
 
     /// Whether the refusal is about our document: by its digest, or, when the agent gives none, by its layer,

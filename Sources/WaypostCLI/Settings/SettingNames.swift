@@ -14,18 +14,18 @@ struct SettingNames {
 
     /// Checks the names in a file.
     ///
-    /// - Throws: ``Complaint`` 64 naming the first name that is none, its line, and the nearest that is one.
-    static func check(_ bytes: [UInt8], of file: String) throws(Complaint) {
+    /// - Throws: ``CommandError`` 64 naming the first name that is none, its line, and the nearest that is one.
+    static func check(_ bytes: [UInt8], of file: String) throws(CommandError) {
         for name in names(in: bytes) {
             let place = "configuration file \(file)" + (name.line.map { ", line \($0)" } ?? "")
             guard !name.isNested else {
                 // Nobody would look there, and a default would hold in silence.
-                throw Complaint(
+                throw CommandError(
                     .usage, "\(place): \(name.text) stands below another name; settings are flat, one a line")
             }
             guard !all.contains(name.text) else { continue }
             let nearest = NearestNames.find(name.text, among: all, limit: 1).first
-            throw Complaint(
+            throw CommandError(
                 .usage,
                 "\(place): there is no setting \(name.text.debugDescription)"
                     + (nearest.map { "; is \($0) meant?" } ?? "; see: waypost agent --help"))

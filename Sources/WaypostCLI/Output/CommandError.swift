@@ -16,7 +16,7 @@ enum Exit: Int32, Error {
 }
 
 /// Why a command ends badly: one line for people, and the status.
-struct Complaint: Error, CustomStringConvertible {
+struct CommandError: Error, CustomStringConvertible {
     var exit: Exit
     /// What was being done, to what, what was found, what to do.
     var description: String

@@ -67,7 +67,7 @@ struct BrokerOptions: ParsableArguments {
     }
 
     /// The settings of a command whose only ones are about the broker.
-    func resolved() async throws(Complaint) -> BrokerSettings {
+    func resolved() async throws(CommandError) -> BrokerSettings {
         try await BrokerSettings(Settings(given, file: configurationFile))
     }
 }

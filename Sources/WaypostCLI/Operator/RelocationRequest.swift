@@ -2,18 +2,18 @@ import MQTTLink
 import WaypostMessages
 
 /// One relocation document and what agents say to it.
-struct RelocationExchange {
+struct RelocationRequest {
     var settings: BrokerSettings
     var sender: String
     var audience: Audience
     var relocation: Relocation
     var wait: WaitOptions
 
-    /// Publishes the document and hands over each verdict as it comes.
+    /// Publishes the document and hands over each result as it comes.
     ///
-    /// - Returns: how many verdicts came; 0 only when nobody was to be waited for.
-    /// - Throws: ``Complaint`` 3 with what is known of the agent when no verdict came in time.
-    func perform(_ each: (RelocationVerdict) -> Void) async throws -> Int {
+    /// - Returns: how many results came; 0 only when nobody was to be waited for.
+    /// - Throws: ``CommandError`` 3 with what is known of the agent when no result came in time.
+    func perform(_ each: (RelocationResult) -> Void) async throws -> Int {
         let message = try relocation.message(to: audience, settings.topics)
         return try await OperatorSession.with(
             settings, as: sender, required: [filter], useful: presenceFilters
@@ -21,19 +21,19 @@ struct RelocationExchange {
             try await session.publish(message)
             guard wait.isOn else { return 0 }
             session.alarm(after: wait.duration)
-            var silence = Silence(audience, topics: settings.topics)
-            let watch = RelocationWatch(relocation, for: audience, topics: settings.topics)
+            var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
+            let matcher = RelocationResultMatcher(relocation, for: audience, topics: settings.topics)
             var answered: Set<String> = []
             while true {
                 guard case .message(let message) = try await session.next() else {
                     guard answered.isEmpty else { return answered.count }
-                    throw Complaint(.noReply, silence.explanation(after: wait.text))
+                    throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
                 }
-                silence.saw(message)
-                guard let verdict = watch.verdict(message), answered.insert(verdict.agent).inserted else {
+                diagnosis.saw(message)
+                guard let result = matcher.result(in: message), answered.insert(result.agent).inserted else {
                     continue
                 }
-                each(verdict)
+                each(result)
                 if case .agent = audience { return 1 }
             }
         }

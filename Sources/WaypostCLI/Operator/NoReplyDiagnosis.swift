@@ -3,7 +3,7 @@ import Waypost
 import WaypostMessages
 
 /// Why an agent may be silent, from what the broker keeps about it.
-struct Silence {
+struct NoReplyDiagnosis {
     private let audience: Audience
     private let topics: Topics
     private var state: AgentState?

@@ -5,12 +5,15 @@ import WaypostMessages
 /// An agent numbers its events over all levels, also those it does not publish, and levels travel on topics of
 /// their own; so a missing number means something only where we were away, and that is when it is looked at. What
 /// the agent itself shed it says in `dropped`.
-struct SequenceWatch: Sendable {
+struct GapDetector: Sendable {
     private struct Seen {
         var boot: String
         var sequence: Int64
         var wasAway = false
     }
+
+    /// More than one broker serves; beyond it all are forgotten, and a gap may go unseen.
+    private static let maximumAgents = 10_000
 
     private var newest: [String: Seen] = [:]
 
@@ -22,6 +25,7 @@ struct SequenceWatch: Sendable {
     /// Takes note of an event; returns what is to be said before it is shown.
     mutating func saw(_ event: LogEvent, from agent: String) -> String? {
         let before = newest[agent]
+        if before == nil, newest.count >= Self.maximumAgents { newest.removeAll() }
         newest[agent] = Seen(
             boot: event.boot,
             sequence: before?.boot == event.boot

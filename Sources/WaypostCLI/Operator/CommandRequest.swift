@@ -20,7 +20,7 @@ struct AgentReply: Sendable {
 }
 
 /// One command and the replies to it.
-struct Exchange {
+struct CommandRequest {
     var settings: BrokerSettings
     var sender: String
     var audience: Audience
@@ -32,7 +32,7 @@ struct Exchange {
     /// Sends the command and hands over each terminal reply as it comes.
     ///
     /// - Returns: how many replies came; 0 only when nobody was to be waited for.
-    /// - Throws: ``Complaint`` 3 with what is known of the agent when no reply came in time.
+    /// - Throws: ``CommandError`` 3 with what is known of the agent when no reply came in time.
     func perform(_ each: (AgentReply) -> Void) async throws -> Int {
         try await OperatorSession.with(
             settings, as: sender, required: [replyFilter], useful: presenceFilters
@@ -41,14 +41,14 @@ struct Exchange {
             try await session.publish(message)
             guard wait.isOn else { return 0 }
             session.alarm(after: wait.duration)
-            var silence = Silence(audience, topics: settings.topics)
+            var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
             var answered: Set<String> = []
             while true {
                 guard case .message(let message) = try await session.next() else {
                     guard answered.isEmpty else { return answered.count }
-                    throw Complaint(.noReply, silence.explanation(after: wait.text))
+                    throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
                 }
-                silence.saw(message)
+                diagnosis.saw(message)
                 guard let reply = reply(message, since: started), answered.insert(reply.agent).inserted else {
                     continue
                 }

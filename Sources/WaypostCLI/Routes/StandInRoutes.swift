@@ -7,12 +7,14 @@ import Waypost
 enum StandInRoutes {
     /// Registers a list.
     ///
-    /// - Throws: ``Complaint`` 64 naming the file that it came from, and the route.
-    static func register(_ routes: [RouteDescription], of file: String, in router: Router) throws(Complaint) {
+    /// - Throws: ``CommandError`` 64 naming the file that it came from, and the route.
+    static func register(_ routes: [RouteDescription], of file: String, in router: Router)
+        throws(CommandError)
+    {
         do {
             try router.register(routes.map(route))
         } catch {
-            throw Complaint(.usage, "routes file \(file): \(error)")
+            throw CommandError(.usage, "routes file \(file): \(error)")
         }
     }
 

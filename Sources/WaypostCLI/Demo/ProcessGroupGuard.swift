@@ -4,7 +4,7 @@ import Glibc
 ///
 /// A shell waits at the other end of a pipe. When the demo lets go of it, or is gone, be it by kill -9, the shell
 /// ends all that runs in its process group and removes the directory.
-final class Leash: Sendable {
+final class ProcessGroupGuard: Sendable {
     /// The directory that is removed at the end.
     let directory: String
     private let shell: ChildProcess
@@ -18,18 +18,18 @@ final class Leash: Sendable {
     /// The process group for those who shall end with the demo.
     var group: pid_t { shell.pid }
 
-    init() throws(Complaint) {
+    init() throws(CommandError) {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/waypost-demo-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw Complaint(.failed, "make a directory in \(parent): \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "make a directory in \(parent): \(String(cString: strerror(errno)))")
         }
         directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
-            throw Complaint(.failed, "make a pipe: \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "make a pipe: \(String(cString: strerror(errno)))")
         }
-        // Whoever holds the writing end holds the leash: it is not for the children.
+        // Whoever holds the writing end holds the processes: it is not for the children.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         handle = ends[1]

@@ -12,17 +12,17 @@ struct BrokerSettings: Sendable {
     var version: MQTTLinkConfiguration.ProtocolVersion
     var topics: Topics
 
-    /// - Throws: ``Complaint`` 64 naming the setting.
-    init(_ settings: Settings) async throws(Complaint) {
+    /// - Throws: ``CommandError`` 64 naming the setting.
+    init(_ settings: Settings) async throws(CommandError) {
         let texts = try await settings.texts("broker")
         do {
             brokers = try (texts.isEmpty ? [Self.defaultBroker] : texts).map { try BrokerURL($0) }
         } catch {
-            throw Complaint(.usage, "broker: \(error)")
+            throw CommandError(.usage, "broker: \(error)")
         }
         let root = try await settings.text("root") ?? Topics.defaultRoot
         guard let topics = Topics(root: root) else {
-            throw Complaint(
+            throw CommandError(
                 .usage,
                 "root \(root.debugDescription) is no topic: no wildcards, spaces, empty levels, slash at an end"
             )
@@ -63,39 +63,39 @@ struct BrokerSettings: Sendable {
 
     private static func version(
         _ text: String
-    ) throws(Complaint) -> MQTTLinkConfiguration.ProtocolVersion {
+    ) throws(CommandError) -> MQTTLinkConfiguration.ProtocolVersion {
         switch text {
         case "auto": .automatic
         case "5", "5.0": .v5
         case "3.1.1", "4": .v311
-        default: throw Complaint(.usage, "mqtt must be 5, 3.1.1 or auto; found \(text.debugDescription)")
+        default: throw CommandError(.usage, "mqtt must be 5, 3.1.1 or auto; found \(text.debugDescription)")
         }
     }
 
-    private static func credentials(_ settings: Settings) async throws(Complaint) -> Credentials? {
+    private static func credentials(_ settings: Settings) async throws(CommandError) -> Credentials? {
         var password = try await settings.text("password")
         if let file = try await settings.text("password-file") {
             password = try GuardedFile.readSecret(file, purpose: "password file")
         }
         guard let username = try await settings.text("username") else {
-            guard password == nil else { throw Complaint(.usage, "a password needs a --username") }
+            guard password == nil else { throw CommandError(.usage, "a password needs a --username") }
             return nil
         }
         return Credentials(username: username, password: password)
     }
 
-    private static func tls(_ settings: Settings, isNeeded: Bool) async throws(Complaint) -> TLSOptions? {
+    private static func tls(_ settings: Settings, isNeeded: Bool) async throws(CommandError) -> TLSOptions? {
         let options = TLSOptions(
             caFile: try await settings.text("ca-file"),
             certificateFile: try await settings.text("cert-file"),
             keyFile: try await settings.text("key-file"))
         guard options != TLSOptions() else { return nil }
         guard isNeeded else {
-            throw Complaint(
+            throw CommandError(
                 .usage, "certificates are given, but no broker is mqtts://; TLS would not be used")
         }
         guard (options.certificateFile == nil) == (options.keyFile == nil) else {
-            throw Complaint(.usage, "--cert-file and --key-file belong together")
+            throw CommandError(.usage, "--cert-file and --key-file belong together")
         }
         if let file = options.caFile { try GuardedFile.check(file, purpose: "CA file") }
         if let file = options.certificateFile { try GuardedFile.check(file, purpose: "certificate file") }

@@ -14,7 +14,7 @@ struct Settings {
     /// - Parameters:
     ///   - options: by name; nil for those that were not given.
     ///   - file: the value of `--config`; `WAYPOST_CONFIG` when nil.
-    init(_ options: Options, file: String?) async throws(Complaint) {
+    init(_ options: Options, file: String?) async throws(CommandError) {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         for case (let name, let content?) in options {
             values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
@@ -33,7 +33,7 @@ struct Settings {
         reader = ConfigReader(providers: providers)
     }
 
-    private static func provider(_ path: String) async throws(Complaint) -> any ConfigProvider {
+    private static func provider(_ path: String) async throws(CommandError) -> any ConfigProvider {
         let bytes = try GuardedFile.read(path, purpose: "configuration file")
         try SettingNames.check(bytes, of: path)
         if SettingNames.hasPassword(bytes) {
@@ -46,38 +46,38 @@ struct Settings {
                 ? try await FileProvider<JSONSnapshot>(config: location)
                 : try await FileProvider<YAMLSnapshot>(config: location)
         } catch {
-            throw Complaint(.usage, "configuration file \(path): \(error)")
+            throw CommandError(.usage, "configuration file \(path): \(error)")
         }
     }
 
-    func text(_ name: String) async throws(Complaint) -> String? {
+    func text(_ name: String) async throws(CommandError) -> String? {
         try await read(name, "a text") { try await reader.fetchString(forKey: ConfigKey([name])) }
             .flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    func number(_ name: String) async throws(Complaint) -> Int? {
+    func number(_ name: String) async throws(CommandError) -> Int? {
         try await read(name, "a whole number") { try await reader.fetchInt(forKey: ConfigKey([name])) }
     }
 
-    func flag(_ name: String) async throws(Complaint) -> Bool {
+    func flag(_ name: String) async throws(CommandError) -> Bool {
         try await read(name, "true or false") { try await reader.fetchBool(forKey: ConfigKey([name])) }
             ?? false
     }
 
     /// Several values; a file may also have just one.
-    func texts(_ name: String) async throws(Complaint) -> [String] {
+    func texts(_ name: String) async throws(CommandError) -> [String] {
         if let list = try? await reader.fetchStringArray(forKey: ConfigKey([name])) { return list }
         return try await text(name).map { [$0] } ?? []
     }
 
     private func read<Value>(
         _ name: String, _ kind: String, _ body: () async throws -> Value?
-    ) async throws(Complaint) -> Value? {
+    ) async throws(CommandError) -> Value? {
         do {
             return try await body()
         } catch {
             let variable = SettingNames.variable(of: name)
-            throw Complaint(
+            throw CommandError(
                 .usage, "setting \(name) (--\(name), \(variable), or in the file) must be \(kind)")
         }
     }

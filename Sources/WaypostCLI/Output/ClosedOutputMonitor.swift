@@ -3,7 +3,7 @@ import Glibc
 
 /// Ends the process when nobody reads its output any more, as with `waypost logcat | head -1`: without this it
 /// would only be noticed at the next line, which may come tomorrow.
-enum ReaderWatch {
+enum ClosedOutputMonitor {
     static func begin() {
         DispatchQueue(label: "waypost.reader").async {
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)

@@ -46,47 +46,6 @@ struct AgentOptions: ParsableArguments {
     var durability: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Seconds between signs of life to the broker; without one for two of them the link counts as broken.",
-            discussion: "Default: 30; a broker may set its own.", valueName: "seconds"))
-    var keepalive: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "Commands a second that one sender may send; 0 is no limit.", discussion: "Default: 50.",
-            valueName: "number"))
-    var intakeRate: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "Commands that one sender may send at once.", discussion: "Default: 100.", valueName: "number"))
-    var intakeBurst: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "Commands that are remembered, so that a repeated id is recognised; beyond them 429 BUSY.",
-            discussion: "Default: 100000.", valueName: "number"))
-    var dedupeKeys: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "Failure reports that wait for the broker at the most; those beyond are counted.",
-            discussion: "Default: 10000.", valueName: "number"))
-    var outboxRecords: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "Seconds between two health documents, ± 10 %.", discussion: "Default: 30.", valueName: "seconds")
-    )
-    var healthInterval: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "Most steps of commands that one commit carries; 1 is for measuring only.",
-            discussion: "Default: 10000.", valueName: "number"))
-    var commitEntries: Int?
-
-    @Option(
         name: .customLong("trust-key"), parsing: .singleValue,
         help: ArgumentHelp(
             "A public key (PEM or base64, Ed25519) that maps must be signed with; repeat it for more.",
@@ -110,10 +69,20 @@ struct AgentOptions: ParsableArguments {
     var expiredMaps: String?
 
     @Option(
+        name: .customLong("redact-key"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A key whose values are masked in everything the agent publishes, beside password, token and the like; "
+                + "repeat it for more.", valueName: "key"))
+    var redactKeys: [String] = []
+
+    @Option(
         help: ArgumentHelp(
             "Show counters and timers as Prometheus text at http://HOST:PORT/metrics.",
             valueName: "host:port"))
     var metrics: String?
+
+    @OptionGroup(title: "Limits and times")
+    var numbers: AgentNumberOptions
 
     /// What was given on the command line.
     var given: Settings.Options {
@@ -126,18 +95,12 @@ struct AgentOptions: ParsableArguments {
             "demo": demo ? .bool(true) : nil,
             "log-level": logLevel.map(ConfigContent.string),
             "durability": durability.map(ConfigContent.string),
-            "intake-rate": intakeRate.map(ConfigContent.int),
-            "intake-burst": intakeBurst.map(ConfigContent.int),
-            "dedupe-keys": dedupeKeys.map(ConfigContent.int),
-            "outbox-records": outboxRecords.map(ConfigContent.int),
-            "health-interval": healthInterval.map(ConfigContent.int),
-            "commit-entries": commitEntries.map(ConfigContent.int),
-            "keepalive": keepalive.map(ConfigContent.int),
             "metrics": metrics.map(ConfigContent.string),
             "trust-key": trustKeys.isEmpty ? nil : .stringArray(trustKeys),
             "signed-commands": signedCommands ? .bool(true) : nil,
             "trust-threshold": trustThreshold.map(ConfigContent.int),
             "expired-maps": expiredMaps.map(ConfigContent.string),
-        ]
+            "redact-key": redactKeys.isEmpty ? nil : .stringArray(redactKeys),
+        ].merging(numbers.given) { own, _ in own }
     }
 }

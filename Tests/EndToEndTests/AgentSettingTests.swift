@@ -1,0 +1,90 @@
+import ArgumentParser
+import Configuration
+import TestSupport
+import Testing
+import WaypostAgent
+
+@testable import WaypostCLI
+
+/// Every numeric setting follows from one table.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct AgentSettingTests {
+    private func settings(_ options: Settings.Options, file: String? = nil) async throws -> AgentSettings {
+        try await AgentSettings(Settings(["agent": .string("k1")].merging(options) { $1 ?? $0 }, file: file))
+    }
+
+    @Test func `each has an option, and the option's value arrives`() async throws {
+        let arguments = AgentSetting.all.flatMap { ["--\($0.name)", "\($0.range.upperBound)"] }
+        let given = try AgentOptions.parse(arguments).given
+        let configuration = try await settings(given).configuration
+        for setting in AgentSetting.all {
+            #expect(setting.get(configuration) == setting.range.upperBound, "\(setting.name)")
+        }
+    }
+
+    @Test func `each may stand in the file, and the option goes before it`() async throws {
+        let lines = AgentSetting.all.map { "\($0.name): \($0.range.lowerBound)\n" }
+        let file = try ScratchFile(lines.joined(), name: "agent.yaml")
+        let given: WaypostCLI.Settings.Options = ["dedupe-keys": .int(77)]
+        let configuration = try await settings(given, file: file.path).configuration
+        for setting in AgentSetting.all {
+            let expected = setting.name == "dedupe-keys" ? 77 : setting.range.lowerBound
+            #expect(setting.get(configuration) == expected, "\(setting.name)")
+        }
+    }
+
+    @Test func `each default lies in its range, and each name is one of a setting`() async throws {
+        let configuration = try await settings([:]).configuration
+        for setting in AgentSetting.all {
+            #expect(setting.range.contains(setting.defaultValue), "\(setting.name)")
+            #expect(setting.get(configuration) == setting.defaultValue, "\(setting.name)")
+            #expect(SettingNames.all.contains(setting.name))
+        }
+        #expect(Set(AgentSetting.all.map(\.name)).count == AgentSetting.all.count)
+    }
+
+    @Test func `what is out of range is refused with the range`() async throws {
+        for setting in AgentSetting.all {
+            for number in [setting.range.lowerBound - 1, setting.range.upperBound + 1] {
+                let error = await #expect(throws: CommandError.self) {
+                    _ = try await settings([setting.name: .int(number)])
+                }
+                #expect(error?.exit == .usage)
+                #expect(
+                    error?.description == "\(setting.name) must be \(setting.range.lowerBound) to "
+                        + "\(setting.range.upperBound); found \(number)")
+            }
+        }
+    }
+
+    @Test func `the help names each with its default, its range and its unit`() async throws {
+        let ending = try await RunningCommand.run(["agent", "--help"], environment: ["COLUMNS": "1000"])
+        #expect(ending.status == 0)
+        let help = ending.output.joined(separator: "\n")
+        for setting in AgentSetting.all {
+            #expect(help.contains("--\(setting.name) <\(setting.unit)>"))
+            #expect(
+                help.contains(
+                    "Default: \(setting.defaultValue); \(setting.range.lowerBound) to \(setting.range.upperBound)"
+                ),
+                "\(setting.name)")
+        }
+    }
+
+    @Test func `a number that is none is refused by name, on the command line and in the environment`()
+        async throws
+    {
+        let option = try await RunningCommand.run(["agent", "--agent", "k1", "--log-ring", "many"])
+        #expect(option.status == 64)
+        #expect(option.errorLines.joined().contains("'--log-ring <number>'"), "\(option.errorLines)")
+        let variable = try await RunningCommand.run(
+            ["agent", "--agent", "k1"], environment: ["WAYPOST_LOG_RING": "0"])
+        #expect(variable.status == 64)
+        #expect(variable.errorLines.joined().contains("log-ring must be 1 to"), "\(variable.errorLines)")
+    }
+
+    @Test func `keys to mask may be given several times`() async throws {
+        let given = try AgentOptions.parse(["--redact-key", "cardNumber", "--redact-key", "iban"]).given
+        #expect(try await settings(given).configuration.redactedKeys == ["cardNumber", "iban"])
+    }
+}
