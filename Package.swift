@@ -40,6 +40,8 @@ let package = Package(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // SHA-256, Ed25519 and the dates of certificates, by the library that libmosquitto brings along anyway.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        // The day of the build, which no sound clock is before.
+        .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
         .target(name: "CRouteRecords"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
@@ -64,7 +66,7 @@ let package = Package(
         .target(
             name: "WaypostAgent",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages",
+                "CBuildDate", "Waypost", "MQTTLink", "WaypostMessages",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -3,97 +3,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-extension Agent {
-    func connected(_ connection: Connection) {
-        presence.connected(connection)
-        if presence.lostSession(connection) {
-            reportFailure(
-                .sessionLost,
-                "\(connection.broker) has no session of this agent any more; "
-                    + "what was sent while it was away and was not delivered is gone")
-        }
-        let refused = connection.subscriptions.filter { !$0.isGranted }.map(\.subscription.filter)
-        let epoch = presence.epoch
-        health.update {
-            $0.connects += 1
-            $0.epoch = epoch
-            $0.mqtt = Int(connection.version.rawValue)
-            $0.brokerURL = connection.broker.description
-            $0.subscriptionsRefused = refused
-            $0.brokerCertificate = connection.certificate
-            $0.echo = .pending
-        }
-        outbox.replace(OutboxItem(origin: .volatile, kind: .presence, message: presence.message(.birth)))
-        publishDocuments()
-        manager?.tell("STATUS=online at \(connection.broker)")
-        outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
-        testEcho()
-        logger.notice(
-            "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))"
-        )
-        events.log(
-            .info, "Agent",
-            "online, MQTT \(connection.version)\(connection.sessionPresent ? ", session resumed" : "")")
-        for filter in refused {
-            reportFailure(
-                .subscriptionRefused,
-                "the broker refused the subscription to \(filter); check its rules for this agent")
-        }
-    }
-
-    func disconnected(_ reason: DisconnectReason) {
-        outbox.disconnected()
-        guard reason.cause != .stopped else { return }
-        manager?.tell("STATUS=offline: \(reason)")
-        // It was asked for, and told of then.
-        guard reason.cause != .renewing else { return }
-        logger.warning("\(reason)")
-        events.log(.warning, "Link", reason.description)
-        if let code = reason.code { reportFailure(code, reason.description) }
-    }
-
-    /// Publishes the retained documents about the agent: health, the map in force, the routes.
-    func publishDocuments() {
-        publishHealth()
-        intake.publishApplied()
-        outbox.replace(
-            .retained(
-                topics.routes(of: configuration.agent),
-                JSONValue.array(router.routes.map(\.json)).serialized()))
-    }
-
-    func publishHealth() {
-        outbox.replace(.retained(topics.health(of: configuration.agent), report.json.serialized()))
-    }
-
-    func reportFailure(_ code: Code, _ detail: String, in origin: FailureReport.Origin = .link) {
-        let now = clock.wall()
-        journal.report(
-            FailureReport(id: Identifier.ulid(at: now), code: code, origin: origin, detail: detail, at: now))
-    }
-
-    /// The messages with what MQTT 5 can show of their content, where it is spoken.
-    func mirrored(_ messages: [OutgoingMessage]) -> [OutgoingMessage] {
-        guard presence.version == .v5 else { return messages }
-        let now = clock.wall()
-        return messages.map { outgoing in
-            var outgoing = outgoing
-            outgoing.message.properties.user +=
-                CloudEvent(outgoing.message, topics, at: now)?.properties ?? []
-            return outgoing
-        }
-    }
-
-    /// A message to oneself: some brokers grant a subscription that they never serve, and take what they then drop.
-    private func testEcho() {
-        let message = MQTTMessage(
-            topic: topics.echo(of: configuration.agent), payload: Array("{\"boot\":\"\(events.boot)\"}".utf8),
-            qos: .atLeastOnce)
-        outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: message)])
-    }
-}
-
-/// What the link tells the agent, all on the link's thread.
+/// What the link calls, all on the link's thread.
 final class LinkListener: MQTTLinkDelegate {
     private let agent: Agent
 
@@ -108,5 +18,141 @@ final class LinkListener: MQTTLinkDelegate {
     func linkTick() {
         FaultPoint.turnEnded()
         agent.loop.ticked(at: agent.clock.monotonic())
+        agent.maps.tick()
+    }
+}
+
+extension Agent {
+    fileprivate func connected(_ connection: Connection) {
+        presence.connected(connection)
+        status.connected(connection)
+        if isSessionLost(connection) {
+            reporter.failed(
+                .sessionLost,
+                "\(connection.broker) has no session of this agent any more; "
+                    + "what was sent while it was away and was not delivered is gone", in: .link)
+        }
+        outbox.publish(topics.state(of: configuration.agent)) { presence.message(.birth) }
+        publishDocuments()
+        manager?.notify("STATUS=online at \(connection.broker)")
+        outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
+        testEcho()
+        logger.notice(
+            "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))"
+        )
+        reporter.log(
+            .info, "Agent",
+            "online, MQTT \(connection.version)\(connection.sessionPresent ? ", session resumed" : "")")
+        for filter in status.current.refusedSubscriptions {
+            reporter.failed(
+                .subscriptionRefused,
+                "the broker refused the subscription to \(filter); check its rules for this agent", in: .link)
+        }
+    }
+
+    fileprivate func disconnected(_ reason: DisconnectReason) {
+        outbox.disconnected()
+        guard reason.cause != .stopped else { return }
+        manager?.notify("STATUS=offline: \(reason)")
+        // It was asked for, and logged then.
+        guard reason.cause != .renewing else { return }
+        logger.warning("\(reason)")
+        reporter.log(.warning, "Link", reason.description)
+        if let code = reason.code { reporter.failed(code, reason.description, in: .link) }
+    }
+
+    /// Whether the broker ought to have a session of ours and has none; asked once a connection.
+    private func isSessionLost(_ connection: Connection) -> Bool {
+        let broker = connection.broker.description
+        // With several brokers, each has sessions of its own.
+        let known = try? store.commit { transaction in
+            let known = try transaction.text("session")
+            if known != broker { try transaction.setText("session", broker) }
+            return known
+        }
+        return known == broker && !connection.sessionPresent
+    }
+
+    /// A message to oneself: some brokers grant a subscription that they never serve, and take what they then drop.
+    private func testEcho() {
+        let message = MQTTMessage(
+            topic: topics.echo(of: configuration.agent), payload: Array("{\"boot\":\"\(events.boot)\"}".utf8),
+            qos: .atLeastOnce)
+        outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: message)])
+    }
+
+    // MARK: Publishing
+
+    /// The messages with what MQTT 5 can show of their content, where it is spoken.
+    func mirrored(_ messages: [OutgoingMessage]) -> [OutgoingMessage] {
+        guard presence.version == .v5 else { return messages }
+        let now = clock.wall()
+        return messages.map { outgoing in
+            var outgoing = outgoing
+            outgoing.message.properties.user +=
+                CloudEvent(outgoing.message, topics, at: now)?.properties ?? []
+            return outgoing
+        }
+    }
+
+    /// The most bytes that a payload may have now, with some left for topic and properties.
+    var maximumPayload: Int {
+        let broker = status.current.connection?.maximumPacketSize.map { Int($0) } ?? .max
+        return max(1, min(configuration.limits.packetBytes, broker) - 1_024)
+    }
+
+    /// Publishes events of the log.
+    func publish(_ batches: [EventLog.Batch]) {
+        let items = batches.map { batch in
+            var properties = MQTTProperties()
+            properties.contentType = "application/x-ndjson"
+            properties.payloadIsUTF8 = true
+            let message = MQTTMessage(
+                topic: topics.log(of: configuration.agent, level: batch.level), payload: batch.payload,
+                qos: batch.level.isDeliveredAtLeastOnce ? .atLeastOnce : .atMostOnce, properties: properties)
+            return OutboxItem(origin: .volatile, kind: .log, message: message, events: batch.events)
+        }
+        events.lost(outbox.enqueue(items))
+    }
+
+    /// What became of messages that will not come back.
+    func settled(_ results: [OutboxState.Settled]) {
+        for result in results {
+            switch result {
+            case .delivered(let item): journal.acknowledged(item)
+            case .tooLarge(let item):
+                journal.tooLarge(item, limit: status.current.connection?.maximumPacketSize.map { Int($0) })
+                logRefusal(of: item, "a smaller one takes its place")
+            case .kept(let item): logRefusal(of: item, "it is sent again on the next connection")
+            case .dropped(let item):
+                events.lost(item.events)
+                logRefusal(of: item, "it is dropped")
+            case .retried: break
+            }
+        }
+    }
+
+    private func logRefusal(of item: OutboxItem, _ consequence: String) {
+        let reason = outbox.counters.lastRefusal ?? "unknown reason"
+        logger.error(
+            "the broker refused a message on \(item.message.topic): \(reason) (\(item.message.payload.count) bytes); \(consequence)"
+        )
+    }
+}
+
+extension Outbox {
+    /// Sends a reply that is not stored; it is dropped when too much waits.
+    func reply(_ reply: Reply, to address: ReplyAddress) {
+        enqueue([OutboxItem(origin: .volatile, kind: .reply, message: address.message(reply.encoded()))])
+    }
+}
+
+extension Reporter {
+    /// Reports how a command ended, when that is a failure.
+    func failed(_ result: CommandResult, of job: CommandJob) {
+        guard result.isFailure else { return }
+        failed(
+            result.code, result.detail ?? result.code.name, in: result.origin, ref: job.command.id,
+            url: result.url, nearest: result.nearest)
     }
 }

@@ -5,58 +5,98 @@ import Waypost
 import WaypostMessages
 
 extension Agent {
-    /// Takes up what an earlier run left, connects, and serves until the task is cancelled or shut down gracefully.
+    /// Recovers what an earlier run left, connects, and serves until the task is cancelled or shut down gracefully.
     ///
-    /// A stop is the path of the data from left to right: intake stores without running, what runs ends, what
-    /// waits is sent, the goodbye follows, the link disconnects; in ``AgentConfiguration/stopWithin`` altogether.
+    /// A stop takes no longer than ``AgentConfiguration/stopWithin`` in any state, also when the disk is full or a
+    /// handler never ends: what is not done by then is on disk, and is done at the next start.
     ///
     /// - Throws: ``StoreError`` when the state directory can't be read at the start.
     public func run() async throws {
-        let listeners = listen()
-        defer { for listener in listeners { listener.cancel() } }
+        try await withTaskCancellationHandler {
+            try await withGracefulShutdownHandler {
+                try await serve()
+            } onGracefulShutdown: {
+                self.shutdown.request()
+            }
+        } onCancel: {
+            self.shutdown.request()
+        }
+    }
+
+    private func serve() async throws {
+        let observers = observe()
+        defer { for observer in observers { observer.cancel() } }
         if let file = store.setAside {
             let text =
-                "the state file was damaged and is set aside as \(file); begun anew: ids and maps are forgotten"
+                "the state file was damaged and is set aside as \(file); ids and maps of before are forgotten"
             logger.warning("\(text)")
-            events.log(.warning, "Store", text)
+            reporter.log(.warning, "Store", text)
         }
-        try restoreMaps()
+        // Modules first: maps and stored commands refer to what they bring.
+        await loadModules()
+        try maps.restore()
         events.setOverride(try store.commit { try $0.levelOverride() })
 
         // The link does not keep its delegate alive.
         let listener = LinkListener(self)
         defer { withExtendedLifetime(listener) {} }
-        let link = MQTTLink(configuration: linkConfiguration, delegate: listener)
-        renewal.withLock { $0.link = link }
-        defer { renewal.withLock { $0.link = nil } }
-        await withTaskGroup(of: Void.self) { rooms in
-            rooms.addTask { await self.journal.run() }
-            rooms.addTask {
-                await self.outbox.run(
-                    publish: { link.publish(self.mirrored($0)) }, settle: { self.settled($0, $1) })
-            }
-            do {
-                try self.recover()
-            } catch {
-                // The file was read a moment ago; what is unfinished stays there for the next start.
-                self.logger.error("\(error)")
-            }
-            let chores = Task { await self.keepUp() }
-            link.start()
-            self.manager?.tell("READY=1", "STATUS=connecting")
-            let running = Task { await self.dispatcher.run() }
-            await self.untilShutdown()
-            chores.cancel()
-            await self.stop(link, running)
+        let link = makeLink(linkConfiguration, listener)
+        reloadable.withLock { $0.link = link }
+        defer { reloadable.withLock { $0.link = nil } }
+        startDelivery(over: link)
+        // Not a child: a disk that hangs must not hold the stop.
+        let journaling = Task { await journal.run() }
+        do {
+            try recover()
+        } catch {
+            // The file was read a moment ago; what is unfinished stays there for the next start.
+            logger.error("\(error)")
         }
+        let maintenance = Task { await runMaintenance() }
+        link.start()
+        manager?.notify("READY=1", "STATUS=connecting")
+        await shutdown.wait()
+        maintenance.cancel()
+        await stop(link, journaling)
     }
 
-    /// Writes what happens in the router and the registry into the event log.
-    func listen() -> [RegistrationHandle] {
+    /// Writes what happens in the router and the registry into the event log, and notices when routes change.
+    private func observe() -> [RegistrationHandle] {
         [
             router.observe { [events] in events.log($0) },
             router.services.observe { [events] in events.log($0) },
+            // What did not fit may fit now; what is in force and the routes are published after that.
+            router.onRegistrationChange { [maps] in maps.tryAgainSoon() },
         ]
+    }
+
+    /// Sets modules up; one that takes too long goes on by itself.
+    private func loadModules() async {
+        let router = router
+        await ShutdownSignal.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
+            _ = await router.load()
+        }
+        for failure in router.moduleFailures {
+            let text = "module \(failure.module) could not be set up: \(failure.reason)"
+            logger.error("\(text)")
+            reporter.failed(.module, text, in: .router)
+        }
+        for module in router.modulesLoading {
+            logger.warning("module \(module) is not set up yet; what it brings waits for it")
+        }
+    }
+
+    private func startDelivery(over link: any MessageLink) {
+        outbox.start(
+            Outbox.Connections(
+                publish: { [weak self] messages in link.publish(self?.mirrored(messages) ?? messages) },
+                settled: { [weak self] in self?.settled($0) },
+                hasRoomForLogs: { [events] in events.flushWhenRoom() }))
+        events.connect(
+            EventLog.Connection(
+                publish: { [weak self] in self?.publish($0) },
+                hasRoom: { [outbox] in outbox.hasRoomForLogs },
+                maximumBytes: { [weak self] in self?.maximumPayload ?? .max }))
     }
 
     /// The link's settings, completed by what the protocol demands of an agent.
@@ -74,76 +114,107 @@ extension Agent {
         return link
     }
 
-    private func restoreMaps() throws {
-        if let refusal = try maps.restore(from: store) {
-            logger.warning("the stored map does not fit this build and is left out: \(refusal.detail)")
-            journal.report(
-                FailureReport(
-                    id: Identifier.ulid(at: clock.wall()), code: refusal.code, origin: .map,
-                    detail: "stored map left out: \(refusal.detail)", at: clock.wall()))
+    // MARK: Recovery
+
+    /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
+    private func recover() throws(StoreError) {
+        let (records, sizes) = try store.commit { transaction in
+            let records = try transaction.unfinished()
+            // One after another in a lane: only the first of each can have been started.
+            var lanes: Set<String> = []
+            let mayHaveStarted = records.filter { record in
+                record.state == .received && lanes.insert(lane(of: record)).inserted
+            }.map(\.sequence)
+            try transaction.countAttempt(of: mayHaveStarted)
+            let counted = Set(mayHaveStarted)
+            return (
+                records.map { record in
+                    var record = record
+                    if counted.contains(record.sequence) { record.attempt += 1 }
+                    return record
+                }, try transaction.outboxSizes()
+            )
         }
+        // Replies and reports are read from disk when it is their turn.
+        outbox.storedEarlier([.reply, .failure])
+        if !records.isEmpty || !sizes.isEmpty {
+            reporter.log(
+                .info, "Agent",
+                "recovered \(records.count.counted("command")) and \(sizes.count.counted("report")) of an earlier run"
+            )
+        }
+        executor.admitted(records.compactMap(recovered))
     }
 
-    private func untilShutdown() async {
-        let stream = AsyncStream<Void>.makeStream()
-        await withGracefulShutdownHandler {
-            await withTaskCancellationHandler {
-                for await _ in stream.stream {}
-            } onCancel: {
-                stream.continuation.finish()
-            }
-        } onGracefulShutdown: {
-            stream.continuation.finish()
-        }
+    private func lane(of record: InboxRecord) -> String {
+        (try? command(of: record).lane) ?? Command.defaultLane
     }
 
-    private func stop(_ link: MQTTLink, _ running: Task<Void, Never>) async {
-        manager?.tell("STOPPING=1")
-        let goodbye = presence.message(.shutdown)
-        events.log(.info, "Agent", "stopping")
-        dispatcher.stop()
+    /// The job of a command that has no result; nil when it ends here.
+    private func recovered(_ record: InboxRecord) -> CommandJob? {
+        guard case .command(_, let sender)? = topics.inbound(record.topic) else { return nil }
+        var job = CommandJob(
+            sequence: record.sequence, sender: sender,
+            address: ReplyAddress(
+                stored: record.properties, usual: topics.reply(of: configuration.agent, to: sender)),
+            command: Command(id: record.id, operation: .ping, expires: record.expires),
+            startBy: clock.monotonic() + (record.expires - clock.wall()), attempt: record.attempt + 1)
+        do throws(Rejection) {
+            job.command = try command(of: record)
+        } catch {
+            end(job, CommandResult(error, origin: .intake))
+            return nil
+        }
+        guard record.state == .received else {
+            job.attempt = max(1, record.attempt)
+            end(job, .interrupted("the agent ended while the command ran; it is not declared idempotent"))
+            return nil
+        }
+        guard record.attempt < configuration.limits.attempts else {
+            job.attempt = record.attempt
+            end(
+                job,
+                .interrupted("the agent ended \(record.attempt) times before the command had a result"))
+            return nil
+        }
+        return job
+    }
+
+    private func end(_ job: CommandJob, _ result: CommandResult) {
+        journal.end(job, result, milliseconds: 0)
+        reporter.failed(result, of: job)
+    }
+
+    private func command(of record: InboxRecord) throws(Rejection) -> Command {
+        let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
+        return try Command(id: record.id, fields: payload.json, arrival: record.received)
+    }
+
+    // MARK: Stop
+
+    /// Intake stores without running, what runs ends, what waits is sent, the goodbye follows, the link disconnects.
+    private func stop(_ link: any MessageLink, _ journaling: Task<Void, Never>) async {
+        manager?.notify("STOPPING=1")
+        reporter.log(.info, "Agent", "stopping")
+        executor.stop()
         let limit = configuration.stopWithin
-        await bounded(by: limit * 0.5) { await running.value }
+        let (executor, outbox) = (executor, outbox)
+        await ShutdownSignal.wait(atMost: limit * 0.4) { await executor.stopped() }
         events.flush()
-        await bounded(by: limit * 0.2) { await self.outbox.drained() }
-        await link.stop(after: [goodbye], within: limit * 0.2)
+        await ShutdownSignal.wait(atMost: limit * 0.2) { await outbox.drained() }
+        let goodbye = MQTTMessage.retained(topics.state(of: configuration.agent), presence.message(.shutdown))
+        // The link's thread may be waiting for the disk.
+        await ShutdownSignal.wait(atMost: limit * 0.25) {
+            await link.stop(after: [goodbye], within: limit * 0.2)
+        }
         journal.close()
         outbox.close()
+        let store = store
+        await ShutdownSignal.wait(atMost: limit * 0.1) {
+            await journaling.value
+            store.close()
+        }
         updateMetrics()
         logger.notice("agent \(configuration.agent) stopped")
-    }
-
-    /// Waits for `work`, but no longer than `limit`; what is late goes on by itself.
-    private func bounded(by limit: Duration, _ work: @escaping @Sendable () async -> Void) async {
-        let done = AsyncStream<Void>.makeStream()
-        Task {
-            await work()
-            done.continuation.finish()
-        }
-        let timer = Task {
-            try? await Task.sleep(for: limit)
-            done.continuation.finish()
-        }
-        for await _ in done.stream {}
-        timer.cancel()
-    }
-
-    func settled(_ item: OutboxItem, _ result: PublishReceipt.Result) {
-        switch item.origin {
-        case .reply(let sequence):
-            FaultPoint.beforeReplyAcknowledged.reached()
-            journal.append(.replyAcknowledged(sequence: sequence))
-        case .stored(let sequence): journal.append(.outboxAcknowledged(sequence: sequence))
-        case .volatile: break
-        }
-        switch result {
-        case .acknowledged, .lost: break
-        case .refused(let code):
-            health.update { $0.refusedPublishes += 1 }
-            logger.error("the broker refused a message on \(item.message.topic): \(code)")
-        case .rejected(let reason):
-            health.update { $0.refusedPublishes += 1 }
-            logger.error("a message on \(item.message.topic) can't be sent: \(reason)")
-        }
     }
 }

@@ -4,108 +4,177 @@ public import ServiceLifecycle
 public import Waypost
 import WaypostMessages
 
-/// A router and its services, driven over MQTT: the only place that knows all rooms.
+/// A router and its services, driven over MQTT.
 ///
 /// ```swift
 /// let agent = try Agent(configuration, router: router, logger: logger)
 /// try await agent.run()      // until SIGTERM, when run in a ServiceGroup
 /// ```
+///
+/// It makes the parts and connects them by closures; no part names a later one.
 public final class Agent: Service {
+    /// Makes the link to the broker.
+    typealias MakeLink = @Sendable (MQTTLinkConfiguration, any MQTTLinkDelegate) -> any MessageLink
+
     let configuration: AgentConfiguration
     let topics: Topics
     let router: Router
     let logger: Logger
     let clock: AgentClock
+    let clockMonitor: ClockMonitor
     let store: Store
     let outbox: Outbox
+    let journal: Journal
     let events: EventLog
     let failures: FailureLog
-    let journal: Journal
-    let dispatcher: Dispatcher
-    let runner: CommandRunner
-    let maps: MapRoom
+    let reporter: Reporter
+    let metrics: AgentMetrics
+    let maps: RelocationMaps
+    let executor: CommandExecutor
     let intake: Intake
     let presence: Presence
-    let health: HealthMonitor
-    let report: HealthReport
-    let loop: LoopWatch
+    let status = LinkStatus()
+    let loop: LoopMonitor
     let manager: ServiceManager?
-    let renewal: Guarded<LinkRenewal>
+    /// What SIGHUP may change.
+    let reloadable: Guarded<Reloadable>
+    let shutdown = ShutdownSignal()
+    let started: Int64
+    let makeLink: MakeLink
 
-    /// Opens the state directory and furnishes the rooms; nothing runs and nothing connects before ``run()``.
+    /// Opens the state directory and creates the components; nothing runs and nothing connects before ``run()``.
     ///
     /// - Throws: ``AgentConfigurationError`` naming the setting, or ``StoreError`` when the state can't be used.
     public convenience init(_ configuration: AgentConfiguration, router: Router, logger: Logger) throws {
         try self.init(configuration, router: router, logger: logger, clock: .system)
     }
 
-    package init(
-        _ configuration: AgentConfiguration, router: Router, logger: Logger, clock: AgentClock
+    init(
+        _ configuration: AgentConfiguration, router: Router, logger: Logger, clock: AgentClock,
+        makeLink: @escaping MakeLink = { MQTTLink(configuration: $0, delegate: $1) }
     ) throws {
         let topics = try configuration.validatedTopics()
         let level = try configuration.validatedLogLevel()
         try configuration.validateTrust()
-        try configuration.validateLimits()
+        try configuration.validateNumbers()
         let agent = configuration.agent
         let limits = configuration.limits
-        let boot = Identifier.boot()
-        let redaction = Redaction(further: configuration.redactedKeys)
+        let failureTopic = topics.failures(of: agent)
+
+        // Reporting.
         let metrics = AgentMetrics(agent: agent)
+        let events = EventLog(
+            boot: Identifier.boot(), clock: clock, limits: limits, level: level,
+            redaction: Redaction(further: configuration.redactedKeys))
+        let failures = FailureLog(limit: limits.watchedFailures)
+        let alarm = DiskAlarm(agent: agent, link: configuration.link, topic: failureTopic, clock: clock)
+
+        // Store and delivery.
         let store = try Store(
             directory: configuration.stateDirectory, durability: configuration.durability,
             fresh: configuration.freshState, timer: metrics.commit)
-        let health = HealthMonitor(
-            alarm: DiskAlarm(
-                agent: agent, link: configuration.link, topic: topics.failures(of: agent), clock: clock),
-            metrics: metrics)
-        let outbox = Outbox(window: limits.inFlight)
-        let events = EventLog(
-            agent: agent, boot: boot, topics: topics, outbox: outbox, clock: clock, limits: limits,
-            level: level, redaction: redaction)
-        let failures = FailureLog()
-        let underWay = CommandsUnderWay()
-        let journal = Journal(
-            store: store, underWay: underWay, outbox: outbox, events: events, failures: failures,
-            health: health,
-            redaction: redaction, failureTopic: topics.failures(of: agent),
-            clock: clock, limits: limits)
-        let maps = MapRoom(
-            agent: agent, groups: configuration.groups, router: router, limits: limits,
-            trusted: configuration.trust.keys, expiry: configuration.mapExpiry)
-        let loop = LoopWatch(
-            limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
-        let report = HealthReport(
-            agent: agent, boot: boot, started: clock.wall(), limits: limits, clock: clock, monitor: health,
-            maps: maps, outbox: outbox, events: events, loop: loop)
-        health.update { $0.certificateFile = configuration.link.tls?.certificateFile }
-        let runner = CommandRunner(
-            router: router, events: events, clock: clock, report: report, store: store)
-        let dispatcher = Dispatcher(
-            runner: runner, journal: journal, health: health, clock: clock, deadline: limits.handlerDeadline)
-        intake = Intake(
-            agent: agent, groups: configuration.groups, topics: topics, limits: limits, clock: clock,
-            rooms: Intake.Rooms(
-                store: store, maps: maps, dispatcher: dispatcher, runner: runner, journal: journal,
-                underWay: underWay, outbox: outbox, events: events, health: health),
-            trust: configuration.trust, keys: try store.commit { try $0.inboxCount() })
-        presence = Presence(agent: agent, boot: boot, topics: topics, store: store)
+        store.onFailure { alarm.raise($0.description) }
+        let outbox = Outbox(limits: limits, store: store) { record in
+            guard case .command(_, let sender)? = topics.inbound(record.topic) else { return nil }
+            return topics.reply(of: agent, to: sender)
+        }
+        let inFlight = InFlightCommands()
+        let journal = try Journal(
+            store: store, outbox: outbox, failureTopic: failureTopic, clock: clock, limits: limits,
+            handlerTimer: metrics.handler, resultsStored: { inFlight.ended($0) })
+        let reporter = Reporter(
+            clock: clock,
+            writeEvent: { events.log($0, $1, $2(), isError: $3, ref: $4) },
+            sendReport: { report in
+                var report = report
+                report.url = report.url.map(events.redaction.masked)
+                report.detail = events.redaction.masked(report.detail)
+                events.log(report)
+                for report in failures.occurred(report) { journal.store(report) }
+            })
+
+        // Maps.
+        let clockMonitor = ClockMonitor(clock: clock, forgetsAfter: Intake.minimumRecognition)
+        let maps = RelocationMaps(
+            configuration, router: router, store: store, clock: clock, clockMonitor: clockMonitor,
+            reporter: reporter)
+
+        // Execution.
+        let runner = CommandRunner(router: router, clock: clock)
+        let executor = CommandExecutor(
+            runner: runner, clock: clock, deadline: limits.handlerDeadline,
+            connections: CommandExecutor.Connections(
+                storeStart: { await journal.storeStart(of: $0) },
+                end: { job, result, milliseconds in
+                    journal.end(job, result, milliseconds: milliseconds)
+                    reporter.failed(result, of: job)
+                },
+                accepted: { job in
+                    let reply = Reply.accepted(id: job.command.id, attempt: job.attempt, at: clock.wall())
+                    outbox.reply(reply, to: job.address)
+                }))
+
+        // Intake.
+        let status = status
+        intake = try Intake(
+            configuration, topics: topics, clock: clock, clockMonitor: clockMonitor, store: store,
+            inFlight: inFlight, reporter: reporter,
+            connections: Intake.Connections(
+                dispatch: { executor.admitted($0) },
+                end: { job, result in
+                    journal.end(job, result, milliseconds: 0)
+                    reporter.failed(result, of: job)
+                },
+                reply: { outbox.reply($0, to: $1) },
+                repeatReply: { sequence, reply, address in
+                    outbox.enqueue([
+                        OutboxItem(
+                            origin: .reply(sequence: sequence), kind: .reply,
+                            message: address.message(Reply.duplicate(of: reply)))
+                    ])
+                },
+                applyMap: { maps.take($0, on: $1, for: $2, at: $3) },
+                echoReceived: { status.echoReceived() },
+                waitingCommands: { executor.waiting },
+                isOutboxFull: { journal.isOutboxFull }))
+
+        // Status.
+        presence = Presence(agent: agent, boot: events.boot, topic: topics.state(of: agent)) { epoch in
+            try? store.commit { transaction in
+                let next = max(epoch, try transaction.number("epoch") ?? 0) + 1
+                try transaction.setNumber("epoch", next)
+                return next
+            }
+        }
+        loop = LoopMonitor(limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         manager = configuration.tellsServiceManager ? ServiceManager() : nil
-        renewal = Guarded(LinkRenewal(configuration.link))
+        reloadable = Guarded(Reloadable(configuration))
+        started = clock.wall()
         self.configuration = configuration
         self.topics = topics
         self.router = router
         self.logger = logger
         self.clock = clock
+        self.clockMonitor = clockMonitor
         self.store = store
         self.outbox = outbox
+        self.journal = journal
         self.events = events
         self.failures = failures
-        self.journal = journal
-        self.dispatcher = dispatcher
-        self.runner = runner
+        self.reporter = reporter
+        self.metrics = metrics
         self.maps = maps
-        self.health = health
-        self.report = report
-        self.loop = loop
+        self.executor = executor
+        self.makeLink = makeLink
+        maps.connect { [weak self] in self?.publishMaps() }
+        runner.connect(
+            CommandRunner.AgentCommands(
+                health: { [weak self] in self?.health.json ?? .null },
+                replay: { events.replay(since: $0, maximum: $1) },
+                setLevel: { override in
+                    // Losing it on a full disk only means that a restart forgets a temporary level.
+                    try? store.commit { try $0.setOverride(override) }
+                    events.setOverride(override)
+                }))
     }
 }

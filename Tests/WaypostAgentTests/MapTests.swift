@@ -1,3 +1,4 @@
+import MQTTLink
 import TestSupport
 import Testing
 import Waypost
@@ -22,126 +23,125 @@ import WaypostMessages
         "{\"id\":\"m\",\"type\":\"map\",\"rev\":\(revision),\"entries\":[\(entries.joined(separator: ","))]}"
     }
 
-    private func route(_ url: String, in house: House, id: String) async throws -> JSONValue? {
-        try await house.command("{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"\(url)\"}").result["route"]
+    private func route(_ url: String, in harness: AgentHarness, id: String) async throws -> JSONValue? {
+        try await harness.command("{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"\(url)\"}").result["route"]
     }
 
     @Test func `a map redirects, a higher revision takes it back`() async throws {
-        let house = try House(router: router())
-        house.receive(document(1, Self.redirect), on: Self.map)
-        #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo1")
-        house.receive(document(2), on: Self.map)
-        #expect(try await route("scheme://router/demo", in: house, id: "b") == "scheme://router/demo")
+        let harness = try await AgentHarness(router: router())
+        harness.receive(document(1, Self.redirect), on: Self.map)
+        #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo1")
+        harness.receive(document(2), on: Self.map)
+        #expect(try await route("scheme://router/demo", in: harness, id: "b") == "scheme://router/demo")
     }
 
     @Test func `a revision that is lower, or the same with other bytes, is refused`() async throws {
-        let house = try House(router: router())
-        house.receive(document(42, Self.redirect), on: Self.map)
-        house.receive(document(41), on: Self.map)
-        _ = try await house.failure { $0.code == .rollback }
-        house.receive(document(42), on: Self.map)
-        _ = try await house.failure { $0.code == .equivocation }
-        #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo1")
+        let harness = try await AgentHarness(router: router())
+        harness.receive(document(42, Self.redirect), on: Self.map)
+        harness.receive(document(41), on: Self.map)
+        _ = try await harness.failure { $0.code == .rollback }
+        harness.receive(document(42), on: Self.map)
+        _ = try await harness.failure { $0.code == .equivocation }
+        #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo1")
     }
 
     @Test func `the same document again changes nothing`() async throws {
-        let house = try House(router: router())
-        house.receive(document(1, Self.redirect), on: Self.map)
-        let before = try await house.applied()
-        house.receive(document(1, Self.redirect), on: Self.map)
-        _ = try await house.event { $0.message.contains("in force already") || $0.tag == "Map" }
-        #expect(house.agent.maps.applied.layers.first?.digest == before["layers"]?[0]?["digest"]?.stringValue)
+        let harness = try await AgentHarness(router: router()) { $0.logLevel = "d" }
+        harness.receive(document(1, Self.redirect), on: Self.map)
+        let before = try await harness.applied { $0["layers"] != [] }
+        let published = harness.published.events.count
+        harness.receive(document(1, Self.redirect), on: Self.map)
+        _ = try await harness.event(after: published) { $0.message.contains("in force already") }
+        let applied = harness.published.events.dropFirst(published).filter {
+            $0.topic.hasSuffix("map/applied")
+        }
+        #expect(applied.isEmpty)
+        #expect(harness.agent.maps.applied.layers.first?.digest == before["layers"]?[0]?["digest"]?.stringValue)
     }
 
     @Test func `one bad entry refuses the document and the map in force stays`() async throws {
-        let house = try House(router: router())
-        house.receive(document(1, Self.redirect), on: Self.map)
-        house.receive(document(2, Self.redirect, #"{"routerType":"1"}"#), on: Self.map)
-        let refusal = try await house.failure { $0.origin == .map }
+        let harness = try await AgentHarness(router: router())
+        harness.receive(document(1, Self.redirect), on: Self.map)
+        harness.receive(document(2, Self.redirect, #"{"routerType":"1"}"#), on: Self.map)
+        let refusal = try await harness.failure { $0.origin == .map }
         #expect(refusal.code == .badField)
         #expect(refusal.detail.contains("1"))
-        let applied = try await house.applied { $0["refused"]?.isNull == false }
+        let applied = try await harness.applied { $0["refused"]?.isNull == false }
         #expect(applied["refused"]?["code"] == 422)
-        #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo1")
+        #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo1")
     }
 
     @Test func `an empty payload changes nothing and is logged`() async throws {
-        let house = try House(router: router())
-        house.receive(document(1, Self.redirect), on: Self.map)
-        house.receive("", on: Self.map)
-        _ = try await house.event { $0.level == .warning && $0.message.contains("empty payload") }
-        #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo1")
+        let harness = try await AgentHarness(router: router())
+        harness.receive(document(1, Self.redirect), on: Self.map)
+        harness.receive("", on: Self.map)
+        _ = try await harness.event { $0.level == .warning && $0.message.contains("empty payload") }
+        #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo1")
     }
 
     @Test func `the agent's own map lies over its groups' and these over that of all`() async throws {
-        let house = try House(router: router())
+        let harness = try await AgentHarness(router: router())
         func redirect(to target: String) -> String {
             "[{\"routerType\":1,\"orginPath\":\"scheme://router/demo\",\"targetPath\":\"scheme://router/\(target)\"}]"
         }
-        house.receive(redirect(to: "demo1"), on: "waypost/v1/@all/map")
-        #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo1")
-        house.receive(redirect(to: "demo3"), on: Self.map)
-        #expect(try await route("scheme://router/demo", in: house, id: "b") == "scheme://router/demo3")
+        harness.receive(redirect(to: "demo1"), on: "waypost/v1/@all/map")
+        #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo1")
+        harness.receive(redirect(to: "demo3"), on: Self.map)
+        #expect(try await route("scheme://router/demo", in: harness, id: "b") == "scheme://router/demo3")
         // A lower layer that comes later stays below.
-        house.receive(redirect(to: "demo2"), on: "waypost/v1/@fleet/map")
-        #expect(try await route("scheme://router/demo", in: house, id: "c") == "scheme://router/demo3")
-        house.receive("[]", on: Self.map)
-        #expect(try await route("scheme://router/demo", in: house, id: "d") == "scheme://router/demo2")
+        harness.receive(redirect(to: "demo2"), on: "waypost/v1/@fleet/map")
+        #expect(try await route("scheme://router/demo", in: harness, id: "c") == "scheme://router/demo3")
+        harness.receive("[]", on: Self.map)
+        #expect(try await route("scheme://router/demo", in: harness, id: "d") == "scheme://router/demo2")
     }
 
     @Test func `patches add up in order, and a new map empties them`() async throws {
-        let house = try House(router: router())
-        house.receive(Self.redirect, on: Self.map + "/patch")
-        #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo1")
-        house.receive(
+        let harness = try await AgentHarness(router: router())
+        harness.receive(Self.redirect, on: Self.map + "/patch")
+        #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo1")
+        harness.receive(
             #"[{"routerType":2,"path":"scheme://router/demo33","className":"Demo.demo3"}]"#,
             on: Self.map + "/patch")
-        #expect(try await route("scheme://router/demo33", in: house, id: "b") == "scheme://router/demo33")
-        #expect(try await route("scheme://router/demo", in: house, id: "c") == "scheme://router/demo1")
-        house.receive(document(1), on: Self.map)
-        #expect(try await route("scheme://router/demo", in: house, id: "d") == "scheme://router/demo")
+        #expect(try await route("scheme://router/demo33", in: harness, id: "b") == "scheme://router/demo33")
+        #expect(try await route("scheme://router/demo", in: harness, id: "c") == "scheme://router/demo1")
+        harness.receive(document(1), on: Self.map)
+        #expect(try await route("scheme://router/demo", in: harness, id: "d") == "scheme://router/demo")
     }
 
     @Test func `a map for somebody else is refused`() async throws {
-        let house = try House(router: router())
-        house.receive(#"{"id":"m","type":"map","rev":1,"aud":"k2","entries":[]}"#, on: Self.map)
-        #expect(try await house.failure { $0.origin == .map }.code == .badField)
+        let harness = try await AgentHarness(router: router())
+        harness.receive(#"{"id":"m","type":"map","rev":1,"aud":"k2","entries":[]}"#, on: Self.map)
+        #expect(try await harness.failure { $0.origin == .map }.code == .badField)
     }
 
     @Test func `a redirect without a target in this build is inactive, with its index`() async throws {
-        let house = try House(router: router())
-        house.receive(
+        let harness = try await AgentHarness(router: router())
+        harness.receive(
             document(
                 1, #"{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/gone"}"#
             ),
             on: Self.map)
-        let applied = try await house.applied { $0["inactive"]?.arrayValue?.isEmpty == false }
+        let applied = try await harness.applied { $0["inactive"]?.arrayValue?.isEmpty == false }
         #expect(applied["inactive"]?[0]?["index"] == 0)
-        #expect(try await route("scheme://router/demo", in: house, id: "a") == "scheme://router/demo")
+        #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo")
     }
 
     @Test func `the last good map is in force again before the network is there`() async throws {
         var directory = ""
         do {
-            let house = try House(router: router())
-            directory = house.agent.configuration.stateDirectory
-            house.receive(document(7, Self.redirect), on: Self.map)
-            await house.close()
+            let harness = try await AgentHarness(router: router())
+            directory = harness.agent.configuration.stateDirectory
+            harness.receive(document(7, Self.redirect), on: Self.map)
+            try await harness.close()
         }
-        let store = try Store(directory: directory)
         let router = try router()
-        let maps = MapRoom(agent: "k1", groups: ["fleet"], router: router, limits: AgentLimits())
-        #expect(try maps.restore(from: store) == nil)
-        #expect(maps.applied.layers.map(\.revision) == [7])
-        let older = Array(document(6).utf8)
-        guard
-            case .refused(let refusal, _, _) = try maps.apply(
-                older, to: .map(.agent("k1")), at: 1, store: store)
-        else {
-            Issue.record("an older revision was taken after a restart")
-            return
-        }
-        #expect(refusal.code == .rollback)
+        let harness = try await AgentHarness(directory: directory, router: router, isOnline: false)
+        #expect(harness.agent.maps.applied.layers.map(\.revision) == [7])
         #expect(await router.open("scheme://router/demo").route == "scheme://router/demo1")
+        harness.link.connect()
+        harness.receive(document(6), on: Self.map)
+        #expect(try await harness.failure { $0.origin == .map }.code == .rollback)
+        #expect(await router.open("scheme://router/demo").route == "scheme://router/demo1")
+        try await harness.close()
     }
 }

@@ -34,47 +34,43 @@ import WaypostMessages
         return JSONValue.object(members).text
     }
 
-    private func target(in house: House, _ id: String) async throws -> JSONValue? {
-        try await house.command(#"{"id":"\#(id)","type":"open","url":"scheme://router/demo"}"#).result[
+    private func target(in harness: AgentHarness, _ id: String) async throws -> JSONValue? {
+        try await harness.command(#"{"id":"\#(id)","type":"open","url":"scheme://router/demo"}"#).result[
             "route"]
-    }
-
-    private func mapCheck(_ house: House) -> JSONValue? {
-        house.agent.report.json["checks"]?.arrayValue?.first { $0["name"] == "map" }?["ok"]
     }
 
     @Test func `one whose exp passes stays in force, turns health red and is reported every hour`()
         async throws
     {
-        let house = try House(router: router())
-        let end = house.clock.now + 60_000
-        house.receive(map(1, expires: end), on: Self.topic)
-        house.agent.judgeMaps()
-        #expect(mapCheck(house) == true)
+        let harness = try await AgentHarness(router: router())
+        let end = harness.clock.now + 60_000
+        harness.receive(map(1, expires: end), on: Self.topic)
+        harness.checkExpiry()
+        #expect(harness.check("map") == true)
 
         // In small steps, as time goes: a clock that jumps is not believed.
-        house.clock.advance(60_000)
-        house.agent.judgeMaps()
-        let report = try await house.failure { $0.code == .mapExpired }
+        harness.clock.advance(60_000)
+        harness.checkExpiry()
+        let report = try await harness.failure { $0.code == .mapExpired }
         #expect(report.origin == .map)
         #expect(report.detail.contains("agent rev 1"))
-        _ = try await house.event { $0.tag == "Map" && $0.message.hasPrefix("expired agent rev 1") }
-        #expect(mapCheck(house) == false)
-        #expect(try await target(in: house, "a") == "scheme://router/demo1")
+        _ = try await harness.event { $0.tag == "Map" && $0.message.hasPrefix("expired agent rev 1") }
+        #expect(harness.check("map") == false)
+        #expect(try await target(in: harness, "a") == "scheme://router/demo1")
 
         // The same retained document again is still the one in force.
-        let before = house.published.events.count
-        house.receive(map(1, expires: end), on: Self.topic, retain: true)
-        house.clock.advance(Self.hour - 1)
-        house.agent.judgeMaps()
-        house.clock.advance(1)
-        house.agent.judgeMaps()
-        _ = try await house.failure(after: before) { $0.code == .mapExpired }
-        let reports = house.published.events.dropFirst(before).filter { $0.topic.hasSuffix("/fail") }
+        let before = harness.published.events.count
+        harness.receive(map(1, expires: end), on: Self.topic, retain: true)
+        harness.clock.advance(Self.hour - 1)
+        harness.checkExpiry()
+        harness.clock.advance(1)
+        harness.checkExpiry()
+        _ = try await harness.failure(after: before) { $0.code == .mapExpired }
+        let reports = harness.published.events.dropFirst(before).filter { $0.topic.hasSuffix("/fail") }
         #expect(reports.count == 1)
 
-        house.receive(map(2, expires: house.clock.now + 1), on: Self.topic)
-        #expect(mapCheck(house) == true)
+        harness.receive(map(2, expires: harness.clock.now + 1), on: Self.topic)
+        #expect(harness.check("map") == true)
     }
 
     @Test func `one whose exp passes is left out where that is wanted, also after a restart`() async throws {
@@ -82,22 +78,21 @@ import WaypostMessages
         let end = clock.now + 60_000
         let directory: String
         do {
-            let house = try House(clock: clock, router: router()) { $0.mapExpiry = .revert }
-            house.receive(map(1, expires: end), on: Self.topic)
-            #expect(try await target(in: house, "a") == "scheme://router/demo1")
+            let harness = try await AgentHarness(clock: clock, router: router()) { $0.mapExpiry = .revert }
+            harness.receive(map(1, expires: end), on: Self.topic)
+            #expect(try await target(in: harness, "a") == "scheme://router/demo1")
             clock.advance(60_000)
-            house.agent.judgeMaps()
-            _ = try await house.applied { $0["layers"] == [] }
-            #expect(try await target(in: house, "b") == "scheme://router/demo")
-            directory = house.agent.configuration.stateDirectory
-            await house.close()
+            harness.checkExpiry()
+            _ = try await harness.applied { $0["layers"] == [] }
+            #expect(try await target(in: harness, "b") == "scheme://router/demo")
+            directory = harness.agent.configuration.stateDirectory
+            try await harness.close()
         }
 
-        let again = try House(directory: directory, clock: clock, router: router()) {
+        let again = try await AgentHarness(directory: directory, clock: clock, router: router()) {
             $0.mapExpiry = .revert
         }
-        #expect(try again.agent.maps.restore(from: again.agent.store) == nil)
-        again.agent.judgeMaps()
+        again.checkExpiry()
         #expect(try await target(in: again, "c") == "scheme://router/demo")
         // Its revision is still the floor.
         again.receive(map(1, expires: end + 1), on: Self.topic)
@@ -105,29 +100,29 @@ import WaypostMessages
     }
 
     @Test func `one whose exp has passed is not applied anew`() async throws {
-        let house = try House(router: router())
-        house.receive(map(1, expires: house.clock.now), on: Self.topic)
-        #expect(try await house.failure { $0.origin == .map }.code == .expired)
-        #expect(try await target(in: house, "a") == "scheme://router/demo")
+        let harness = try await AgentHarness(router: router())
+        harness.receive(map(1, expires: harness.clock.now), on: Self.topic)
+        #expect(try await harness.failure { $0.origin == .map }.code == .expired)
+        #expect(try await target(in: harness, "a") == "scheme://router/demo")
     }
 
     @Test func `one with an exp waits for a clock that can be trusted`() async throws {
-        let house = try House(router: router())
-        house.receive(map(1), on: Self.topic)
-        house.clock.step(-120_000)
-        house.receive(map(2, expires: house.clock.now + Self.hour), on: Self.topic)
-        #expect(try await house.failure { $0.origin == .map }.code == .clock)
-        house.clock.advance(61_000)
-        house.receive(map(2, expires: house.clock.now + Self.hour), on: Self.topic)
-        _ = try await house.applied { $0["layers"]?[0]?["rev"] == 2 }
+        let harness = try await AgentHarness(router: router())
+        harness.receive(map(1), on: Self.topic)
+        harness.clock.step(-120_000)
+        harness.receive(map(2, expires: harness.clock.now + Self.hour), on: Self.topic)
+        #expect(try await harness.failure { $0.origin == .map }.code == .clock)
+        harness.clock.advance(61_000)
+        harness.receive(map(2, expires: harness.clock.now + Self.hour), on: Self.topic)
+        _ = try await harness.applied { $0["layers"]?[0]?["rev"] == 2 }
     }
 
-    @Test func `a clock that steps ends no map`() throws {
-        let house = try House(router: router())
-        house.receive(map(1, expires: house.clock.now + Self.hour), on: Self.topic)
-        house.clock.step(2 * Self.hour)
-        house.agent.judgeMaps()
-        #expect(mapCheck(house) == true)
+    @Test func `a clock that steps ends no map`() async throws {
+        let harness = try await AgentHarness(router: router())
+        harness.receive(map(1, expires: harness.clock.now + Self.hour), on: Self.topic)
+        harness.clock.step(2 * Self.hour)
+        harness.checkExpiry()
+        #expect(harness.check("map") == true)
     }
 
     @Test func `a refused one that is retained is reported once, also after a restart`() async throws {
@@ -135,22 +130,21 @@ import WaypostMessages
         let bad = #"{"id":"m","type":"map","rev":3,"entries":[{"routerType":9}]}"#
         let directory: String
         do {
-            let house = try House(clock: clock, router: router())
-            house.receive(bad, on: Self.topic, retain: true)
-            _ = try await house.failure { $0.origin == .map }
-            let refused = try await house.applied { $0["refused"]?["code"] == 422 }
+            let harness = try await AgentHarness(clock: clock, router: router())
+            harness.receive(bad, on: Self.topic, retain: true)
+            _ = try await harness.failure { $0.origin == .map }
+            let refused = try await harness.applied { $0["refused"]?["code"] == 422 }
             #expect(
                 refused["refused"]?["digest"] == .string(SHA256.label(SHA256.digest(of: Array(bad.utf8)))))
             #expect(refused["refused"]?["layer"] == "agent")
-            house.receive(bad, on: Self.topic, retain: true)
-            _ = try await house.command(#"{"id":"p","type":"ping"}"#)
-            directory = house.agent.configuration.stateDirectory
-            await house.close()
-            #expect(house.published.events.count { $0.topic.hasSuffix("/fail") } == 1)
+            harness.receive(bad, on: Self.topic, retain: true)
+            _ = try await harness.command(#"{"id":"p","type":"ping"}"#)
+            directory = harness.agent.configuration.stateDirectory
+            try await harness.close()
+            #expect(harness.published.events.count { $0.topic.hasSuffix("/fail") } == 1)
         }
 
-        let again = try House(directory: directory, clock: clock, router: router())
-        #expect(try again.agent.maps.restore(from: again.agent.store) == nil)
+        let again = try await AgentHarness(directory: directory, clock: clock, router: router())
         #expect(again.agent.maps.applied.refused?.code == .badField)
         again.receive(bad, on: Self.topic, retain: true)
         _ = try await again.command(#"{"id":"q","type":"ping"}"#)
@@ -177,9 +171,9 @@ import WaypostMessages
         return String(decoding: envelope.encoded(), as: UTF8.self)
     }
 
-    private func trusting() throws -> House {
+    private func trusting() async throws -> AgentHarness {
         let key = try #require(Self.key)
-        return try House(router: router()) { configuration in
+        return try await AgentHarness(router: router()) { configuration in
             do {
                 try configuration.trust.pin("release", key: Base64.encode(key.verifyingKey.bytes))
             } catch {
@@ -189,32 +183,32 @@ import WaypostMessages
     }
 
     @Test func `a signed one is applied once a key is pinned, and a signed patch too`() async throws {
-        let house = try trusting()
-        house.receive(try signed(map(1, audience: "k1"), by: Self.key), on: Self.topic)
-        #expect(try await target(in: house, "a") == "scheme://router/demo1")
+        let harness = try await trusting()
+        harness.receive(try signed(map(1, audience: "k1"), by: Self.key), on: Self.topic)
+        #expect(try await target(in: harness, "a") == "scheme://router/demo1")
         let patch =
             #"{"type":"patch","aud":"k1","entries":[{"routerType":4,"orginPath":"scheme://router/demo"}]}"#
-        house.receive(try signed(patch, by: Self.key), on: Self.topic + "/patch")
-        #expect(try await target(in: house, "b") == "scheme://router/demo")
+        harness.receive(try signed(patch, by: Self.key), on: Self.topic + "/patch")
+        #expect(try await target(in: harness, "b") == "scheme://router/demo")
     }
 
     @Test func `an unsigned one is refused once a key is pinned, bare forms too`() async throws {
-        let house = try trusting()
+        let harness = try await trusting()
         for (topic, document) in [
             (Self.topic, map(1, audience: "k1")), (Self.topic, "[]"), (Self.topic + "/patch", "[]"),
             ("waypost/v1/@all/map", "[]"),
         ] {
             // Equal reports within ten seconds are one.
-            house.clock.advance(10_000)
-            let before = house.published.events.count
-            house.receive(document, on: topic)
-            #expect(try await house.failure(after: before) { $0.origin == .map }.code == .unsigned)
+            harness.clock.advance(10_000)
+            let before = harness.published.events.count
+            harness.receive(document, on: topic)
+            #expect(try await harness.failure(after: before) { $0.origin == .map }.code == .unsigned)
         }
-        #expect(try await target(in: house, "a") == "scheme://router/demo")
+        #expect(try await target(in: harness, "a") == "scheme://router/demo")
     }
 
     @Test func `one that was changed, or signed by another, is refused`() async throws {
-        let house = try trusting()
+        let harness = try await trusting()
         let stranger = try SigningKey(text: Base64.encode([UInt8](repeating: 8, count: 32)))
         let good = map(1, audience: "k1")
         for document in [
@@ -224,26 +218,26 @@ import WaypostMessages
             try signed(good, by: Self.key) { $0.signatures = [] },
         ] {
             // Equal reports within ten seconds are one.
-            house.clock.advance(10_000)
-            let before = house.published.events.count
-            house.receive(document, on: Self.topic)
-            #expect(try await house.failure(after: before) { $0.origin == .map }.code == .badSignature)
+            harness.clock.advance(10_000)
+            let before = harness.published.events.count
+            harness.receive(document, on: Self.topic)
+            #expect(try await harness.failure(after: before) { $0.origin == .map }.code == .badSignature)
         }
     }
 
     @Test func `a signed one must name whom it is for`() async throws {
-        let house = try trusting()
+        let harness = try await trusting()
         for document in [map(1), map(1, audience: "k2"), map(1, audience: "@all")] {
-            house.clock.advance(10_000)
-            let before = house.published.events.count
-            house.receive(try signed(document, by: Self.key), on: Self.topic)
-            #expect(try await house.failure(after: before) { $0.origin == .map }.code == .badField)
+            harness.clock.advance(10_000)
+            let before = harness.published.events.count
+            harness.receive(try signed(document, by: Self.key), on: Self.topic)
+            #expect(try await harness.failure(after: before) { $0.origin == .map }.code == .badField)
         }
     }
 
     @Test func `a signed one is read where no key is pinned`() async throws {
-        let house = try House(router: router())
-        house.receive(try signed(map(1), by: Self.key), on: Self.topic)
-        #expect(try await target(in: house, "a") == "scheme://router/demo1")
+        let harness = try await AgentHarness(router: router())
+        harness.receive(try signed(map(1), by: Self.key), on: Self.topic)
+        #expect(try await target(in: harness, "a") == "scheme://router/demo1")
     }
 }

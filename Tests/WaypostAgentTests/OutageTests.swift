@@ -10,26 +10,25 @@ import WaypostMessages
 @Suite struct `A long outage` {
     @Test func `failures survive it in order and with their own times, over a restart too`() async throws {
         let clock = TurnedClock()
-        func fail(_ numbers: Range<Int>, in house: House) {
+        func fail(_ numbers: Range<Int>, in harness: AgentHarness) {
             for number in numbers {
                 clock.advance(1_000)
-                house.receive("not JSON", on: "waypost/v1/k1/cmd/sender\(number)")
+                harness.receive("not JSON", on: "waypost/v1/k1/cmd/sender\(number)")
             }
         }
         let directory: String
         do {
-            let before = try House(clock: clock, isOnline: false)
+            let before = try await AgentHarness(clock: clock, isOnline: false)
             fail(0..<300, in: before)
             directory = before.agent.configuration.stateDirectory
-            await before.close()
-            #expect(before.published.events.isEmpty)
+            try await before.close()
+            #expect(!before.published.events.contains { $0.topic.hasSuffix("/fail") })
         }
 
-        let after = try House(directory: directory, clock: clock, isOnline: false)
-        try after.agent.recover()
+        let after = try await AgentHarness(directory: directory, clock: clock, isOnline: false)
         fail(300..<400, in: after)
-        try await after.until("all reports on disk") { _ in after.agent.outbox.waiting >= 400 }
-        after.agent.outbox.connected(receiveMaximum: 20)
+        try await after.until("all reports on disk") { $0.reportsOnDisk >= 400 }
+        after.link.connect(receiveMaximum: 20)
         try await after.published.wait(for: "400 reports") { messages in
             messages.count { $0.topic.hasSuffix("/fail") } >= 400
         }
@@ -37,40 +36,39 @@ import WaypostMessages
             .map { try FailureReport(JSONValue(parsing: $0.payload)) }
         #expect(reports.map(\.first) == (1...400).map { TurnedClock.start + Int64($0) * 1_000 })
         #expect(reports.enumerated().allSatisfy { $1.detail.contains("sender\($0):") })
-        await after.close()
+        try await after.close()
     }
 
-    @Test func `log events are shed first, by level, and those that arrive say exactly how many`()
+    @Test func `log events are dropped first, by level, and those that arrive say exactly how many`()
         async throws
     {
-        let house = try House(isOnline: false) { $0.limits.logRate = 0 }
+        let harness = try await AgentHarness(isOnline: false) { $0.limits.logRate = 0 }
         for number in 0..<20_000 {
-            house.agent.events.log(.info, "Test", "line \(number)")
-            if number % 100 == 0 { house.agent.events.log(.error, "Test", "error \(number)") }
-            if number % 1_000 == 0 { house.receive("not JSON", on: "waypost/v1/k1/cmd/sender\(number)") }
+            harness.agent.events.log(.info, "Test", "line \(number)")
+            if number % 100 == 0 { harness.agent.events.log(.error, "Test", "error \(number)") }
+            if number % 1_000 == 0 { harness.receive("not JSON", on: "waypost/v1/k1/cmd/sender\(number)") }
         }
-        try await house.until("all reports on disk") { _ in house.agent.outbox.waiting >= 20 }
-        let dropped = house.agent.events.dropped
-        #expect(dropped > 0)
-        house.agent.outbox.connected(receiveMaximum: 20)
-        house.agent.events.flush()
+        try await harness.until("all reports on disk") { $0.reportsOnDisk >= 20 }
+        #expect(harness.agent.events.dropped > 0)
+        harness.link.connect(receiveMaximum: 20)
 
-        let numbered = house.agent.events.sequence
+        let numbered = harness.agent.events.sequence
         // Each message is read once: all of them at each new one would take longer than anything else here.
-        let told = Mutex((messages: 0, events: Int64(0)))
-        try await house.published.wait(for: "every event, or the count of it") { messages in
-            told.withLock { told in
-                let new = messages.dropFirst(told.messages).flatMap(Self.events)
-                told = (messages.count, told.events + new.reduce(0) { $0 + 1 + $1.dropped })
-                return told.events >= numbered
+        let counted = Mutex((messages: 0, events: Int64(0)))
+        try await harness.published.wait(for: "every event, or the count of it") { messages in
+            counted.withLock { counted in
+                let new = messages.dropFirst(counted.messages).flatMap(Self.events)
+                counted = (messages.count, counted.events + new.reduce(0) { $0 + 1 + $1.dropped })
+                return counted.events >= numbered
             }
         }
-        let events = house.published.events.flatMap(Self.events)
+        let dropped = harness.agent.events.dropped
+        let events = harness.published.events.flatMap(Self.events)
         #expect(events.reduce(0) { $0 + $1.dropped } == dropped)
-        #expect(Int64(events.count) + dropped == numbered)
+        #expect(Int64(events.count) + dropped == harness.agent.events.sequence)
         #expect(events.count { $0.level == .error && $0.message.hasPrefix("error ") } == 200)
-        #expect(house.published.events.count { $0.topic.hasSuffix("/fail") } == 20)
-        await house.close()
+        #expect(harness.published.events.count { $0.topic.hasSuffix("/fail") } == 20)
+        try await harness.close()
     }
 
     private static func events(_ message: MQTTMessage) -> [WaypostMessages.LogEvent] {
@@ -80,16 +78,15 @@ import WaypostMessages
     }
 
     @Test func `a session that the broker lost is reported once a loss`() async throws {
-        let house = try House()
-        let broker = try BrokerURL("mqtt://broker.example.com")
+        let harness = try await AgentHarness(isOnline: false)
         func losses(afterConnecting present: Bool) async throws -> Int {
             // Equal failures within ten seconds would be counted together.
-            house.clock.advance(11_000)
-            house.agent.connected(Connection(broker: broker, version: .v5, sessionPresent: present))
-            let id = "p\(house.clock.now)"
-            house.receive("not JSON", on: "waypost/v1/k1/cmd/\(id)")
-            _ = try await house.failure { $0.detail.contains(id) }
-            return house.published.events.count {
+            harness.clock.advance(11_000)
+            harness.link.connect(sessionPresent: present)
+            let id = "p\(harness.clock.now)"
+            harness.receive("not JSON", on: "waypost/v1/k1/cmd/\(id)")
+            _ = try await harness.failure { $0.detail.contains(id) }
+            return harness.published.events.count {
                 $0.topic.hasSuffix("/fail")
                     && String(decoding: $0.payload, as: UTF8.self).contains("SESSION_LOST")
             }
@@ -100,6 +97,6 @@ import WaypostMessages
         #expect(try await losses(afterConnecting: false) == 1)
         #expect(try await losses(afterConnecting: true) == 1)
         #expect(try await losses(afterConnecting: false) == 2)
-        await house.close()
+        try await harness.close()
     }
 }

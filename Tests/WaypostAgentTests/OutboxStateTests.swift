@@ -1,63 +1,201 @@
 import MQTTLink
+import TestSupport
 import Testing
 
 @testable import WaypostAgent
 
 @Suite struct `Outbox order and window` {
-    private func item(_ name: String, _ kind: OutboxItem.Class = .reply) -> OutboxItem {
+    private func item(
+        _ name: String, _ kind: OutboxItem.Kind = .reply, _ origin: OutboxItem.Origin = .volatile,
+        bytes: Int = 0
+    ) -> OutboxItem {
         OutboxItem(
-            origin: .volatile, kind: kind, message: MQTTMessage(topic: name, payload: [], qos: .atLeastOnce))
+            origin: origin, kind: kind,
+            message: MQTTMessage(
+                topic: name, payload: [UInt8](repeating: 0, count: bytes), qos: .atLeastOnce))
+    }
+
+    private func outbox(
+        window: Int = 10, online: Bool = true, memoryBytes: Int = .max, volatileBytes: Int = .max,
+        _ items: OutboxItem...
+    ) -> OutboxState {
+        var outbox = OutboxState(window: window, memoryBytes: memoryBytes, volatileBytes: volatileBytes)
+        if online { outbox.connected(receiveMaximum: 65_535) }
+        for item in items { _ = outbox.enqueued(item) }
+        return outbox
     }
 
     @Test func `nothing is handed to the link while the broker is away`() {
-        var outbox = OutboxState(window: 10)
-        outbox.enqueued(item("a"))
-        #expect(outbox.messagesToSend().isEmpty)
+        var outbox = outbox(online: false, item("a"))
+        let found1 = outbox.messagesToSend().isEmpty
+        #expect(found1)
         outbox.connected(receiveMaximum: 10)
-        #expect(outbox.messagesToSend().map(\.message.topic) == ["a"])
+        let found2 = outbox.messagesToSend().map(\.message.topic)
+        #expect(found2 == ["a"])
     }
 
     @Test func `no more than the broker's receive maximum is under way`() {
-        var outbox = OutboxState(window: 10)
+        var outbox = outbox(item("a"), item("b"), item("c"))
         outbox.connected(receiveMaximum: 2)
-        for name in ["a", "b", "c"] { outbox.enqueued(item(name)) }
         let first = outbox.messagesToSend()
         #expect(first.map(\.message.topic) == ["a", "b"])
-        #expect(outbox.messagesToSend().isEmpty)
-        #expect(outbox.settled(first[0].token)?.message.topic == "a")
-        #expect(outbox.messagesToSend().map(\.message.topic) == ["c"])
+        let found3 = outbox.messagesToSend().isEmpty
+        #expect(found3)
+        let found4 = outbox.settle(first[0], .acknowledged)
+        #expect(found4 == "delivered a")
+        let found5 = outbox.messagesToSend().map(\.message.topic)
+        #expect(found5 == ["c"])
     }
 
-    @Test func `presence goes before replies, replies before failures, failures before logs`() {
-        var outbox = OutboxState(window: 10)
-        outbox.enqueued(item("log", .log))
-        outbox.enqueued(item("fail", .failure))
-        outbox.enqueued(item("reply", .reply))
-        outbox.enqueued(item("state", .presence))
-        outbox.connected(receiveMaximum: 10)
-        #expect(outbox.messagesToSend().map(\.message.topic) == ["state", "reply", "fail", "log"])
+    @Test func `documents go before replies, replies before failures, failures before logs`() {
+        var outbox = outbox(item("log", .log), item("fail", .failure), item("reply", .reply))
+        outbox.published(.retained("state", []), version: 1)
+        let found6 = outbox.messagesToSend().map(\.message.topic)
+        #expect(found6 == ["state", "reply", "fail", "log"])
     }
 
     @Test func `what was under way when the connection went is sent again in its old order`() {
-        var outbox = OutboxState(window: 3)
-        outbox.connected(receiveMaximum: 10)
-        for name in ["a", "b", "c", "d"] { outbox.enqueued(item(name)) }
+        var outbox = outbox(window: 3, item("a"), item("b"), item("c"), item("d"))
         let sent = outbox.messagesToSend()
-        _ = outbox.settled(sent[1].token)
-        outbox.lost(sent[2].token)
+        let found7 = outbox.settle(sent[1], .acknowledged)
+        #expect(found7 == "delivered b")
+        let found8 = outbox.settle(sent[2], .lost)
+        #expect(found8 == nil)
         outbox.disconnected()
-        #expect(outbox.messagesToSend().isEmpty)
+        let found9 = outbox.messagesToSend().isEmpty
+        #expect(found9)
         outbox.connected(receiveMaximum: 10)
-        #expect(outbox.messagesToSend().map(\.message.topic) == ["a", "c", "d"])
+        let found10 = outbox.messagesToSend().map(\.message.topic)
+        #expect(found10 == ["a", "c", "d"])
         #expect(outbox.count == 3)
     }
 
-    @Test func `a newer state takes the place of one that waits`() {
-        var outbox = OutboxState(window: 3)
-        outbox.replaced(OutboxItem(origin: .volatile, kind: .presence, message: .retained("state", [1])))
-        outbox.replaced(OutboxItem(origin: .volatile, kind: .presence, message: .retained("health", [2])))
-        outbox.replaced(OutboxItem(origin: .volatile, kind: .presence, message: .retained("state", [3])))
+    // MARK: Retained documents
+
+    @Test func `a newer document takes the place of one that waits`() {
+        var outbox = outbox()
+        outbox.published(.retained("state", [1]), version: 1)
+        outbox.published(.retained("health", [2]), version: 2)
+        outbox.published(.retained("state", [3]), version: 3)
+        let found11 = outbox.messagesToSend().map(\.message.payload)
+        #expect(found11 == [[3], [2]])
+    }
+
+    @Test func `a document that was made before the newest one is not sent`() {
+        var outbox = outbox()
+        outbox.published(.retained("applied", [3]), version: 2)
+        outbox.published(.retained("applied", [2]), version: 1)
+        let found12 = outbox.messagesToSend().map(\.message.payload)
+        #expect(found12 == [[3]])
+        outbox.published(.retained("applied", [2]), version: 1)
+        let found13 = outbox.messagesToSend().isEmpty
+        #expect(found13)
+    }
+
+    // Both would be under way; one that was lost went again after the newer one, and the broker kept the old one.
+    @Test(arguments: [true, false])
+    func `one version of a document is under way at a time, and the newest goes last`(isLost: Bool) {
+        var outbox = outbox()
+        outbox.published(.retained("applied", [2]), version: 1)
+        let old = outbox.messagesToSend()
+        outbox.published(.retained("applied", [3]), version: 2)
+        let found14 = outbox.messagesToSend().isEmpty
+        #expect(found14)
+        _ = outbox.settle(old[0], isLost ? .lost : .acknowledged)
+        let found15 = outbox.messagesToSend().map(\.message.payload)
+        #expect(found15 == [[3]])
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: [0x80, 0x83, 0x97] as [UInt8])
+    func `what is refused for a reason that may pass is tried again`(code: UInt8) {
+        var outbox = outbox(item("a", .reply, .reply(sequence: 1)), item("log", .log))
+        let sent = outbox.messagesToSend()
+        for message in sent {
+            let found16 = outbox.settle(message, .refused(ReasonCode(rawValue: code)))
+            #expect(found16 == "retried")
+        }
+        let found17 = outbox.messagesToSend().isEmpty
+        #expect(found17)
+        #expect(!outbox.isEmpty)
+        outbox.retry()
+        let found18 = outbox.messagesToSend().map(\.message.topic)
+        #expect(found18 == ["a", "log"])
+    }
+
+    @Test func `what is stored and refused for good waits for the next connection; the rest is dropped`() {
+        var outbox = outbox(
+            item("fail", .failure, .stored(sequence: 1)), item("reply", .reply, .reply(sequence: 2)),
+            item("log", .log))
+        let results = outbox.messagesToSend().map { outbox.settle($0, .refused(.notAuthorized)) }
+        #expect(results == ["kept reply", "kept fail", "dropped log"])
+        #expect(outbox.refusedAndKept == 2)
+        // This connection can deliver nothing more.
+        #expect(outbox.isEmpty)
+        outbox.disconnected()
         outbox.connected(receiveMaximum: 10)
-        #expect(outbox.messagesToSend().map(\.message.payload) == [[3], [2]])
+        let found19 = outbox.messagesToSend().map(\.message.topic)
+        #expect(found19 == ["reply", "fail"])
+    }
+
+    @Test func `a stored reply that is too large is handed back, for a smaller one`() {
+        var outbox = outbox(item("reply", .reply, .reply(sequence: 2)))
+        let sent = outbox.messagesToSend()
+        let found20 = outbox.settle(sent[0], .rejected(.tooLarge))
+        #expect(found20 == "too large reply")
+        #expect(outbox.isEmpty)
+    }
+
+    // MARK: Limits
+
+    @Test func `what is not stored is dropped beyond its limit`() {
+        var outbox = outbox(volatileBytes: 3_000)
+        var taken = 0
+        for _ in 0..<100 where outbox.enqueued(item("log", .log, bytes: 800)) { taken += 1 }
+        #expect(taken == 3)
+        for message in outbox.messagesToSend() { _ = outbox.settle(message, .acknowledged) }
+        let isTaken = outbox.enqueued(item("log", .log, bytes: 800))
+        #expect(isTaken)
+    }
+
+    @Test func `what is stored is left on disk beyond its limit, and read when it is its turn`() {
+        var outbox = outbox(memoryBytes: 2_000)
+        for number in Int64(1)...10 {
+            let isTaken = outbox.enqueued(item("r\(number)", .reply, .reply(sequence: number), bytes: 800))
+            #expect(isTaken)
+        }
+        let first = outbox.messagesToSend()
+        #expect(first.map(\.message.topic) == ["r1", "r2"])
+        let (kind, known) = outbox.kindsToRead()[0]
+        #expect(kind == .reply)
+        #expect(known == [1, 2])
+        let found21 = outbox.kindsToRead().isEmpty
+        #expect(found21)
+        // One more is stored while the disk is being read: it may or may not be among what was read.
+        _ = outbox.enqueued(item("r11", .reply, .reply(sequence: 11)))
+        outbox.read(
+            [item("r3", .reply, .reply(sequence: 3), bytes: 800)], of: .reply, isAll: true)
+        let found22 = outbox.messagesToSend().map(\.message.topic)
+        #expect(found22 == ["r3"])
+        let found23 = outbox.kindsToRead().map(\.known)
+        #expect(found23 == [[1, 2, 3]])
+        outbox.read([], of: .reply, isAll: true)
+        let found24 = outbox.kindsToRead().isEmpty
+        #expect(found24)
+    }
+}
+
+extension OutboxState {
+    /// What the broker's answer does, as text.
+    fileprivate mutating func settle(_ message: OutgoingMessage, _ result: PublishReceipt.Result) -> String? {
+        switch settled(PublishReceipt(token: message.token, result: result)) {
+        case nil: nil
+        case .delivered(let item): "delivered \(item.message.topic)"
+        case .tooLarge(let item): "too large \(item.message.topic)"
+        case .kept(let item): "kept \(item.message.topic)"
+        case .dropped(let item): "dropped \(item.message.topic)"
+        case .retried: "retried"
+        }
     }
 }

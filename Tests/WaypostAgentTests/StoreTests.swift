@@ -44,7 +44,7 @@ import Testing
         #expect(unfinished.map(\.id) == ["a", "c"])
         #expect(unfinished.map(\.state) == [.started, .received])
         #expect(unfinished.map(\.payload) == [[1, 2], [1, 2]])
-        #expect(try store.commit { try $0.outbox() }.map(\.payload) == [[5]])
+        #expect(try store.commit { try $0.outbox().records }.map(\.payload) == [[5]])
     }
 
     @Test func `a finished command is never started or finished again`() throws {

@@ -59,8 +59,8 @@ import Waypost
     @Test func `describes what an agent publishes`() async throws {
         let router = Router()
         try router.register("scheme://router/demo", name: "Demo") { _ in .opened("white") }
-        let house = try House(router: router) { $0.logLevel = "v" }
-        house.agent.publishDocuments()
+        let harness = try await AgentHarness(router: router) { $0.logLevel = "v" }
+        harness.agent.publishDocuments()
         for (id, fields) in [
             ("open", #""type":"open","url":"scheme://router/demo?id=2""#),
             ("lost", #""type":"open","url":"scheme://router/demoo""#),
@@ -71,19 +71,19 @@ import Waypost
             ("stop", #""type":"cancel","target":"open""#),
             ("dance", #""type":"dance""#),
         ] {
-            _ = try await house.command("{\"id\":\"\(id)\",\(fields)}")
+            _ = try await harness.command("{\"id\":\"\(id)\",\(fields)}")
         }
-        house.receive(
+        harness.receive(
             #"{"rev":1,"entries":[{"routerType":3,"path":"scheme://gone"}]}"#, on: "waypost/v1/k1/map")
-        _ = try await house.applied { $0["layers"]?[0]?["rev"] == 1 }
-        house.receive(#"[{"routerType":9}]"#, on: "waypost/v1/k1/map/patch")
-        _ = try await house.failure { $0.origin == .map }
-        house.receive("open the door", on: "waypost/v1/k1/cmd/me")
-        _ = try await house.failure { $0.code == .badJSON }
-        house.agent.events.flush()
-        _ = try await house.event { $0.level == .error }
+        _ = try await harness.applied { $0["layers"]?[0]?["rev"] == 1 }
+        harness.receive(#"[{"routerType":9}]"#, on: "waypost/v1/k1/map/patch")
+        _ = try await harness.failure { $0.origin == .map }
+        harness.receive("open the door", on: "waypost/v1/k1/cmd/me")
+        _ = try await harness.failure { $0.code == .badJSON }
+        harness.agent.events.flush()
+        _ = try await harness.event { $0.level == .error }
 
-        let wire = house.published.events.map { ($0.topic, $0.payload) }
+        let wire = harness.published.events.map { ($0.topic, $0.payload) }
         let run = try PayloadCheck.run(wire)
         #expect(run.status == 0, "\(run.output)")
         for channel in ["applied", "events", "failures", "health", "replies", "routes"] {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import MQTTLink
 import Waypost
 import WaypostMessages
@@ -7,32 +6,42 @@ import WaypostMessages
 ///
 /// It runs on the link's thread, between the reading and the writing of acknowledgements.
 final class Intake: Sendable {
-    /// The rooms that intake hands things to.
-    struct Rooms: Sendable {
-        var store: Store
-        var maps: MapRoom
-        var dispatcher: Dispatcher
-        var runner: CommandRunner
-        var journal: Journal
-        var underWay: CommandsUnderWay
-        var outbox: Outbox
-        var events: EventLog
-        var health: HealthMonitor
+    /// What intake hands on, and what it asks; connected by the agent.
+    struct Connections: Sendable {
+        /// Stored commands, in order of arrival.
+        var dispatch: @Sendable ([CommandJob]) -> Void
+        /// A stored command that is not run, and why.
+        var end: @Sendable (CommandJob, CommandResult) -> Void
+        /// A reply to a command that is not stored.
+        var reply: @Sendable (Reply, ReplyAddress) -> Void
+        /// The stored reply to a repeated command, with the sequence number of its row.
+        var repeatReply: @Sendable (_ sequence: Int64, _ reply: [UInt8], ReplyAddress) -> Void
+        /// A document for a layer of the map; false when it can't be stored.
+        var applyMap: @Sendable (MQTTMessage, _ layer: String, Audience, _ now: Int64) -> Bool
+        /// The agent's message to itself came back.
+        var echoReceived: @Sendable () -> Void
+        /// Commands that wait or run at this moment.
+        var waitingCommands: @Sendable () -> Int
+        var isOutboxFull: @Sendable () -> Bool
+    }
+
+    /// What health shows.
+    struct Counters: Sendable {
+        var received: Int64 = 0
+        var duplicates: Int64 = 0
+        var rejected: Int64 = 0
     }
 
     private struct State {
-        var senders: SenderLimits
+        var senders: SenderTable
+        /// Rows in the inbox.
         var keys: Int
-        var clock: ClockGuard
-        /// On the monotonic clock: from when on ids may be forgotten.
-        var forgetsFrom: Int64 = 0
-        /// The newest `seq` of each sender; bounded like the senders.
-        var sequences: [String: Int64] = [:]
+        var rate: Int
+        var counters = Counters()
     }
 
-    private static let maximumCountedSenders = 1_000
     /// A repeated id is recognised at least this long, in milliseconds.
-    private static let minimumRecognition: Int64 = 15 * 60_000
+    static let minimumRecognition: Int64 = 15 * 60_000
     /// And this long after the command's `exp`.
     private static let recognitionAfterExpiry: Int64 = 5 * 60_000
     /// A sender's clock may be ahead by this much, in milliseconds.
@@ -45,30 +54,45 @@ final class Intake: Sendable {
     private let trusted: TrustedKeys
     private let mustBeSigned: Bool
     private let clock: AgentClock
-    private let rooms: Rooms
+    private let clockMonitor: ClockMonitor
+    private let store: Store
+    private let inFlight: InFlightCommands
+    private let reporter: Reporter
+    private let connections: Connections
     private let state: Guarded<State>
 
     init(
-        agent: String, groups: [String], topics: Topics, limits: AgentLimits, clock: AgentClock, rooms: Rooms,
-        trust: MapTrust, keys: Int
-    ) {
-        trusted = trust.keys
-        mustBeSigned = trust.coversCommands
-        self.agent = agent
-        self.groups = Set(groups + ["all"])
+        _ configuration: AgentConfiguration, topics: Topics, clock: AgentClock, clockMonitor: ClockMonitor,
+        store: Store, inFlight: InFlightCommands, reporter: Reporter, connections: Connections
+    ) throws(StoreError) {
+        agent = configuration.agent
+        groups = Set(configuration.groups + ["all"])
         self.topics = topics
-        self.limits = limits
+        limits = configuration.limits
+        trusted = configuration.trust.keys
+        mustBeSigned = configuration.trust.coversCommands
         self.clock = clock
-        self.rooms = rooms
+        self.clockMonitor = clockMonitor
+        self.store = store
+        self.inFlight = inFlight
+        self.reporter = reporter
+        self.connections = connections
         state = Guarded(
             State(
-                senders: SenderLimits(rate: limits.intakeRate, burst: limits.intakeBurst), keys: keys,
-                clock: ClockGuard(wall: clock.wall(), monotonic: clock.monotonic())))
+                senders: SenderTable(
+                    maximum: limits.senders, rate: limits.intakeRate, burst: limits.intakeBurst),
+                keys: try store.commit { try $0.inboxCount() }, rate: limits.intakeRate))
     }
+
+    var counters: Counters { state.withLock(\.counters) }
 
     /// Senders begin anew under other limits.
     func setSenderLimits(rate: Int, burst: Int) {
-        state.withLock { $0.senders = SenderLimits(rate: rate, burst: burst) }
+        let now = clock.monotonic()
+        state.withLock { state in
+            state.rate = rate
+            state.senders.setLimits(rate: rate, burst: burst, at: now)
+        }
     }
 
     /// Commands that were forgotten make room in the table of known ids.
@@ -79,44 +103,57 @@ final class Intake: Sendable {
     /// Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
     func take(_ batch: [MQTTMessage]) -> BatchDecision {
         let now = clock.wall()
-        var candidates: [Candidate] = []
+        var commands: [ReceivedCommand] = []
         for message in batch {
-            guard let topic = topics.inbound(message.topic), concerns(topic.audience) else {
-                refuse(
+            guard let topic = topics.inbound(message.topic), isAddressedToUs(topic.audience) else {
+                reject(
                     Rejection(
-                        .badField, "topic \(message.topic.debugDescription): the names in it break the rule"),
-                    at: now)
+                        .badField, "topic \(message.topic.debugDescription): the names in it break the rule"))
                 continue
             }
             switch topic {
             case .command(let audience, let sender):
-                if let candidate = candidate(message, for: audience, from: sender, at: now) {
-                    candidates.append(candidate)
+                if let command = read(message, for: audience, from: sender, at: now) {
+                    commands.append(command)
                 }
             case .map, .patch:
                 // Commands that came before a map are stored before it, those after it after it.
-                guard store(&candidates, at: now), apply(message, to: topic, at: now) else { return .refuse }
-            case .echo:
-                rooms.health.update { $0.echo = .ok }
+                guard store(&commands, at: now), apply(message, to: topic, at: now) else { return .refuse }
+            case .echo: connections.echoReceived()
             }
         }
-        return store(&candidates, at: now) ? .acknowledge : .refuse
+        return store(&commands, at: now) ? .acknowledge : .refuse
     }
 
-    // MARK: Commands
+    private func isAddressedToUs(_ audience: Audience) -> Bool {
+        switch audience {
+        case .agent(let name): name == agent
+        case .group(let name): groups.contains(name)
+        }
+    }
+
+    private func apply(_ message: MQTTMessage, to topic: InboundTopic, at now: Int64) -> Bool {
+        let isPatch = if case .patch = topic { true } else { false }
+        let layer = isPatch ? MapRecord.patchLayer : topic.audience.description
+        return connections.applyMap(message, layer, topic.audience, now)
+    }
+
+    // MARK: Reading
 
     /// Reads a command as far as it can be stored; what can't be is reported here.
-    private func candidate(
+    private func read(
         _ message: MQTTMessage, for audience: Audience, from sender: String, at now: Int64
-    ) -> Candidate? {
-        rooms.health.update { $0.received += 1 }
+    ) -> ReceivedCommand? {
+        let isTooFast = state.withLock { state in
+            state.counters.received += 1
+            return !state.senders.admits(sender, at: clock.monotonic())
+        }
         guard message.payload.count <= limits.commandBytes else {
-            refuse(
+            reject(
                 Rejection(
                     .tooLarge,
                     "a command has at most \(limits.commandBytes) bytes; \(sender) sent \(message.payload.count)"
-                ),
-                at: now)
+                ))
             return nil
         }
         do throws(Rejection) {
@@ -125,65 +162,28 @@ final class Intake: Sendable {
                 for: audience)
             let json = payload.json
             let id = try Command.id(in: json)
-            let address = replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue)
-            if message.retain {
-                answer(
-                    Rejection(
-                        .retainedCommand, "commands are never retained; clear the topic \(message.topic)"),
-                    id: id, to: address, at: now)
-                return nil
-            }
-            if let busy = overload(sender, at: now) {
-                // Not stored, so that the same id may come again; the answer is not worth a commit.
-                answer(busy, id: id, to: address, at: now, reportedBySender: true)
-                return nil
-            }
-            if let fault = payload.fault {
-                // Not stored: whoever can't sign may not take an id away from those who can.
-                answer(fault, id: id, to: address, at: now)
-                return nil
-            }
             let command = Result { () throws(Rejection) -> Command in
                 let command = try Command(id: id, fields: json, arrival: now)
                 try checkClock(command, at: now)
                 return command
             }
-            return Candidate(
-                topic: message.topic, sender: sender, id: id,
-                digest: SHA256.digest(of: message.payload),
-                payload: message.payload, address: address, command: command,
+            return ReceivedCommand(
+                topic: message.topic, sender: sender, id: id, digest: SHA256.digest(of: message.payload),
+                payload: message.payload,
+                address: replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue),
+                command: command,
+                rejection: rejection(of: message, sender, isTooFast: isTooFast) ?? payload.fault,
                 expires: (try? command.get().expires) ?? now)
         } catch {
-            refuse(Rejection(error.code, "command of \(sender): \(error.detail)"), at: now)
+            reject(Rejection(error.code, "command of \(sender): \(error.detail)"))
             return nil
         }
     }
 
-    /// Whether times in a message may be compared with the agent's clock; looked at with every message and chore.
-    func isClockSound(at now: Int64) -> Bool {
-        let monotonic = clock.monotonic()
-        let isSound = state.withLock { state in
-            let isSound = state.clock.isSound(wall: now, monotonic: monotonic)
-            if !isSound { state.forgetsFrom = monotonic + Self.minimumRecognition }
-            return isSound
-        }
-        rooms.health.update { $0.isClockSound = isSound }
-        return isSound
-    }
-
-    /// Whether ids whose time is over by the clock may be forgotten.
-    ///
-    /// A clock that jumps ahead would end that time at once, and a repeated command would run again. So for as long
-    /// as an id is recognised at the least, nothing is forgotten after a step.
-    func mayForget(at now: Int64) -> Bool {
-        isClockSound(at: now) && state.withLock { clock.monotonic() >= $0.forgetsFrom }
-    }
-
     private func checkClock(_ command: Command, at now: Int64) throws(Rejection) {
-        let isSound = isClockSound(at: now)
+        let isSound = clockMonitor.isSound(at: now)
         guard isSound || !command.hasAbsoluteExpiry else {
-            throw Rejection(
-                .clock, "the agent's clock is not to be trusted now; send the command without exp")
+            throw Rejection(.clock, "the agent's clock can't be trusted now; send the command without exp")
         }
         guard isSound else { return }
         if let at = command.at, at > now + Self.maximumSkew {
@@ -191,217 +191,25 @@ final class Intake: Sendable {
         }
     }
 
-    private func overload(_ sender: String, at now: Int64) -> Rejection? {
-        state.withLock { state in
-            guard state.senders.admits(sender, at: clock.monotonic()) else {
-                return Rejection(
-                    .busy, "\(sender) sends more than \(limits.intakeRate) commands a second for long")
-            }
-            guard state.keys < limits.dedupeKeys else {
-                return Rejection(
-                    .busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
-            }
-            guard !rooms.health.snapshot.isOutboxFull else {
-                return Rejection(.outbox, "the outbox is full; the broker has to take reports first")
-            }
-            guard rooms.health.commandsWaiting < limits.waitingCommands else {
-                return Rejection(.busy, "\(limits.waitingCommands) commands wait already")
-            }
-            return nil
+    /// Why a command is not stored unless its id is known already.
+    ///
+    /// What is rejected here may come again under the same id: it was not kept.
+    private func rejection(of message: MQTTMessage, _ sender: String, isTooFast: Bool) -> Rejection? {
+        if message.retain {
+            return Rejection(
+                .retainedCommand, "commands are never retained; clear the topic \(message.topic)")
         }
-    }
-
-    /// Stores the candidates and hands on what is new; false when they can't be stored.
-    private func store(_ candidates: inout [Candidate], at now: Int64) -> Bool {
-        defer { candidates = [] }
-        for (candidate, sequence) in rooms.underWay.takeRepeated(&candidates) {
-            repeatReply(candidate, sequence, nil)
+        if isTooFast {
+            return Rejection(
+                .busy, "\(sender) sends more than \(state.withLock(\.rate)) commands a second for long")
         }
-        return candidates.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
-    }
-
-    /// Stores the candidates in one transaction and hands on what is new; false when they can't be stored.
-    private func store(_ candidates: ArraySlice<Candidate>, at now: Int64) -> Bool {
-        let receipts: [InboxReceipt]
-        FaultPoint.beforeStore.reached()
-        do {
-            receipts = try rooms.store.commit { transaction in
-                try candidates.map { candidate in
-                    let receipt = try transaction.receive(
-                        topic: candidate.topic, id: candidate.id, digest: candidate.digest,
-                        payload: candidate.payload,
-                        properties: candidate.address.stored(
-                            unless: topics.reply(of: agent, to: candidate.sender)),
-                        at: now, expires: candidate.expires,
-                        keepUntil: max(
-                            now + Self.minimumRecognition, candidate.expires + Self.recognitionAfterExpiry))
-                    if case .duplicate(let sequence, .some) = receipt { try transaction.reopen(sequence) }
-                    return receipt
-                }
-            }
-        } catch {
-            rooms.health.storeFailed(error)
-            rooms.events.log(.error, "Store", error.description, isError: true)
-            return false
+        if connections.isOutboxFull() {
+            return Rejection(.outbox, "the outbox is full; the broker has to take reports first")
         }
-        rooms.health.storeRecovered()
-        FaultPoint.afterStore.reached()
-        FaultPoint.commandsStored()
-        var work: [Work] = []
-        var begun: [(Candidate, sequence: Int64)] = []
-        for (candidate, receipt) in zip(candidates, receipts) {
-            switch receipt {
-            case .stored(let sequence):
-                let new = handOn(candidate, sequence, at: now)
-                if !new.isEmpty { begun.append((candidate, sequence)) }
-                work += new
-            case .duplicate(let sequence, let reply): repeatReply(candidate, sequence, reply)
-            case .reused:
-                answer(
-                    Rejection(
-                        .idReused, "id \(candidate.id) was used before on this topic, with other bytes"),
-                    id: candidate.id, to: candidate.address, at: now)
-            }
+        if connections.waitingCommands() >= limits.waitingCommands {
+            return Rejection(.busy, "\(limits.waitingCommands) commands wait already")
         }
-        rooms.underWay.began(begun)
-        rooms.dispatcher.admitted(work)
-        return true
-    }
-
-    /// Makes work of a stored command, or ends it when it is refused.
-    private func handOn(_ candidate: Candidate, _ sequence: Int64, at now: Int64) -> [Work] {
-        state.withLock { $0.keys += 1 }
-        switch candidate.command {
-        case .success(let command):
-            countSequence(of: candidate.sender, command, at: now)
-            return [
-                Work(
-                    sequence: sequence, sender: candidate.sender, address: candidate.address,
-                    command: command,
-                    startBy: clock.monotonic() + (command.expires - now), attempts: 0,
-                    isIdempotent: rooms.runner.isIdempotent(command.operation))
-            ]
-        case .failure(let refusal):
-            rooms.health.update { $0.refused += 1 }
-            let refused = Work(
-                sequence: sequence, sender: candidate.sender, address: candidate.address,
-                command: Command(id: candidate.id, operation: .ping, expires: now), startBy: 0, attempts: 0,
-                isIdempotent: true)
-            rooms.journal.end(refused, Verdict(refusal, room: .intake), milliseconds: 0, at: now)
-            return []
-        }
-    }
-
-    /// The command came before: it is not run again, and its stored reply goes out again once there is one.
-    private func repeatReply(_ candidate: Candidate, _ sequence: Int64, _ reply: [UInt8]?) {
-        rooms.health.update { $0.duplicates += 1 }
-        rooms.events.log(.debug, "Intake", "repeated \(candidate.id); not run again", ref: candidate.id)
-        guard let reply else { return }
-        rooms.outbox.enqueue([
-            OutboxItem(
-                origin: .reply(sequence: sequence), kind: .reply,
-                message: candidate.address.message(Reply.duplicate(of: reply)))
-        ])
-    }
-
-    private func countSequence(of sender: String, _ command: Command, at now: Int64) {
-        guard let sequence = command.sequence else { return }
-        let last = state.withLock { state -> Int64? in
-            if state.sequences[sender] == nil, state.sequences.count >= Self.maximumCountedSenders {
-                return nil
-            }
-            return state.sequences.updateValue(sequence, forKey: sender)
-        }
-        guard let last, sequence != last + 1 else { return }
-        rooms.journal.report(
-            FailureReport(
-                id: Identifier.ulid(at: now), code: .sequenceGap, origin: .intake, ref: command.id,
-                detail: "seq of \(sender) went from \(last) to \(sequence)", at: now))
-    }
-
-    // MARK: Maps
-
-    /// Applies a map or a patch; false when it can't be stored.
-    private func apply(_ message: MQTTMessage, to topic: InboundTopic, at now: Int64) -> Bool {
-        guard !message.payload.isEmpty else {
-            rooms.events.log(
-                .warning, "Map",
-                "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
-            return true
-        }
-        do {
-            let outcome = try rooms.maps.apply(
-                message.payload, to: topic, at: now, isClockSound: isClockSound(at: now), store: rooms.store)
-            switch outcome {
-            case .applied(let layer, let revision, let entries, let inactive):
-                let text = revision.map { " rev \($0)" } ?? ""
-                rooms.events.log(
-                    .info, "Map",
-                    "applied \(layer)\(text): \(entries.counted("entry", "entries")), \(inactive) inactive in all"
-                )
-            case .unchanged:
-                rooms.events.log(.debug, "Map", "\(message.topic): in force already")
-                return true
-            case .refused(let refusal, let layer, let isNews):
-                rooms.health.update { $0.refused += 1 }
-                guard isNews else {
-                    rooms.events.log(
-                        .debug, "Map", "\(message.topic): refused before, \(refusal.code.name)")
-                    return true
-                }
-                rooms.journal.report(
-                    FailureReport(
-                        id: Identifier.ulid(at: now), code: refusal.code, origin: .map,
-                        detail: "map of \(layer) refused: \(refusal.detail)", at: now))
-            }
-        } catch {
-            rooms.health.storeFailed(error)
-            return false
-        }
-        publishApplied()
-        return true
-    }
-
-    /// Publishes the map in force.
-    func publishApplied() {
-        rooms.outbox.replace(
-            .retained(topics.applied(of: agent), rooms.maps.applied.encoded()))
-    }
-
-    // MARK: Refusing
-
-    /// Reports what can't be answered, for it names no sender or no id.
-    private func refuse(_ refusal: Rejection, at now: Int64) {
-        rooms.health.update { $0.refused += 1 }
-        rooms.journal.report(
-            FailureReport(
-                id: Identifier.ulid(at: now), code: refusal.code, origin: .intake, detail: refusal.detail,
-                at: now))
-    }
-
-    /// Answers and reports a command that is not stored under its id.
-    private func answer(
-        _ refusal: Rejection, id: String, to address: ReplyAddress, at now: Int64,
-        reportedBySender: Bool = false
-    ) {
-        rooms.health.update { $0.refused += 1 }
-        let reply = Reply(id: id, code: refusal.code, at: now, detail: refusal.detail)
-        rooms.outbox.enqueue([
-            OutboxItem(origin: .volatile, kind: .reply, message: address.message(reply.encoded()))
-        ])
-        rooms.journal.report(
-            FailureReport(
-                id: Identifier.ulid(at: now), code: refusal.code, origin: .intake,
-                ref: reportedBySender ? nil : id, detail: refusal.detail, at: now))
-    }
-
-    // MARK: Addresses
-
-    private func concerns(_ audience: Audience) -> Bool {
-        switch audience {
-        case .agent(let name): name == agent
-        case .group(let name): groups.contains(name)
-        }
+        return nil
     }
 
     /// The sender's own reply topic, or the response topic it named when that is under the agent's `reply/`.
@@ -415,11 +223,147 @@ final class Intake: Sendable {
             if let (owner, content) = topics.outbound(wanted), owner == agent, case .reply = content {
                 address.topic = wanted
             } else {
-                rooms.events.log(
+                reporter.log(
                     .warning, "Intake",
                     "response topic \(wanted.debugDescription) is not under this agent's reply/; ignored")
             }
         }
         return address
+    }
+
+    // MARK: Storing
+
+    /// Stores the commands and hands on what is new; false when they can't be stored.
+    private func store(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
+        defer { commands = [] }
+        for (command, sequence) in inFlight.takeRepeated(&commands) {
+            repeated(command, sequence, nil)
+        }
+        return commands.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
+    }
+
+    /// Stores the commands in one transaction and hands on what is new; false when they can't be stored.
+    private func store(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
+        FaultPoint.beforeStore.reached()
+        let room = limits.dedupeKeys - state.withLock(\.keys)
+        let receipts: [Result<InboxReceipt, Rejection>]
+        do {
+            receipts = try store.commit { transaction in
+                var stored = 0
+                return try commands.map { command in
+                    let receipt = try receive(command, room: room - stored, at: now, in: transaction)
+                    if case .success(.stored) = receipt { stored += 1 }
+                    return receipt
+                }
+            }
+        } catch {
+            reporter.log(.error, "Store", error.description, isError: true)
+            return false
+        }
+        FaultPoint.afterStore.reached()
+        FaultPoint.commandsStored()
+        var jobs: [CommandJob] = []
+        var started: [(ReceivedCommand, sequence: Int64)] = []
+        for (command, receipt) in zip(commands, receipts) {
+            switch receipt {
+            case .success(.stored(let sequence)):
+                guard let job = job(of: command, sequence, at: now) else { continue }
+                started.append((command, sequence))
+                jobs.append(job)
+            case .success(.duplicate(let sequence, let reply)): repeated(command, sequence, reply)
+            case .success(.reused):
+                answer(
+                    Rejection(.idReused, "id \(command.id) was used before on this topic, with other bytes"),
+                    to: command)
+            case .failure(let rejection): answer(rejection, to: command)
+            }
+        }
+        inFlight.began(started)
+        connections.dispatch(jobs)
+        return true
+    }
+
+    /// Looks up the command's id, before anything else is asked, and stores the command when it is new.
+    private func receive(
+        _ command: ReceivedCommand, room: Int, at now: Int64, in transaction: Store.Transaction
+    ) throws -> Result<InboxReceipt, Rejection> {
+        var rejection = command.rejection
+        if rejection == nil, room <= 0 {
+            rejection = Rejection(
+                .busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
+        }
+        let receipt: InboxReceipt
+        if let rejection {
+            guard
+                let known = try transaction.known(
+                    topic: command.topic, id: command.id, digest: command.digest)
+            else { return .failure(rejection) }
+            receipt = known
+        } else {
+            receipt = try transaction.receive(
+                topic: command.topic, id: command.id, digest: command.digest, payload: command.payload,
+                properties: command.address.stored(unless: topics.reply(of: agent, to: command.sender)),
+                at: now, expires: command.expires,
+                keepUntil: max(
+                    now + Self.minimumRecognition, command.expires + Self.recognitionAfterExpiry))
+        }
+        if case .duplicate(let sequence, .some) = receipt { try transaction.reopen(sequence) }
+        return .success(receipt)
+    }
+
+    /// The job of a stored command; nil when it is not run, and then its end is handed on.
+    private func job(of received: ReceivedCommand, _ sequence: Int64, at now: Int64) -> CommandJob? {
+        state.withLock { $0.keys += 1 }
+        let command: Command
+        switch received.command {
+        case .success(let read): command = read
+        case .failure(let rejection):
+            state.withLock { $0.counters.rejected += 1 }
+            let rejected = CommandJob(
+                sequence: sequence, sender: received.sender, address: received.address,
+                command: Command(id: received.id, operation: .ping, expires: now), startBy: 0)
+            connections.end(rejected, CommandResult(rejection, origin: .intake))
+            return nil
+        }
+        let monotonic = clock.monotonic()
+        if let sequence = command.sequence {
+            let last = state.withLock {
+                $0.senders.gap(before: sequence, of: received.sender, at: monotonic)
+            }
+            if let last {
+                reporter.failed(
+                    .sequenceGap, "seq of \(received.sender) went from \(last) to \(sequence)", in: .intake,
+                    ref: command.id)
+            }
+        }
+        return CommandJob(
+            sequence: sequence, sender: received.sender, address: received.address, command: command,
+            startBy: monotonic + (command.expires - now))
+    }
+
+    /// The command came before: it is not run again, and its stored reply goes out again once there is one.
+    private func repeated(_ command: ReceivedCommand, _ sequence: Int64, _ reply: [UInt8]?) {
+        state.withLock { $0.counters.duplicates += 1 }
+        reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
+        if let reply { connections.repeatReply(sequence, reply, command.address) }
+    }
+
+    // MARK: Rejecting
+
+    /// Reports what can't be answered, for it names no sender or no id.
+    private func reject(_ rejection: Rejection) {
+        state.withLock { $0.counters.rejected += 1 }
+        reporter.failed(rejection.code, rejection.detail, in: .intake)
+    }
+
+    /// Answers and reports a command that is not stored under its id.
+    private func answer(_ rejection: Rejection, to command: ReceivedCommand) {
+        state.withLock { $0.counters.rejected += 1 }
+        connections.reply(
+            Reply(id: command.id, code: rejection.code, at: clock.wall(), detail: rejection.detail),
+            command.address)
+        // What a sender has too much of is reported once for all its commands.
+        let ref = rejection.code == .busy || rejection.code == .outbox ? nil : command.id
+        reporter.failed(rejection.code, rejection.detail, in: .intake, ref: ref)
     }
 }

@@ -18,6 +18,7 @@ final class AgentMetrics: Sendable {
     private let duplicates: Counter
     private let refused: Counter
     private let connects: Counter
+    private let refusedPublishes: Counter
     private let events: Counter
     private let eventsDropped: Counter
     private let commandsWaiting: Gauge
@@ -27,7 +28,12 @@ final class AgentMetrics: Sendable {
 
     /// What the counters have been brought up to.
     struct Totals: Sendable {
-        var health = HealthMonitor.State()
+        var ended: [Code.Status: Int64] = [:]
+        var received: Int64 = 0
+        var duplicates: Int64 = 0
+        var rejected: Int64 = 0
+        var connects: Int64 = 0
+        var refusedPublishes: Int64 = 0
         var events: Int64 = 0
         var eventsDropped: Int64 = 0
     }
@@ -44,6 +50,7 @@ final class AgentMetrics: Sendable {
         duplicates = Counter(label: "waypost_duplicates_total", dimensions: labels)
         refused = Counter(label: "waypost_refused_total", dimensions: labels)
         connects = Counter(label: "waypost_connects_total", dimensions: labels)
+        refusedPublishes = Counter(label: "waypost_refused_publishes_total", dimensions: labels)
         events = Counter(label: "waypost_events_total", dimensions: labels)
         eventsDropped = Counter(label: "waypost_events_dropped_total", dimensions: labels)
         commandsWaiting = Gauge(label: "waypost_commands_waiting", dimensions: labels)
@@ -60,12 +67,13 @@ final class AgentMetrics: Sendable {
         last.withLock { last in
             let totals = read()
             for (status, counter) in commands {
-                counter.increment(by: (totals.health.ended[status] ?? 0) - (last.health.ended[status] ?? 0))
+                counter.increment(by: (totals.ended[status] ?? 0) - (last.ended[status] ?? 0))
             }
-            received.increment(by: totals.health.received - last.health.received)
-            duplicates.increment(by: totals.health.duplicates - last.health.duplicates)
-            refused.increment(by: totals.health.refused - last.health.refused)
-            connects.increment(by: totals.health.connects - last.health.connects)
+            received.increment(by: totals.received - last.received)
+            duplicates.increment(by: totals.duplicates - last.duplicates)
+            refused.increment(by: totals.rejected - last.rejected)
+            connects.increment(by: totals.connects - last.connects)
+            refusedPublishes.increment(by: totals.refusedPublishes - last.refusedPublishes)
             events.increment(by: totals.events - last.events)
             eventsDropped.increment(by: totals.eventsDropped - last.eventsDropped)
             last = totals

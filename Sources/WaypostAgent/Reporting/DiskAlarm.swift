@@ -28,7 +28,7 @@ final class DiskAlarm: Sendable {
     }
 
     /// Raises the alarm, unless it was raised a moment ago; returns at once.
-    func raise(_ error: StoreError) {
+    func raise(_ problem: String) {
         let now = clock.monotonic()
         let isDue = lastRaised.withLock { last in
             if let known = last, now - known < Self.interval { return false }
@@ -36,9 +36,9 @@ final class DiskAlarm: Sendable {
             return true
         }
         guard isDue, !link.brokers.isEmpty else { return }
-        let (link, message) = (link, message(error))
+        let (link, message) = (link, message(problem))
         Task.detached {
-            // Whoever can't be reached will see a red health once there is room again.
+            // An operator who can't be reached will see a red health once there is room again.
             guard let session = try? await MQTTSession.connect(link, within: Self.patience, messageLimit: 1)
             else {
                 return
@@ -48,10 +48,10 @@ final class DiskAlarm: Sendable {
         }
     }
 
-    private func message(_ error: StoreError) -> MQTTMessage {
+    private func message(_ problem: String) -> MQTTMessage {
         let now = clock.wall()
         let report = FailureReport(
-            id: Identifier.ulid(at: now), code: .disk, origin: .agent, detail: error.description, at: now)
+            id: Identifier.ulid(at: now), code: .disk, origin: .agent, detail: problem, at: now)
         var message = MQTTMessage.retained(topic, report.encoded())
         message.retain = false
         message.qos = .atMostOnce

@@ -10,6 +10,6 @@ extension EventLog {
 }
 
 extension FailureReport.Origin {
-    /// The tag of the events of that part.
+    /// The tag of its events.
     var tag: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 }

@@ -12,8 +12,22 @@ final class EventLog: Sendable {
     static let maximumBatchBytes = 32 * 1024
     /// How long events gather, in milliseconds.
     static let gathering = 200
-    /// Events that wait for the broker; beyond it the least important are shed.
-    static let maximumPending = 1_000
+
+    /// Events of one level as they are published: a line an event.
+    struct Batch: Sendable {
+        var level: LogLevel
+        var payload: [UInt8] = []
+        var events = 0
+    }
+
+    /// What takes the events; connected by the agent.
+    struct Connection: Sendable {
+        var publish: @Sendable ([Batch]) -> Void
+        /// Whether what is published goes out soon.
+        var hasRoom: @Sendable () -> Bool
+        /// The most bytes that the broker takes in one payload.
+        var maximumBytes: @Sendable () -> Int
+    }
 
     fileprivate struct State {
         var sequence: Int64 = 0
@@ -27,33 +41,17 @@ final class EventLog: Sendable {
         var isFlushing = false
     }
 
-    /// A level asked for by the `log` command, until it ends by itself.
-    struct LevelOverride: Sendable, Equatable {
-        var level: LogLevel
-        var tag: String?
-        /// The agent's wall clock, in milliseconds since 1970.
-        var until: Int64
-    }
-
     let boot: String
     private let process = Int64(getpid())
-    private let agent: String
-    private let topics: Topics
-    private let outbox: Outbox
     private let clock: AgentClock
     private let limits: AgentLimits
     let redaction: Redaction
     private let state: Guarded<State>
+    private let connection = Guarded<Connection?>(nil)
 
-    init(
-        agent: String, boot: String, topics: Topics, outbox: Outbox, clock: AgentClock, limits: AgentLimits,
-        level: LogLevel, redaction: Redaction
-    ) {
+    init(boot: String, clock: AgentClock, limits: AgentLimits, level: LogLevel, redaction: Redaction) {
         self.redaction = redaction
-        self.agent = agent
         self.boot = boot
-        self.topics = topics
-        self.outbox = outbox
         self.clock = clock
         self.limits = limits
         let bucket = TokenBucket(rate: limits.logRate, burst: limits.logBurst, at: clock.monotonic())
@@ -62,11 +60,26 @@ final class EventLog: Sendable {
 
     /// The highest sequence number given so far.
     var sequence: Int64 { state.withLock(\.sequence) }
-    /// Events shed since the start.
+    /// Events dropped since the start.
     var dropped: Int64 { state.withLock(\.droppedEver) }
     /// Whether events of `level` are published now.
     private func isPublished(_ level: LogLevel, tag: String) -> Bool {
         state.withLock { $0.publishes(level, tag: tag, at: clock.wall()) }
+    }
+
+    /// Begins to publish; what was logged before waits for this.
+    func connect(_ connection: Connection) {
+        self.connection.withLock { $0 = connection }
+        flushWhenRoom()
+    }
+
+    /// Events were dropped on their way to the broker.
+    func lost(_ count: Int) {
+        guard count > 0 else { return }
+        state.withLock { state in
+            state.dropped += Int64(count)
+            state.droppedEver += Int64(count)
+        }
     }
 
     func setLevel(_ level: LogLevel) {
@@ -102,13 +115,11 @@ final class EventLog: Sendable {
                 state.droppedEver += 1
                 return false
             }
-            state.append(event)
+            state.append(event, limit: limits.logPending)
             defer { state.isFlushing = true }
             return !state.isFlushing
         }
-        if mustFlush {
-            Task { await flushSoon() }
-        }
+        if mustFlush { flushSoon() }
     }
 
     /// Publishes recent events again; returns how many, and the number of the last.
@@ -133,42 +144,52 @@ final class EventLog: Sendable {
         publish(events)
     }
 
-    private func flushSoon() async {
-        try? await Task.sleep(for: .milliseconds(Self.gathering))
-        // While older lines wait for the broker the newer ones gather here, where they can be shed by level.
-        while outbox.waitingLogs > 100 { try? await Task.sleep(for: .milliseconds(Self.gathering)) }
-        flush()
+    /// Publishes what waits, after a moment in which more may gather.
+    private func flushSoon() {
+        Task {
+            try? await Task.sleep(for: .milliseconds(Self.gathering))
+            // While older lines wait for the broker the newer ones gather here, where they can be dropped by level.
+            if connection.withLock({ $0 })?.hasRoom() ?? false {
+                flush()
+            } else {
+                state.withLock { $0.isFlushing = false }
+            }
+        }
+    }
+
+    /// There is room again for what gathered meanwhile.
+    func flushWhenRoom() {
+        let mustFlush = state.withLock { state in
+            guard !state.isFlushing, !state.pending.isEmpty else { return false }
+            state.isFlushing = true
+            return true
+        }
+        if mustFlush { flushSoon() }
     }
 
     private func publish(_ events: [LogEvent]) {
-        var items: [OutboxItem] = []
+        guard !events.isEmpty else { return }
+        var batches: [Batch] = []
         for level in LogLevel.allCases {
-            var batch: [UInt8] = []
-            var count = 0
-            func close() {
-                guard count > 0 else { return }
-                var properties = MQTTProperties()
-                properties.contentType = "application/x-ndjson"
-                properties.payloadIsUTF8 = true
-                let message = MQTTMessage(
-                    topic: topics.log(of: agent, level: level), payload: batch,
-                    qos: level.isDeliveredAtLeastOnce ? .atLeastOnce : .atMostOnce, properties: properties)
-                items.append(OutboxItem(origin: .volatile, kind: .log, message: message))
-                batch = []
-                count = 0
-            }
+            var batch = Batch(level: level)
             for event in events where event.level == level {
                 let line = event.encoded()
-                if count == Self.maximumBatch || batch.count + line.count + 1 > Self.maximumBatchBytes {
-                    close()
+                if batch.events == Self.maximumBatch || batch.payload.count + line.count + 1 > maximumBytes() {
+                    batches.append(batch)
+                    batch = Batch(level: level)
                 }
-                if count > 0 { batch.append(UInt8(ascii: "\n")) }
-                batch += line
-                count += 1
+                if batch.events > 0 { batch.payload.append(UInt8(ascii: "\n")) }
+                batch.payload += line
+                batch.events += 1
             }
-            close()
+            batches.append(batch)
         }
-        outbox.enqueue(items)
+        connection.withLock { $0 }?.publish(batches.filter { $0.events > 0 })
+    }
+
+    /// The most bytes in one payload: the broker may take less than we would send.
+    private func maximumBytes() -> Int {
+        min(Self.maximumBatchBytes, connection.withLock { $0 }?.maximumBytes() ?? .max)
     }
 }
 
@@ -181,24 +202,14 @@ extension EventLog.State {
     }
 
     /// Adds an event; when too many wait, the oldest of the lowest level goes.
-    mutating func append(_ event: LogEvent) {
+    mutating func append(_ event: LogEvent, limit: Int) {
         pending.append(event)
-        guard pending.count > EventLog.maximumPending,
+        guard pending.count > limit,
             let lowest = pending.lazy.map(\.level).min(),
             let index = pending.firstIndex(where: { $0.level == lowest })
         else { return }
         pending.remove(at: index)
         dropped += 1
         droppedEver += 1
-    }
-}
-
-extension String {
-    /// The text, cut to `limit` bytes at a character's edge, with an ellipsis when something was cut.
-    func cut(to limit: Int) -> String {
-        guard utf8.count > limit else { return self }
-        var end = utf8.index(startIndex, offsetBy: max(0, limit - 3))
-        while String.Index(end, within: self) == nil { end = utf8.index(before: end) }
-        return self[..<end] + "…"
     }
 }

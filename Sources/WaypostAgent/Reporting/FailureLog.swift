@@ -6,7 +6,7 @@ final class FailureLog: Sendable {
     /// How long repetitions are counted together, in milliseconds.
     static let window: Int64 = 10_000
     /// Different failures that are watched for repetitions at one time; more are reported one by one.
-    static let maximumWatched = 1_000
+    private let maximumWatched: Int
 
     private struct Key: Hashable {
         var code: Code
@@ -27,10 +27,12 @@ final class FailureLog: Sendable {
 
     private let watched = Guarded<[Key: FailureReport]>([:])
 
+    init(limit: Int) { maximumWatched = limit }
+
     /// Takes note of a failure; returns what is to be reported now.
     ///
     /// That is nothing for a repetition within the window; otherwise the failure, after the count of the window
-    /// before it if nobody has asked for that yet.
+    /// before it when that was not reported yet.
     func occurred(_ failure: FailureReport) -> [FailureReport] {
         watched.withLock { watched in
             let key = Key(failure)
@@ -41,7 +43,7 @@ final class FailureLog: Sendable {
                 watched[key] = known
                 return []
             }
-            if known != nil || watched.count < Self.maximumWatched { watched[key] = failure }
+            if known != nil || watched.count < maximumWatched { watched[key] = failure }
             return [known].compactMap { $0 }.filter { $0.count > 1 } + [failure]
         }
     }

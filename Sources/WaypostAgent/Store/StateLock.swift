@@ -1,13 +1,14 @@
 import Glibc
+import Waypost
 
 /// The lock that keeps two agents from one state directory; the kernel drops it when the process ends, however.
-struct StateLock: ~Copyable {
+final class StateLock: Sendable {
     /// Two seconds in all.
     private static let attempts = 40
     /// In microseconds.
     private static let pause: UInt32 = 50_000
 
-    private let descriptor: Int32
+    private let descriptor: Guarded<Int32?>
 
     /// - Throws: ``StoreError`` `.locked` when another process holds it.
     init(path: String) throws(StoreError) {
@@ -29,8 +30,17 @@ struct StateLock: ~Copyable {
             close(opened)
             throw StoreError(.locked, path: path, detail: "")
         }
-        descriptor = opened
+        descriptor = Guarded(opened)
     }
 
-    deinit { close(descriptor) }
+    deinit { release() }
+
+    /// Lets another agent have the directory.
+    func release() {
+        let held = descriptor.withLock { descriptor in
+            defer { descriptor = nil }
+            return descriptor
+        }
+        if let held { close(held) }
+    }
 }

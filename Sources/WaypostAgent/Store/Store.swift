@@ -1,6 +1,7 @@
 import GRDB
 import Glibc
 package import Metrics
+import Waypost
 
 /// Everything that must survive: commands, replies, failure reports, maps, the epoch; one SQLite file, one writer.
 package final class Store: Sendable {
@@ -13,8 +14,10 @@ package final class Store: Sendable {
     private let queue: DatabaseQueue
     private let lock: StateLock
     private let file: StateFile
-    /// Told how long each commit took.
+    /// Records how long each commit took.
     private let timer: Timer?
+    private let currentProblem = Guarded<StoreError?>(nil)
+    private let onFailure = Guarded<@Sendable (StoreError) -> Void>({ _ in })
 
     /// Opens, or creates, the state file in `directory`.
     ///
@@ -66,9 +69,9 @@ package final class Store: Sendable {
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.write { db in
-                let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "ok"
-                guard verdict == "ok" else {
-                    throw StoreError(.corrupt, path: path, detail: "check the state file: \(verdict)")
+                let found = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "ok"
+                guard found == "ok" else {
+                    throw StoreError(.corrupt, path: path, detail: "check the state file: \(found)")
                 }
                 try Schema.migrate(db, path: path)
             }
@@ -80,15 +83,23 @@ package final class Store: Sendable {
         }
     }
 
+    /// Why the last commit failed; nil when it did not.
+    var problem: StoreError? { currentProblem.withLock { $0 } }
+
+    /// Calls `body` after each commit that fails, on the thread of the commit.
+    func onFailure(_ body: @escaping @Sendable (StoreError) -> Void) { onFailure.withLock { $0 = body } }
+
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
     package func commit<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
-        try file.checkPlace()
-        let began = ContinuousClock.now
-        defer { record(since: began) }
         do {
-            return try queue.write { try body(Transaction(database: $0)) }
+            try file.checkPlace()
+            let began = ContinuousClock.now
+            defer { record(since: began) }
+            let value = try queue.write { try body(Transaction(database: $0)) }
+            succeeded()
+            return value
         } catch {
-            throw StoreError(error, path: path, doing: "commit")
+            throw failed(error)
         }
     }
 
@@ -96,14 +107,33 @@ package final class Store: Sendable {
     package func commitInBackground<Value: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        try file.checkPlace()
-        let began = ContinuousClock.now
-        defer { record(since: began) }
         do {
-            return try await queue.write { try body(Transaction(database: $0)) }
+            try file.checkPlace()
+            let began = ContinuousClock.now
+            defer { record(since: began) }
+            let value = try await queue.write { try body(Transaction(database: $0)) }
+            succeeded()
+            return value
         } catch {
-            throw StoreError(error, path: path, doing: "commit")
+            throw failed(error)
         }
+    }
+
+    private func succeeded() {
+        currentProblem.withLock { if $0 != nil { $0 = nil } }
+    }
+
+    private func failed(_ error: any Error) -> StoreError {
+        let error = error as? StoreError ?? StoreError(error, path: path, doing: "commit")
+        currentProblem.withLock { $0 = error }
+        onFailure.withLock { $0 }(error)
+        return error
+    }
+
+    /// Closes the file and lets another agent have the directory; a commit after this fails.
+    func close() {
+        try? queue.close()
+        lock.release()
     }
 
     private func record(since began: ContinuousClock.Instant) {

@@ -50,9 +50,14 @@ extension Store.Transaction {
             topic, id, Blob(digest), Blob(payload), properties.map(Blob.init), now, expires, keepUntil,
         ])
         if database.changesCount == 1 { return .stored(sequence: database.lastInsertedRowID) }
+        return try known(topic: topic, id: id, digest: digest) ?? .reused
+    }
+
+    /// What is known of a command's key; nil when it never came, or was forgotten.
+    func known(topic: String, id: String, digest: [UInt8]) throws -> InboxReceipt? {
         let select = try database.cachedStatement(
             sql: "SELECT seq, digest, reply FROM inbox WHERE topic = ? AND id = ?")
-        guard let row = try Row.fetchOne(select, arguments: [topic, id]) else { return .reused }
+        guard let row = try Row.fetchOne(select, arguments: [topic, id]) else { return nil }
         guard row.bytes("digest") == digest else { return .reused }
         return .duplicate(sequence: row["seq"], reply: row.bytes("reply"))
     }
@@ -63,7 +68,7 @@ extension Store.Transaction {
         try update.execute(arguments: [attempt, sequence])
     }
 
-    /// Stores the terminal reply; the payload has done its service and goes.
+    /// Stores the terminal reply; the payload is not needed any more.
     func finish(_ sequence: Int64, reply: [UInt8], attempt: Int) throws {
         let update = try database.cachedStatement(
             sql:
@@ -86,21 +91,40 @@ extension Store.Transaction {
         try update.execute(arguments: [sequence])
     }
 
-    /// Every command that has not come to its end, in order of arrival.
+    /// Stores another reply in the place of one that no broker takes; it never got out.
+    func replaceReply(_ sequence: Int64, with reply: [UInt8]) throws {
+        try database.execute(
+            sql: "UPDATE inbox SET reply = ? WHERE seq = ? AND state = 2", arguments: [Blob(reply), sequence])
+    }
+
+    /// Every command that has no result, in order of arrival.
     func unfinished() throws -> [InboxRecord] {
-        try Row.fetchAll(database, sql: "SELECT * FROM inbox WHERE state < 3 ORDER BY seq").map { row in
-            InboxRecord(
-                sequence: row["seq"],
-                topic: row["topic"],
-                id: row["id"],
-                payload: row.bytes("payload") ?? [],
-                properties: row.bytes("properties"),
-                received: row["received"],
-                expires: row["expires"],
-                state: InboxState(rawValue: row["state"]) ?? .finished,
-                attempt: row["attempt"],
-                reply: row.bytes("reply"))
+        try Row.fetchAll(database, sql: "SELECT * FROM inbox WHERE state < 2 ORDER BY seq").map(InboxRecord.init)
+    }
+
+    /// Commands with a result whose reply the broker does not have yet, in order of arrival.
+    ///
+    /// The first that make `bytes`, without those of the given sequence numbers; `isAll` when there are no others.
+    func unsentReplies(
+        excluding known: Set<Int64>, bytes: Int
+    ) throws -> (records: [InboxRecord], isAll: Bool) {
+        let rows = try Row.fetchCursor(database, sql: "SELECT * FROM inbox WHERE state = 2 ORDER BY seq")
+        var records: [InboxRecord] = []
+        var size = 0
+        while let row = try rows.next() {
+            guard !known.contains(row["seq"]) else { continue }
+            let record = InboxRecord(row)
+            records.append(record)
+            size += 128 + (record.reply?.count ?? 0)
+            if size >= bytes { return (records, false) }
         }
+        return (records, true)
+    }
+
+    /// Counts a start of these commands, before they are started.
+    func countAttempt(of sequences: [Int64]) throws {
+        let update = try database.cachedStatement(sql: "UPDATE inbox SET attempt = attempt + 1 WHERE seq = ?")
+        for sequence in sequences { try update.execute(arguments: [sequence]) }
     }
 
     func inboxCount() throws -> Int {
@@ -121,11 +145,21 @@ extension Store.Transaction {
         return Forgotten(removed: database.changesCount, next: last)
     }
 
-    /// Gives pages that hold nothing back to the file system, some at a time, once they are the larger part.
-    func giveBackSpace() throws {
+    /// Returns pages that hold nothing to the file system, some at a time, once they are the larger part.
+    func incrementalVacuum() throws {
         let free = try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
         let all = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
         guard free > 1_000, free > all / 2 else { return }
         _ = try Row.fetchAll(database, sql: "PRAGMA incremental_vacuum(4000)")
+    }
+}
+
+extension InboxRecord {
+    fileprivate init(_ row: Row) {
+        self.init(
+            sequence: row["seq"], topic: row["topic"], id: row["id"], payload: row.bytes("payload") ?? [],
+            properties: row.bytes("properties"), received: row["received"], expires: row["expires"],
+            state: InboxState(rawValue: row["state"]) ?? .finished, attempt: row["attempt"],
+            reply: row.bytes("reply"))
     }
 }

@@ -2,6 +2,10 @@ import GRDB
 
 /// The last good document of one layer.
 package struct MapRecord: Sendable, Equatable {
+    /// The layer of patches: no agent and no group can have this name.
+    package static let patchLayer = "map/patch"
+
+    /// The agent's name, `@group`, or ``patchLayer``.
     package var layer: String
     package var revision: Int64?
     /// The highest revision ever applied to the layer: none below it is taken, across restarts.

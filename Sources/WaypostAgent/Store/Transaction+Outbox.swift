@@ -22,11 +22,30 @@ extension Store.Transaction {
         try delete.execute(arguments: [sequence])
     }
 
-    func outbox() throws -> [OutboxRecord] {
-        try Row.fetchAll(database, sql: "SELECT * FROM outbox ORDER BY seq").map { row in
-            OutboxRecord(
+    /// The first messages that make `bytes`, without those of the given sequence numbers; `isAll` when there are no
+    /// others.
+    func outbox(
+        excluding known: Set<Int64> = [], bytes: Int = .max
+    ) throws -> (records: [OutboxRecord], isAll: Bool) {
+        let rows = try Row.fetchCursor(database, sql: "SELECT * FROM outbox ORDER BY seq")
+        var records: [OutboxRecord] = []
+        var size = 0
+        while let row = try rows.next() {
+            guard !known.contains(row["seq"]) else { continue }
+            let record = OutboxRecord(
                 sequence: row["seq"], topic: row["topic"], payload: row.bytes("payload") ?? [],
                 properties: row.bytes("properties"))
+            records.append(record)
+            size += 128 + record.payload.count
+            if size >= bytes { return (records, false) }
+        }
+        return (records, true)
+    }
+
+    /// The size of each message's payload, in bytes.
+    func outboxSizes() throws -> [(sequence: Int64, bytes: Int)] {
+        try Row.fetchAll(database, sql: "SELECT seq, length(payload) AS bytes FROM outbox").map {
+            ($0["seq"], $0["bytes"])
         }
     }
 }

@@ -45,12 +45,12 @@ enum FaultPoint: String, CaseIterable {
     func reached() {
         #if DEBUG
         if let wanted = Self.wanted, wanted.point == self,
-            Self.count.add(1, ordering: .relaxed).newValue >= wanted.time
+            Self.passed.add(1, ordering: .relaxed).newValue >= wanted.time
         {
             kill(getpid(), SIGKILL)
         }
         if let stall = Self.stall, stall.point == self,
-            Self.count.add(1, ordering: .relaxed).newValue == stall.time
+            Self.stalled.add(1, ordering: .relaxed).newValue == stall.time
         {
             usleep(stall.milliseconds * 1_000)
         }
@@ -62,7 +62,8 @@ enum FaultPoint: String, CaseIterable {
 import Synchronization
 
 extension FaultPoint {
-    private static let count = Atomic<Int>(0)
+    private static let passed = Atomic<Int>(0)
+    private static let stalled = Atomic<Int>(0)
     private static let areCommandsStored = Atomic<Bool>(false)
 
     private static let wanted = setting("WAYPOST_FAULT").map {

@@ -12,17 +12,17 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     private let state = Guarded(State())
 
-    func send(_ element: Element) { send(contentsOf: CollectionOfOne(element)) }
-
-    func send(contentsOf elements: some Collection<Element>) {
-        guard !elements.isEmpty else { return }
-        let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard !state.isClosed else { return nil }
-            state.waiting.append(contentsOf: elements)
+    /// Sends a value; false when the mailbox is closed.
+    @discardableResult
+    func send(_ element: Element) -> Bool {
+        let (isSent, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+            guard !state.isClosed else { return (false, nil) }
+            state.waiting.append(element)
             defer { state.reader = nil }
-            return state.reader
+            return (true, state.reader)
         }
         reader?.resume()
+        return isSent
     }
 
     /// Lets the reader take what is there and then end.

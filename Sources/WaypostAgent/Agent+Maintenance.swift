@@ -1,0 +1,78 @@
+import Waypost
+import WaypostMessages
+
+extension Agent {
+    /// What has to be done from time to time, until the task is cancelled.
+    func runMaintenance() async {
+        var lastHealth = clock.monotonic()
+        var healthAfter = nextHealth()
+        var cursor: Int64 = 0
+        var lastSign: Int64 = 0
+        // An idle device sleeps.
+        let pause = min(
+            10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(pause))
+            let now = clock.monotonic()
+            checkLoop()
+            if let interval = manager?.watchdog, now - lastSign >= interval / 3, !loop.isStalled {
+                manager?.notify("WATCHDOG=1")
+                lastSign = now
+            }
+            for failure in failures.windowsOver(at: clock.wall()) { journal.store(failure) }
+            _ = clockMonitor.isSound(at: clock.wall())
+            maps.checkTimeSoon()
+            updateMetrics()
+            guard now - lastHealth >= healthAfter else { continue }
+            lastHealth = now
+            healthAfter = nextHealth()
+            checkEcho()
+            publishHealth()
+            cursor = await forgetEndedCommands(after: cursor)
+        }
+    }
+
+    private func nextHealth() -> Int64 {
+        let interval = configuration.healthInterval.milliseconds
+        return interval + Int64.random(in: -(interval / 10)...(interval / 10))
+    }
+
+    /// Reports a link's loop that stands still, and that it goes on.
+    func checkLoop() {
+        switch loop.check(at: clock.monotonic()) {
+        case nil: return
+        case .stalled(let time):
+            reporter.failed(
+                .loopStalled,
+                "the link's loop has stood still for \(time) ms; is the disk stalled, or the machine overloaded?",
+                in: .link)
+        case .recovered(let time):
+            reporter.log(.warning, "Link", "the loop goes on after \(time) ms")
+        }
+        publishHealth()
+    }
+
+    private func checkEcho() {
+        guard status.isEchoMissing() else { return }
+        reporter.failed(
+            .aclSuspected,
+            "a message to \(topics.echo(of: configuration.agent)) did not come back; check the broker's rules",
+            in: .link)
+    }
+
+    /// Forgets old commands, a part of the table each time.
+    func forgetEndedCommands(after cursor: Int64) async -> Int64 {
+        let now = clock.wall()
+        guard clockMonitor.mayForget(at: now) else { return cursor }
+        guard
+            let result = try? await store.commitInBackground({
+                try $0.forgetEnded(after: cursor, at: now, limit: 20_000)
+            })
+        else { return cursor }
+        intake.forgot(result.removed)
+        if result.next == nil {
+            _ = try? await store.commitInBackground { try $0.incrementalVacuum() }
+        }
+        return result.next ?? 0
+    }
+}

@@ -1,0 +1,170 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+extension Agent {
+    // MARK: Documents
+
+    /// Publishes the retained documents about the agent: health, the map in force, the routes.
+    func publishDocuments() {
+        publishHealth()
+        publishMaps()
+    }
+
+    func publishHealth() {
+        outbox.publish(topics.health(of: configuration.agent)) { health.json.serialized() }
+    }
+
+    /// Publishes the map in force and the routes that it leaves.
+    func publishMaps() {
+        outbox.publish(topics.applied(of: configuration.agent)) { maps.applied.encoded() }
+        // Not here, which may be the link's thread: the list of a hundred thousand routes takes a while.
+        Task {
+            outbox.publish(topics.routes(of: configuration.agent)) {
+                let (payload, missing) = routeList(router.routes, within: maximumPayload)
+                reportMissingRoutes(missing)
+                return payload
+            }
+        }
+    }
+
+    /// The routes as a JSON array, cut to `limit` bytes, and how many were left out.
+    private func routeList(_ routes: [RouteDescription], within limit: Int) -> ([UInt8], missing: Int) {
+        var payload: [UInt8] = [UInt8(ascii: "[")]
+        for (index, route) in routes.enumerated() {
+            let entry = route.json.serialized()
+            guard payload.count + entry.count + 2 <= limit else {
+                return (payload + [UInt8(ascii: "]")], routes.count - index)
+            }
+            if index > 0 { payload.append(UInt8(ascii: ",")) }
+            payload += entry
+        }
+        return (payload + [UInt8(ascii: "]")], 0)
+    }
+
+    private func reportMissingRoutes(_ missing: Int) {
+        let before = reloadable.withLock { state in
+            defer { state.missingRoutes = missing }
+            return state.missingRoutes
+        }
+        guard missing > 0, missing != before else { return }
+        reporter.log(
+            .warning, "Agent",
+            "the list of routes is cut: \(missing) do not fit into one message of \(maximumPayload) bytes")
+    }
+
+    // MARK: Health
+
+    /// How the agent is, at this moment.
+    var health: HealthReport {
+        let link = status.current
+        let connection = link.connection
+        let commands = intake.counters
+        let stored = journal.counters
+        let sent = outbox.counters
+        let now = clock.wall()
+        return HealthReport(
+            agent: configuration.agent, boot: events.boot, epoch: presence.epoch, at: now,
+            uptime: max(0, now - started), mqtt: Int(connection?.version.rawValue ?? 0),
+            broker: connection?.broker.description ?? "", checks: checks(at: now, link, stored, sent),
+            counters: [
+                "connects": .int(link.connects),
+                "received": .int(commands.received),
+                "duplicates": .int(commands.duplicates),
+                "refused": .int(commands.rejected),
+                "ended": .object(
+                    Dictionary(
+                        uniqueKeysWithValues: stored.ended.map { ($0.key.rawValue, .int($0.value)) })),
+                "events": .int(events.sequence),
+                "eventsDropped": .int(events.dropped),
+                "publishesRefused": .int(sent.refused),
+                "messagesDropped": .int(sent.dropped),
+                "reportsDropped": .int(stored.droppedReports),
+            ],
+            waiting: [
+                "commands": .int(Int64(executor.waiting)),
+                "outbox": .int(Int64(outbox.waiting)),
+                "refused": .int(Int64(sent.kept)),
+            ],
+            map: maps.applied, limits: reloadable.withLock(\.configuration).limitsDocument)
+    }
+
+    private func checks(
+        at now: Int64, _ link: LinkStatus.State, _ stored: Journal.Counters, _ sent: Outbox.Counters
+    ) -> [HealthReport.Check] {
+        let failedModules = router.moduleFailures.map { "\($0.module): \($0.reason)" }
+        let loadingModules = router.modulesLoading
+        // A clock that is wrong ends no map.
+        let expired = clockMonitor.wasSound ? maps.expired(at: now) : []
+        let unfit = maps.unfit
+        let refused = link.refusedSubscriptions
+        let missingRoutes = reloadable.withLock(\.missingRoutes)
+        return [
+            HealthReport.Check("store", problem: store.problem?.description, ok: "writable"),
+            HealthReport.Check(
+                "outbox",
+                problem: stored.isOutboxFull
+                    ? "full: no new commands until the broker has some reports" : nil, ok: "has room"),
+            HealthReport.Check(
+                "publishes",
+                problem: sent.refusedAndDropped > 0 || sent.kept > 0
+                    ? "the broker refuses messages (\(sent.lastRefusal ?? "unknown reason")): \(sent.kept) are kept and sent again, \(sent.refusedAndDropped) were dropped"
+                    : nil, ok: "accepted"),
+            HealthReport.Check(
+                "clock",
+                problem: clockMonitor.wasSound
+                    ? nil : "stepped, or before the date of the build; exp is refused", ok: "sound"),
+            HealthReport.Check(
+                "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "turns"),
+            HealthReport.Check(
+                "map",
+                problem: [
+                    expired.isEmpty ? nil : "its exp passed: \(expired.joined(separator: ", "))",
+                    unfit.isEmpty ? nil : "does not fit this build: \(unfit.joined(separator: ", "))",
+                ].compactMap(\.self).joined(separator: "; ").nonEmpty, ok: "within its time"),
+            HealthReport.Check(
+                "modules", problem: failedModules.joined(separator: "; ").nonEmpty,
+                ok: loadingModules.isEmpty
+                    ? "set up" : "being set up: \(loadingModules.joined(separator: ", "))"),
+            HealthReport.Check(
+                "routes",
+                problem: missingRoutes > 0 ? "the published list is cut; \(missingRoutes) are missing" : nil,
+                ok: "published"),
+            HealthReport.Check(
+                "subscriptions",
+                problem: refused.isEmpty ? nil : "refused: \(refused.joined(separator: " "))",
+                ok: "all granted"),
+            HealthReport.Check(
+                "echo",
+                problem: link.echo == .missing
+                    ? "own message did not come back: check the broker's rules" : nil,
+                ok: link.echo.rawValue),
+        ] + certificateCheck(link, at: now)
+    }
+
+    private func certificateCheck(_ link: LinkStatus.State, at now: Int64) -> [HealthReport.Check] {
+        let file = reloadable.withLock(\.configuration.link.tls?.certificateFile)
+        let finding = CertificateCheck(file: file).finding(broker: link.connection?.certificate, at: now)
+        return finding.map { [HealthReport.Check("certificate", isOK: $0.isOK, detail: $0.detail)] } ?? []
+    }
+
+    // MARK: Metrics
+
+    /// Brings counters and gauges up to date, which happens at least every 10 s; for an exporter that is asked in between.
+    public func updateMetrics() {
+        metrics.bring(
+            upTo: {
+                let commands = intake.counters
+                return AgentMetrics.Totals(
+                    ended: journal.counters.ended, received: commands.received,
+                    duplicates: commands.duplicates, rejected: commands.rejected,
+                    connects: status.current.connects, refusedPublishes: outbox.counters.refused,
+                    events: events.sequence, eventsDropped: events.dropped)
+            },
+            commandsWaiting: executor.waiting, outbox: outbox.waiting, isOnline: outbox.isOnline)
+    }
+}
+
+extension String {
+    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+}

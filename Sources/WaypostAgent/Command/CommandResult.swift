@@ -1,0 +1,56 @@
+import Waypost
+import WaypostMessages
+
+/// How a command ended.
+struct CommandResult: Sendable {
+    var code: Code
+    var value: JSONValue = .null
+    var detail: String?
+    var nearest: [String] = []
+    /// What failed, for the failure report.
+    var origin: FailureReport.Origin = .agent
+    var url: String?
+
+    static func ok(_ value: JSONValue = .null) -> CommandResult { CommandResult(code: .ok, value: value) }
+
+    static let expired = CommandResult(code: .expired, detail: "not started before its exp", origin: .intake)
+
+    static let canceled = CommandResult(code: .canceled, detail: "canceled while it ran")
+
+    static func late(after deadline: Int64) -> CommandResult {
+        CommandResult(code: .deadline, detail: "the handler did not end within \(deadline) ms")
+    }
+
+    static func interrupted(_ detail: String) -> CommandResult {
+        CommandResult(code: .interrupted, detail: detail)
+    }
+
+    /// What the sender canceled is answered, and no failure.
+    var isFailure: Bool { code != .ok && code != .canceled }
+}
+
+extension CommandResult {
+    init(_ rejection: Rejection, origin: FailureReport.Origin) {
+        self.init(
+            code: rejection.code, detail: rejection.detail, nearest: rejection.nearest, origin: origin)
+    }
+
+    init(_ opening: Opening) {
+        guard opening.isSuccess else {
+            self.init(
+                code: opening.code, detail: opening.detail, nearest: opening.nearest, origin: .router,
+                url: opening.url)
+            return
+        }
+        self.init(code: .ok, value: opening.json, url: opening.url)
+    }
+
+    init(_ result: Result<JSONValue, ServiceFailure>) {
+        switch result {
+        case .success(let value): self = .ok(value)
+        case .failure(let failure):
+            self.init(
+                code: failure.code, detail: failure.detail, nearest: failure.nearest, origin: .service)
+        }
+    }
+}

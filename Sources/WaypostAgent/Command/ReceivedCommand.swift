@@ -1,0 +1,19 @@
+import Waypost
+import WaypostMessages
+
+/// A command as far as intake could read it: it has an id and can be stored; whether it can be run is another question.
+struct ReceivedCommand: Sendable {
+    var topic: String
+    var sender: String
+    var id: String
+    /// SHA-256 of the payload.
+    var digest: [UInt8]
+    var payload: [UInt8]
+    var address: ReplyAddress
+    /// The command, or why it is stored and answered without being run.
+    var command: Result<Command, Rejection>
+    /// Why it is not even stored, when its id is not known yet: retained, not signed, too fast.
+    var rejection: Rejection?
+    /// When it must have been started, in milliseconds since 1970.
+    var expires: Int64
+}

@@ -1,0 +1,74 @@
+public import Waypost
+
+/// Every limit of the agent, with its default and its reason; all of them stand in health.
+///
+/// What comes from outside is refused beyond a limit, or dropped and counted; nothing grows without one.
+public struct AgentLimits: Sendable, Hashable {
+    // MARK: One message
+
+    /// The longest command, in bytes; 65 536 unless set.
+    ///
+    /// A longer one is refused before it is decoded, with 413 `TOO_LARGE`.
+    public var commandBytes = 65_536
+    /// The longest map or patch, in bytes; 262 144 unless set.
+    public var mapBytes = 262_144
+    /// The deepest nesting, most keys and longest string of a payload.
+    public var json = JSONLimits.protocolDefaults
+    /// The largest packet that is sent, in bytes; 1 048 576 unless set, and the broker's own limit lowers it.
+    ///
+    /// A result that is larger becomes a 413 reply; the list of routes and batches of events are cut to it.
+    public var packetBytes = 1_048_576
+
+    // MARK: Senders
+
+    /// Commands a second that one sender may send for long; 0 switches the limit off.
+    public var intakeRate = 50
+    /// Commands that one sender may send at once.
+    public var intakeBurst = 100
+    /// Senders whose rate and `seq` are kept in memory; beyond it the one that was silent longest is forgotten.
+    public var senders = 1_000
+
+    // MARK: Commands
+
+    /// Commands that wait or run at one time, over all lanes; more are refused with 429 `BUSY`.
+    public var waitingCommands = 10_000
+    /// Commands that are remembered, so that a repeated id is recognised; more are refused with 429 `BUSY`.
+    public var dedupeKeys = 100_000
+    /// How often a command is started at the most, when the agent ends before its result; then it is `interrupted`.
+    public var attempts = 3
+    /// How long a handler may run.
+    public var handlerDeadline = Duration.seconds(10)
+    /// Steps of commands that one commit carries; 1 or more.
+    ///
+    /// With 1 each step of each command waits for the disk by itself, which is for measuring only.
+    public var commitEntries = 10_000
+
+    // MARK: Log
+
+    /// Log events a second that are published for long.
+    public var logRate = 200
+    /// Log events that are published at once.
+    public var logBurst = 1_000
+    /// Recent log events kept in memory for `replay`.
+    public var logRing = 2_000
+    /// Log events that wait while the broker is away or slow; beyond it the least important are dropped.
+    public var logPending = 1_000
+    /// Failures that are watched for repetitions at one time; more are reported one by one.
+    public var watchedFailures = 1_000
+
+    // MARK: Messages that wait for the broker
+
+    /// Failure reports that wait on disk; more are counted, and new commands refused with 503 `OUTBOX`.
+    public var outboxRecords = 10_000
+    /// Bytes of failure reports that wait on disk.
+    public var outboxBytes = 64 * 1024 * 1024
+    /// Bytes of stored messages that are held in memory too; the others are read from disk when it is their turn.
+    public var outboxMemoryBytes = 8 * 1024 * 1024
+    /// Bytes of messages that are not stored: events, interim replies, refusals; beyond it they are dropped.
+    public var volatileBytes = 8 * 1024 * 1024
+    /// Messages at QoS 1 that the broker has not acknowledged yet; the broker's receive maximum lowers it.
+    public var inFlight = 200
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,179 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// A number that an operator may set: the one table from which options, configuration file, environment, the check
+/// of a value, what a SIGHUP changes, the limits in health and their documentation follow.
+package struct AgentSetting: Sendable {
+    /// The name of the option, of the key in the file and, in capitals behind `WAYPOST_`, of the variable.
+    package let name: String
+    /// One sentence for `--help`.
+    package let meaning: String
+    /// What may be set.
+    package let range: ClosedRange<Int>
+    /// `number`, `bytes` or `seconds`.
+    package let unit: String
+    /// Whether SIGHUP changes it while the agent runs.
+    package let changesAtRunTime: Bool
+    /// The name among the limits in health; nil for what is no limit.
+    package let healthName: String?
+    private let value: Value
+
+    private enum Value: Sendable {
+        case number(any WritableKeyPath<AgentConfiguration, Int> & Sendable)
+        case duration(any WritableKeyPath<AgentConfiguration, Duration> & Sendable)
+    }
+
+    private init(
+        _ name: String, _ meaning: String, _ range: ClosedRange<Int>, unit: String = "number",
+        health: String? = nil, changesAtRunTime: Bool = false, _ value: Value
+    ) {
+        self.name = name
+        self.meaning = meaning
+        self.range = range
+        self.unit = unit
+        self.changesAtRunTime = changesAtRunTime
+        healthName = health
+        self.value = value
+    }
+
+    /// The value in a configuration, in ``unit``.
+    package func get(_ configuration: AgentConfiguration) -> Int {
+        switch value {
+        case .number(let path): configuration[keyPath: path]
+        case .duration(let path): Int(clamping: configuration[keyPath: path].components.seconds)
+        }
+    }
+
+    /// Sets the value, in ``unit``.
+    package func set(_ configuration: inout AgentConfiguration, _ number: Int) {
+        switch value {
+        case .number(let path): configuration[keyPath: path] = number
+        case .duration(let path): configuration[keyPath: path] = .seconds(number)
+        }
+    }
+
+    /// The setting of that name.
+    package static subscript(_ name: String) -> AgentSetting? { all.first { $0.name == name } }
+
+    /// Every number that can be set.
+    package static let all: [AgentSetting] = [
+        AgentSetting(
+            "keepalive",
+            "Time without traffic after which the link is tested; after twice that it counts as broken.",
+            5...3_600, unit: "seconds", .duration(\.link.keepAlive)),
+        AgentSetting(
+            "health-interval", "Time between two health documents, plus or minus 10 %.", 1...86_400,
+            unit: "seconds", .duration(\.healthInterval)),
+        AgentSetting(
+            "stop-within", "The longest time that a stop takes.", 1...300, unit: "seconds",
+            .duration(\.stopWithin)),
+        AgentSetting(
+            "handler-deadline", "The longest time that a handler runs; then the command ends with 408 DEADLINE.",
+            1...86_400, unit: "seconds", .duration(\.limits.handlerDeadline)),
+        AgentSetting(
+            "intake-rate", "Commands a second that one sender may send; 0 is no limit.", 0...1_000_000,
+            health: "intakeRate", changesAtRunTime: true, .number(\.limits.intakeRate)),
+        AgentSetting(
+            "intake-burst", "Commands that one sender may send at once.", 0...1_000_000,
+            health: "intakeBurst", changesAtRunTime: true, .number(\.limits.intakeBurst)),
+        AgentSetting(
+            "senders", "Senders whose rate and seq are kept in memory.", 1...1_000_000, health: "senders",
+            .number(\.limits.senders)),
+        AgentSetting(
+            "command-bytes", "The longest command; a longer one is refused with 413 TOO_LARGE.",
+            1_024...16_777_216, unit: "bytes", health: "commandBytes", .number(\.limits.commandBytes)),
+        AgentSetting(
+            "map-bytes", "The longest map or patch; a longer one is refused with 413 TOO_LARGE.",
+            1_024...67_108_864, unit: "bytes", health: "mapBytes", .number(\.limits.mapBytes)),
+        AgentSetting(
+            "packet-bytes", "The largest packet that is sent; a larger result becomes a 413 reply.",
+            4_096...67_108_864, unit: "bytes", health: "packetBytes", .number(\.limits.packetBytes)),
+        AgentSetting(
+            "waiting-commands", "Commands that wait or run at one time; more are refused with 429 BUSY.",
+            1...1_000_000, health: "waitingCommands", .number(\.limits.waitingCommands)),
+        AgentSetting(
+            "dedupe-keys", "Commands remembered, so that a repeated id is recognised; more get 429 BUSY.",
+            1...10_000_000, health: "dedupeKeys", .number(\.limits.dedupeKeys)),
+        AgentSetting(
+            "attempts", "Starts of a command that never ended with a result; then it is interrupted.", 1...100,
+            health: "attempts", .number(\.limits.attempts)),
+        AgentSetting(
+            "commit-entries", "Steps of commands that one commit carries; 1 is for measuring only.",
+            1...1_000_000, health: "commitEntries", .number(\.limits.commitEntries)),
+        AgentSetting(
+            "log-rate", "Log events a second that are published for long; 0 is no limit.", 0...1_000_000, health: "logRate",
+            .number(\.limits.logRate)),
+        AgentSetting(
+            "log-burst", "Log events that are published at once.", 1...1_000_000, health: "logBurst",
+            .number(\.limits.logBurst)),
+        AgentSetting(
+            "log-ring", "Recent log events kept in memory for replay.", 1...1_000_000, health: "logRing",
+            .number(\.limits.logRing)),
+        AgentSetting(
+            "log-pending", "Log events that wait while the broker is away; the least important are dropped.",
+            1...1_000_000, health: "logPending", .number(\.limits.logPending)),
+        AgentSetting(
+            "watched-failures", "Failures watched for repetitions, which are counted and not reported again.",
+            0...1_000_000, health: "watchedFailures", .number(\.limits.watchedFailures)),
+        AgentSetting(
+            "outbox-records", "Failure reports that wait on disk for the broker; more are only counted.",
+            1...1_000_000, health: "outboxRecords", .number(\.limits.outboxRecords)),
+        AgentSetting(
+            "outbox-bytes", "Bytes of failure reports that wait on disk for the broker.",
+            4_096...4_294_967_296, unit: "bytes", health: "outboxBytes", .number(\.limits.outboxBytes)),
+        AgentSetting(
+            "outbox-memory-bytes", "Stored messages that are held in memory too; the others wait on disk.",
+            65_536...4_294_967_296, unit: "bytes", health: "outboxMemoryBytes",
+            .number(\.limits.outboxMemoryBytes)),
+        AgentSetting(
+            "volatile-bytes", "Messages in memory that are not stored, such as events; more are dropped.",
+            65_536...4_294_967_296, unit: "bytes", health: "volatileBytes", .number(\.limits.volatileBytes)),
+        AgentSetting(
+            "in-flight", "Messages that the broker has not acknowledged yet.", 1...65_535, health: "inFlight",
+            .number(\.limits.inFlight)),
+    ]
+}
+
+extension AgentConfiguration {
+    /// The limits as they stand in health.
+    var limitsDocument: JSONValue {
+        var document: [String: JSONValue] = [
+            "jsonDepth": .int(Int64(limits.json.maximumDepth)),
+            "objectKeys": .int(Int64(limits.json.maximumKeys)),
+            "stringBytes": .int(Int64(limits.json.maximumStringBytes)),
+            "mapEntries": .int(Int64(MapDocument.maximumEntries)),
+            "handlerDeadlineMs": .int(limits.handlerDeadline.milliseconds),
+        ]
+        for setting in AgentSetting.all {
+            if let name = setting.healthName { document[name] = .int(Int64(setting.get(self))) }
+        }
+        return .object(document)
+    }
+
+    /// The names of the settings that differ and can't change while the agent runs.
+    func fixedDifferences(from new: AgentConfiguration) -> [String] {
+        let others = [
+            ("agent", agent != new.agent), ("group", groups != new.groups), ("root", root != new.root),
+            ("state", stateDirectory != new.stateDirectory), ("durability", durability != new.durability),
+            ("broker", link.brokers != new.link.brokers),
+            ("mqtt", link.protocolVersion != new.link.protocolVersion),
+            ("expired-maps", mapExpiry != new.mapExpiry), ("trust-key", trust != new.trust),
+            ("redact-key", redactedKeys != new.redactedKeys),
+        ].filter(\.1).map(\.0)
+        let numbers = AgentSetting.all.filter { !$0.changesAtRunTime && $0.get(self) != $0.get(new) }
+        return others + numbers.map(\.name)
+    }
+
+    /// This configuration with what may change while the agent runs taken from another.
+    func changed(to new: AgentConfiguration) -> AgentConfiguration {
+        var changed = self
+        for setting in AgentSetting.all where setting.changesAtRunTime {
+            setting.set(&changed, setting.get(new))
+        }
+        changed.logLevel = new.logLevel
+        changed.link.credentials = new.link.credentials
+        changed.link.tls = new.link.tls
+        return changed
+    }
+}

@@ -1,0 +1,258 @@
+import MQTTLink
+import Synchronization
+import Waypost
+
+/// Sends what waits, in order and within the window: ``OutboxState`` decides behind a lock.
+///
+/// The caller that brings news sends what it makes possible, on its own thread: handing it to a task first would cost
+/// a change of thread for every batch of replies and one for every batch of acknowledgements.
+final class Outbox: Sendable {
+    /// What delivery hands on; connected by the agent.
+    struct Connections: Sendable {
+        /// Hands messages to the link; called behind the lock, so that the order is kept, and must not call back.
+        var publish: @Sendable ([OutgoingMessage]) -> Void
+        /// What became of messages that will not come back.
+        var settled: @Sendable ([OutboxState.Settled]) -> Void
+        /// Log messages no longer pile up.
+        var hasRoomForLogs: @Sendable () -> Void
+    }
+
+    /// What health shows.
+    struct Counters: Sendable {
+        /// Messages that the broker refused, or that could not be sent.
+        var refused: Int64 = 0
+        /// Those among them that were dropped since the connection began.
+        var refusedAndDropped: Int64 = 0
+        /// What the broker said last.
+        var lastRefusal: String?
+        /// Messages that were dropped because too many waited that are not stored.
+        var dropped: Int64 = 0
+        /// Refused messages that are stored and wait for another chance.
+        var kept = 0
+    }
+
+    private struct State {
+        var items: OutboxState
+        var connections: Connections?
+        var counters = Counters()
+        var retryDelay = Outbox.firstRetry
+        var isRetrying = false
+        var drained: [@Sendable () -> Void] = []
+        var isClosed = false
+
+        mutating func count(_ refusal: PublishReceipt.Result) {
+            counters.refused += 1
+            counters.lastRefusal =
+                switch refusal {
+                case .refused(let code): "\(code)"
+                case .rejected(let reason): "\(reason)"
+                case .acknowledged, .lost: nil
+                }
+        }
+    }
+
+    /// Log messages beyond which events wait in the log, where they are dropped by level.
+    static let fewLogs = 100
+    /// How long a refusal that may pass is waited for at first; it doubles up to ``longestRetry``.
+    private static let firstRetry = Duration.seconds(1)
+    private static let longestRetry = Duration.seconds(60)
+    /// Bytes of messages that are read from disk at one time.
+    private static let readBytes = 1024 * 1024
+
+    private let store: Store
+    private let state: Guarded<State>
+    private let replyTopic: @Sendable (InboxRecord) -> String?
+    private let versions = Atomic<UInt64>(0)
+    private let logBacklog = Atomic<Int>(0)
+    private let depth = Atomic<Int>(0)
+
+    /// - Parameter replyTopic: the usual topic of the reply to a stored command.
+    init(
+        limits: AgentLimits, store: Store, replyTopic: @escaping @Sendable (InboxRecord) -> String?
+    ) {
+        self.store = store
+        self.replyTopic = replyTopic
+        state = Guarded(
+            State(
+                items: OutboxState(
+                    window: limits.inFlight, memoryBytes: limits.outboxMemoryBytes,
+                    volatileBytes: limits.volatileBytes)))
+    }
+
+    /// Whether events may become messages now.
+    var hasRoomForLogs: Bool { logBacklog.load(ordering: .relaxed) <= Self.fewLogs }
+    /// Messages in memory that wait or are under way.
+    var waiting: Int { depth.load(ordering: .relaxed) }
+    /// Whether there is a broker to send to.
+    var isOnline: Bool { state.withLock { $0.items.isOnline } }
+
+    var counters: Counters {
+        state.withLock { state in
+            var counters = state.counters
+            counters.kept = state.items.refusedAndKept
+            return counters
+        }
+    }
+
+    // MARK: Sending
+
+    /// Begins to send; what was enqueued before waits for this.
+    func start(_ connections: Connections) { change { $0.connections = connections } }
+
+    /// Sends messages; returns how many events were in those that had to be dropped.
+    @discardableResult
+    func enqueue(_ items: [OutboxItem]) -> Int {
+        guard !items.isEmpty else { return 0 }
+        var droppedEvents = 0
+        change { state in
+            for item in items where !state.items.enqueued(item) {
+                state.counters.dropped += 1
+                droppedEvents += item.events
+            }
+        }
+        return droppedEvents
+    }
+
+    /// Publishes a retained document about the agent; the newest one of a topic goes last, on whatever threads it is made.
+    func publish(_ topic: String, _ payload: () -> [UInt8]) {
+        let version = versions.add(1, ordering: .sequentiallyConsistent).newValue
+        let message = MQTTMessage.retained(topic, payload())
+        change { $0.items.published(message, version: version) }
+    }
+
+    /// Stored messages of an earlier run wait on disk.
+    func storedEarlier(_ kinds: [OutboxItem.Kind]) { change { $0.items.storedEarlier(kinds) } }
+
+    func connected(receiveMaximum: Int) {
+        change { state in
+            state.counters.refusedAndDropped = 0
+            state.items.connected(receiveMaximum: receiveMaximum)
+        }
+    }
+
+    func disconnected() { change { $0.items.disconnected() } }
+
+    /// Takes what became of messages, and hands on what is final.
+    func settled(_ receipts: [PublishReceipt]) {
+        var settled: [OutboxState.Settled] = []
+        var connections: Connections?
+        var retryAfter: Duration?
+        let drained = decide { state in
+            connections = state.connections
+            for receipt in receipts {
+                guard let result = state.items.settled(receipt) else { continue }
+                switch result {
+                case .delivered: state.retryDelay = Self.firstRetry
+                case .retried, .kept, .dropped, .tooLarge: state.count(receipt.result)
+                }
+                if case .dropped = result { state.counters.refusedAndDropped += 1 }
+                if case .retried = result, !state.isRetrying {
+                    state.isRetrying = true
+                    retryAfter = state.retryDelay
+                    state.retryDelay = min(state.retryDelay * 2, Self.longestRetry)
+                }
+                settled.append(result)
+            }
+        }
+        if let retryAfter { retry(after: retryAfter) }
+        connections?.settled(settled)
+        // Last: the caller that waits for an empty outbox may close the journal next.
+        for call in drained { call() }
+    }
+
+    private func retry(after delay: Duration) {
+        Task { [weak self] in
+            try? await Task.sleep(for: delay)
+            self?.change { state in
+                state.isRetrying = false
+                state.items.retry()
+            }
+        }
+    }
+
+    /// Sends nothing more.
+    func close() {
+        let drained = state.withLock { state in
+            state.isClosed = true
+            state.connections = nil
+            defer { state.drained = [] }
+            return state.drained
+        }
+        for call in drained { call() }
+    }
+
+    /// Returns when nothing waits any more; not at all while the broker is away, so limit the wait.
+    func drained() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                guard !state.isClosed, !state.items.isEmpty else { return true }
+                state.drained.append { continuation.resume() }
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        for call in decide(body) { call() }
+    }
+
+    /// Changes the state and sends what may be sent; returns what to call once nothing waits any more.
+    private func decide(_ body: (inout State) -> Void) -> [@Sendable () -> Void] {
+        var kinds: [(kind: OutboxItem.Kind, known: Set<Int64>)] = []
+        var hasRoomAgain: (@Sendable () -> Void)?
+        let drained: [@Sendable () -> Void] = state.withLock { state in
+            guard !state.isClosed else { return [] }
+            body(&state)
+            if let connections = state.connections {
+                let sending = state.items.messagesToSend()
+                if !sending.isEmpty { connections.publish(sending) }
+                kinds = state.items.kindsToRead()
+            }
+            let hadRoom = hasRoomForLogs
+            logBacklog.store(state.items.waitingLogs, ordering: .relaxed)
+            depth.store(state.items.count, ordering: .relaxed)
+            if !hadRoom && hasRoomForLogs { hasRoomAgain = state.connections?.hasRoomForLogs }
+            guard state.items.isEmpty else { return [] }
+            defer { state.drained = [] }
+            return state.drained
+        }
+        for (kind, known) in kinds { read(kind, known) }
+        hasRoomAgain?()
+        return drained
+    }
+
+    // MARK: The disk
+
+    /// Reads stored messages for which there was no room in memory.
+    private func read(_ kind: OutboxItem.Kind, _ known: Set<Int64>) {
+        let replyTopic = replyTopic
+        Task {
+            do {
+                let (items, isAll) = try await store.commitInBackground { transaction in
+                    switch kind {
+                    case .failure:
+                        let (records, isAll) = try transaction.outbox(
+                            excluding: known, bytes: Self.readBytes)
+                        return (records.map(OutboxItem.init), isAll)
+                    case .reply:
+                        let (records, isAll) = try transaction.unsentReplies(
+                            excluding: known, bytes: Self.readBytes)
+                        return (records.compactMap { Self.item($0, replyTopic($0)) }, isAll)
+                    case .presence, .log: return ([], true)
+                    }
+                }
+                change { $0.items.read(items, of: kind, isAll: isAll) }
+            } catch {
+                state.withLock { $0.items.readFailed(kind) }
+            }
+        }
+    }
+
+    private static func item(_ record: InboxRecord, _ topic: String?) -> OutboxItem? {
+        guard let topic, let reply = record.reply else { return nil }
+        let address = ReplyAddress(stored: record.properties, usual: topic)
+        return OutboxItem(
+            origin: .reply(sequence: record.sequence), kind: .reply, message: address.message(reply))
+    }
+}

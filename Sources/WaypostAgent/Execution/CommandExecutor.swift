@@ -1,0 +1,228 @@
+import Synchronization
+import Waypost
+import WaypostMessages
+
+/// Runs stored commands: ``LaneQueues`` decides behind a lock, and the caller that brought the news acts on it.
+///
+/// It never waits for a handler or for the disk. The task that ran a command goes on with the next of its lane:
+/// a change of thread for each would cost more than most commands do.
+final class CommandExecutor: Sendable {
+    /// What execution hands on; connected by the agent.
+    struct Connections: Sendable {
+        /// Makes STARTED durable; false when it can't be, for the agent stops.
+        var storeStart: @Sendable (CommandJob) async -> Bool
+        var end: @Sendable (CommandJob, CommandResult, _ milliseconds: Int64) -> Void
+        /// The sender learns that the work will take longer.
+        var accepted: @Sendable (CommandJob) -> Void
+    }
+
+    /// The agent stops before the start of a command could be stored.
+    private struct StartNotStored: Error {}
+
+    private struct State {
+        var queues: LaneQueues
+        var tasks: [Int64: Task<Void, Never>] = [:]
+        /// Commands whose start could not be stored: they have no result.
+        var leftOnDisk: Set<Int64> = []
+        var isTicking = false
+        var isStopping = false
+    }
+
+    /// How often times are checked while there are commands, in milliseconds.
+    private static let tick = 100
+    /// Commands that one task runs before others get their turn on its thread.
+    private static let commandsPerTurn = 32
+
+    private let state: Guarded<State>
+    private let count = Atomic<Int>(0)
+    /// Closed when nothing runs any more.
+    private let ended = ShutdownSignal()
+    private let runner: CommandRunner
+    private let clock: AgentClock
+    private let connections: Connections
+
+    init(runner: CommandRunner, clock: AgentClock, deadline: Duration, connections: Connections) {
+        state = Guarded(State(queues: LaneQueues(deadline: deadline.milliseconds)))
+        self.runner = runner
+        self.clock = clock
+        self.connections = connections
+    }
+
+    /// Commands that wait or run at this moment; intake refuses more than the limit.
+    var waiting: Int { count.load(ordering: .relaxed) }
+
+    /// Takes stored commands, in order of arrival.
+    func admitted(_ jobs: [CommandJob]) {
+        guard !jobs.isEmpty else { return }
+        let now = clock.monotonic()
+        // What waits in no lane must be in time all the same.
+        let atOnce = jobs.map { now < $0.startBy ? runner.runAtOnce($0) : .expired }
+        let actions = change { state -> [LaneQueues.Action] in
+            // What comes now runs at the next start.
+            guard !state.isStopping else { return [] }
+            var actions: [LaneQueues.Action] = []
+            for (job, result) in zip(jobs, atOnce) {
+                if let result {
+                    actions.append(.end(job, result, milliseconds: 0))
+                } else if case .cancel(let target) = job.command.operation {
+                    actions += Self.cancel(target, for: job, &state.queues)
+                } else {
+                    actions += state.queues.admitted(job, at: now)
+                }
+            }
+            return actions
+        }
+        act(on: actions)
+        tickWhileBusy()
+    }
+
+    /// Starts nothing more; what waits stays on disk for the next start.
+    func stop() {
+        change { state in
+            state.isStopping = true
+            state.queues.stopped()
+        }
+        closeWhenDone()
+    }
+
+    /// Returns after ``stop()`` and the end of the last command that runs.
+    func stopped() async { await ended.wait() }
+
+    /// Commands about other commands run at once, for in a lane they would wait behind what they are about.
+    private static func cancel(
+        _ target: String, for job: CommandJob, _ queues: inout LaneQueues
+    ) -> [LaneQueues.Action] {
+        let (found, further) = queues.cancel(id: target, by: job.sender)
+        let result: CommandResult =
+            switch found {
+            case .waiting: .ok(["target": .string(target), "was": "waiting"])
+            case .running: .ok(["target": .string(target), "was": "running"])
+            case .foreign:
+                CommandResult(
+                    code: .notAllowed, detail: "command \(target) is another sender's", origin: .intake)
+            case .unknown: .ok(["target": .string(target), "was": "ended or unknown"])
+            }
+        return further + [.end(job, result, milliseconds: 0)]
+    }
+
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            let result = body(&state)
+            count.store(state.queues.count, ordering: .relaxed)
+            return result
+        }
+    }
+
+    private func act(on actions: [LaneQueues.Action]) {
+        for action in actions {
+            switch action {
+            case .run(let job): start(job)
+            case .cancelTask(let sequence): state.withLock { $0.tasks[sequence] }?.cancel()
+            case .sendAccepted(let job): connections.accepted(job)
+            case .end(let job, let result, let milliseconds): connections.end(job, result, milliseconds)
+            }
+        }
+    }
+
+    // MARK: Running
+
+    private func start(_ job: CommandJob) {
+        // Under the lock, so that the task can't have ended before it is known.
+        state.withLock { state in
+            let task = Task { await runLane(from: job) }
+            state.tasks[job.sequence] = task
+            // It was decided a moment ago that this runs, and a cancellation since then found no task.
+            if !state.queues.goesOn(job.sequence) { task.cancel() }
+        }
+    }
+
+    /// Runs a command and those after it in its lane.
+    private func runLane(from first: CommandJob) async {
+        var next: CommandJob? = first
+        var turn = 0
+        while let job = next {
+            let result = await runner.run(job) { try await self.beforeHandler(of: job, $0) }
+            FaultPoint.afterHandler.reached()
+            next = finished(job, result)
+            turn += 1
+            if turn % Self.commandsPerTurn == 0 { await Task.yield() }
+        }
+        closeWhenDone()
+    }
+
+    /// A handler is about to run, now that the router knows which: what must not run twice is durably started first.
+    private func beforeHandler(of job: CommandJob, _ start: HandlerStart) async throws {
+        let now = clock.monotonic()
+        // A command that has ended already, at its deadline or by a cancellation, must not begin after that.
+        let goesOn = state.withLock { state in
+            guard state.queues.goesOn(job.sequence) else { return false }
+            if !start.isIdempotent { state.queues.storingStart(job.sequence, at: now) }
+            return true
+        }
+        guard goesOn else { throw CancellationError() }
+        guard !start.isIdempotent else { return }
+        guard await connections.storeStart(job) else {
+            _ = state.withLock { $0.leftOnDisk.insert(job.sequence) }
+            throw StartNotStored()
+        }
+        FaultPoint.afterStarted.reached()
+        let mayRun = state.withLock { $0.queues.startStored(job.sequence, at: clock.monotonic()) }
+        guard mayRun else { throw CancellationError() }
+    }
+
+    /// Ends a command; returns the next of its lane when the same task may run it.
+    private func finished(_ job: CommandJob, _ result: CommandResult) -> CommandJob? {
+        let now = clock.monotonic()
+        var next: CommandJob?
+        let actions = change { state -> [LaneQueues.Action] in
+            let task = state.tasks.removeValue(forKey: job.sequence)
+            guard state.leftOnDisk.remove(job.sequence) == nil else {
+                state.queues.leftOnDisk(job.sequence)
+                return []
+            }
+            var actions = state.queues.finished(job.sequence, result, at: now)
+            // A cancelled task would cancel what it runs next; that gets one of its own. No cancellation can
+            // come later, since the task is not known by the old command's number any more.
+            if case .run(let following)? = actions.last, let task, !task.isCancelled {
+                actions.removeLast()
+                state.tasks[following.sequence] = task
+                next = following
+            }
+            return actions
+        }
+        act(on: actions)
+        return next
+    }
+
+    // MARK: Time
+
+    private func tickWhileBusy() {
+        let mustStart = state.withLock { state in
+            guard !state.isTicking, !state.queues.isIdle else { return false }
+            state.isTicking = true
+            return true
+        }
+        guard mustStart else { return }
+        Task {
+            repeat { try? await Task.sleep(for: .milliseconds(Self.tick)) } while ticked()
+        }
+    }
+
+    /// Checks times; false when there is nothing left to check.
+    private func ticked() -> Bool {
+        let now = clock.monotonic()
+        let (actions, goesOn) = change { state in
+            let actions = state.queues.ticked(at: now)
+            // One task serves many commands: only a look that finds none ends it.
+            state.isTicking = !state.queues.isIdle
+            return (actions, state.isTicking)
+        }
+        act(on: actions)
+        closeWhenDone()
+        return goesOn
+    }
+
+    private func closeWhenDone() {
+        if state.withLock({ $0.isStopping && $0.queues.isIdle }) { ended.request() }
+    }
+}

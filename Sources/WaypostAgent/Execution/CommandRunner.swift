@@ -1,0 +1,72 @@
+import Waypost
+import WaypostMessages
+
+/// Turns a command into a use of the router or the registry, and what comes of it into a result.
+final class CommandRunner: Sendable {
+    /// Awaited just before a handler runs; throws when it must not.
+    typealias BeforeHandler = @Sendable (HandlerStart) async throws -> Void
+
+    /// What the commands about the agent itself do; connected by the agent.
+    struct AgentCommands: Sendable {
+        /// The answer to `ping`.
+        var health: @Sendable () -> JSONValue
+        /// Publishes recent events again; gives how many, and the number of the last.
+        var replay: @Sendable (_ since: Int64, _ maximum: Int) -> (count: Int, last: Int64)
+        /// Changes what is published.
+        var setLevel: @Sendable (LevelOverride) -> Void
+    }
+
+    private let router: Router
+    private let clock: AgentClock
+    private let agentCommands = Guarded<AgentCommands?>(nil)
+
+    init(router: Router, clock: AgentClock) {
+        self.router = router
+        self.clock = clock
+    }
+
+    func connect(_ commands: AgentCommands) { agentCommands.withLock { $0 = commands } }
+
+    /// Runs what needs no lane; nil for opens, calls and cancels.
+    func runAtOnce(_ job: CommandJob) -> CommandResult? {
+        switch job.command.operation {
+        case .open, .call, .cancel: return nil
+        case .ping: return .ok(agentCommands.withLock { $0 }?.health() ?? .null)
+        case .replay(let since, let maximum):
+            let (count, last) = agentCommands.withLock { $0 }?.replay(since, maximum) ?? (0, since)
+            return .ok(["replayed": .int(Int64(count)), "last": .int(last)])
+        case .log(let level, let tag, let milliseconds):
+            let override = LevelOverride(level: level, tag: tag, until: clock.wall() + milliseconds)
+            agentCommands.withLock { $0 }?.setLevel(override)
+            return .ok(["level": .string(level.topicLevel), "until": .int(override.until)])
+        }
+    }
+
+    /// Runs an open or a call; the executor ends it at its deadline.
+    func run(_ job: CommandJob, beforeHandler: @escaping BeforeHandler) async -> CommandResult {
+        switch job.command.operation {
+        case .open(let url, let parameters):
+            return CommandResult(
+                await router.open(
+                    url, parameters: parameters,
+                    context: OpenContext(
+                        ref: job.command.id, attempt: job.attempt, isTimedByCaller: true,
+                        beforeHandler: beforeHandler)))
+        case .call(let service, let method, let arguments):
+            return CommandResult(
+                await router.services.call(
+                    service, method, arguments: ServiceArguments(arguments), ref: job.command.id,
+                    isTimedByCaller: true, beforeHandler: beforeHandler))
+        case .cancel, .log, .replay, .ping: return runAtOnce(job) ?? .ok()
+        }
+    }
+}
+
+extension ServiceArguments {
+    init(_ arguments: Command.Arguments) {
+        switch arguments {
+        case .positional(let values): self = .positional(values)
+        case .labeled(let members): self = .labeled(members)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import DequeModule
+import Waypost
+import WaypostMessages
+
+/// Which command runs next: one after another within a lane, lanes side by side.
+///
+/// Decisions only; the executor acts.
+struct LaneQueues: Sendable {
+    /// What the executor has to do.
+    enum Action: Sendable {
+        case run(CommandJob)
+        case cancelTask(sequence: Int64)
+        case sendAccepted(CommandJob)
+        /// The command has come to its end without, or after, having run.
+        case end(CommandJob, CommandResult, milliseconds: Int64)
+    }
+
+    /// How long work may take before the sender learns that it was accepted, in milliseconds.
+    static let acceptedAfter: Int64 = 500
+
+    private struct Running {
+        var job: CommandJob
+        /// Without the time for which it waited for the disk.
+        var started: Int64
+        /// Since when it waits for the disk; nil when it does not.
+        var storingSince: Int64?
+        var isAccepted = false
+        var isCanceled = false
+    }
+
+    /// How long a handler may run, in milliseconds.
+    private let deadline: Int64
+    private var waiting: [String: Deque<CommandJob>] = [:]
+    private var occupied: [String: Int64] = [:]
+    private var running: [Int64: Running] = [:]
+
+    /// Commands that wait or run.
+    private(set) var count = 0
+
+    /// - Parameter deadline: how long a handler may run, in milliseconds.
+    init(deadline: Int64 = 10_000) { self.deadline = deadline }
+
+    var isIdle: Bool { count == 0 }
+
+    // MARK: Running
+
+    mutating func admitted(_ job: CommandJob, at now: Int64) -> [Action] {
+        count += 1
+        waiting[job.command.lane, default: []].append(job)
+        return occupied[job.command.lane] == nil ? next(in: job.command.lane, at: now) : []
+    }
+
+    /// Whether a command that was started goes on: it is not canceled, and its time is not over.
+    func goesOn(_ sequence: Int64) -> Bool { running[sequence].map { !$0.isCanceled } ?? false }
+
+    /// The start of a command is being stored; that time does not count.
+    mutating func storingStart(_ sequence: Int64, at now: Int64) { running[sequence]?.storingSince = now }
+
+    /// The start is stored; false when the command is canceled by now and must not run.
+    mutating func startStored(_ sequence: Int64, at now: Int64) -> Bool {
+        guard let entry = running[sequence], let since = entry.storingSince else { return false }
+        running[sequence]?.storingSince = nil
+        running[sequence]?.started = entry.started + max(0, now - since)
+        return !entry.isCanceled
+    }
+
+    mutating func finished(_ sequence: Int64, _ result: CommandResult, at now: Int64) -> [Action] {
+        guard let entry = running.removeValue(forKey: sequence) else { return [] }
+        count -= 1
+        occupied[entry.job.command.lane] = nil
+        return [.end(entry.job, result, milliseconds: max(0, now - entry.started))]
+            + next(in: entry.job.command.lane, at: now)
+    }
+
+    /// A command could not be started, for the agent stops: it stays on disk for the next start.
+    mutating func leftOnDisk(_ sequence: Int64) {
+        guard let entry = running.removeValue(forKey: sequence) else { return }
+        count -= 1
+        occupied[entry.job.command.lane] = nil
+    }
+
+    private mutating func next(in lane: String, at now: Int64) -> [Action] {
+        var actions: [Action] = []
+        while let job = waiting[lane]?.popFirst() {
+            guard now < job.startBy else {
+                actions.append(expire(job))
+                continue
+            }
+            occupied[lane] = job.sequence
+            running[job.sequence] = Running(job: job, started: now)
+            actions.append(.run(job))
+            return actions
+        }
+        waiting[lane] = nil
+        return actions
+    }
+
+    private mutating func expire(_ job: CommandJob) -> Action {
+        count -= 1
+        return .end(job, .expired, milliseconds: 0)
+    }
+
+    // MARK: Canceling
+
+    /// What canceling found.
+    enum Cancellation: Sendable, Equatable {
+        case waiting, running, unknown
+        case foreign
+    }
+
+    mutating func cancel(id: String, by sender: String) -> (Cancellation, [Action]) {
+        if let sequence = running.first(where: {
+            $0.value.job.command.id == id && $0.value.job.sender == sender
+        })?.key {
+            running[sequence]?.isCanceled = true
+            return (.running, [.cancelTask(sequence: sequence)])
+        }
+        for (lane, queue) in waiting {
+            guard let index = queue.firstIndex(where: { $0.command.id == id && $0.sender == sender }) else {
+                continue
+            }
+            let job = queue[index]
+            waiting[lane]?.remove(at: index)
+            count -= 1
+            return (
+                .waiting,
+                [.end(job, CommandResult(code: .canceled, detail: "canceled while it waited"), milliseconds: 0)]
+            )
+        }
+        let isForeign =
+            running.values.contains { $0.job.command.id == id }
+            || waiting.values.contains { $0.contains { $0.command.id == id } }
+        return (isForeign ? .foreign : .unknown, [])
+    }
+
+    // MARK: Time
+
+    /// Checks times: work that takes long is announced, work that waited too long is ended.
+    mutating func ticked(at now: Int64) -> [Action] {
+        var actions: [Action] = []
+        for (sequence, entry) in running
+        where entry.storingSince == nil && now - entry.started >= deadline {
+            // Whether it stops when it is cancelled or not, its lane goes on.
+            actions.append(.cancelTask(sequence: sequence))
+            actions += finished(sequence, entry.isCanceled ? .canceled : .late(after: deadline), at: now)
+        }
+        for (sequence, entry) in running
+        where entry.storingSince == nil && !entry.isAccepted && now - entry.started >= Self.acceptedAfter {
+            running[sequence]?.isAccepted = true
+            actions.append(.sendAccepted(entry.job))
+        }
+        for (lane, queue) in waiting where queue.contains(where: { now >= $0.startBy }) {
+            for job in queue where now >= job.startBy { actions.append(expire(job)) }
+            waiting[lane] = queue.filter { now < $0.startBy }
+        }
+        return actions
+    }
+
+    /// Drops everything that waits, for the agent stops; it is on disk and runs at the next start.
+    mutating func stopped() {
+        count -= waiting.values.reduce(0) { $0 + $1.count }
+        waiting = [:]
+    }
+}

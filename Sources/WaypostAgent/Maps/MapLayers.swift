@@ -1,0 +1,186 @@
+import Waypost
+import WaypostMessages
+
+/// Which relocation layers are stored, and which of them are in force: decisions only, no router and no disk.
+struct MapLayers: Sendable {
+    /// A layer whose time is over.
+    struct Expired: Sendable, Hashable {
+        var name: String
+        var revision: Int64?
+        /// Milliseconds since 1970.
+        var expires: Int64
+    }
+
+    private let agent: String
+    /// The keys of all layers, the later over the earlier.
+    private let order: [String]
+
+    /// The last good document of each layer.
+    var stored: [String: MapRecord] = [:]
+    /// The newest refused document of each layer, by its name on the wire.
+    var refused: [String: AppliedMap.Refused] = [:]
+    /// Stored layers that do not fit this build, each with the reason; they are tried again when routes change.
+    var unfit: [String: RelocationError] = [:]
+    /// Layers that are left out because their time is over.
+    var reverted: Set<String> = []
+    /// When the end of a layer was last reported, on the monotonic clock.
+    var reported: [String: Int64] = [:]
+
+    init(agent: String, groups: [String]) {
+        self.agent = agent
+        order =
+            [Audience.all.description] + groups.map { Audience.group($0).description }
+            + [agent, MapRecord.patchLayer]
+    }
+
+    /// The layer's name on the wire: `@group`, `agent` or `patch`.
+    func name(of key: String) -> String {
+        switch key {
+        case agent: "agent"
+        case MapRecord.patchLayer: "patch"
+        default: key
+        }
+    }
+
+    /// The keys of the stored layers whose time is not over, in their order.
+    var candidates: [String] { order.filter { stored[$0] != nil && !reverted.contains($0) } }
+
+    /// The layers in force, in their order.
+    var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap { stored[$0] } }
+
+    /// The layers whose time is over.
+    func expired(at now: Int64) -> [Expired] {
+        order.compactMap { key in
+            guard let record = stored[key], let expires = record.expires, expires <= now else { return nil }
+            return Expired(name: name(of: key), revision: record.revision, expires: expires)
+        }
+    }
+
+    /// Leaves out what is over, when `reverts`; returns what is to be reported now.
+    mutating func timePassed(
+        wall now: Int64, monotonic: Int64, every interval: Int64, reverts: Bool
+    ) -> [Expired] {
+        let over = expired(at: now)
+        let due = over.filter { monotonic - (reported[$0.name] ?? .min / 2) >= interval }
+        for layer in due { reported[layer.name] = monotonic }
+        reverted = reverts ? Set(order.filter { key in over.contains { $0.name == name(of: key) } }) : []
+        return due
+    }
+
+    /// Takes a document into its layer; false when it is in force already.
+    ///
+    /// - Throws: ``Rejection`` when it is older than what was applied, over, or meant for another.
+    mutating func take(
+        _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], at now: Int64,
+        isClockSound: Bool
+    ) throws(Rejection) -> Bool {
+        if let named = document.audience, named != audience.description {
+            throw Rejection(.badField, "aud is \(named.debugDescription), the topic is \(audience)'s")
+        }
+        let known = stored[key]
+        let floor = known?.revisionFloor ?? 0
+        if key != MapRecord.patchLayer {
+            if let revision = document.revision, revision < floor {
+                throw Rejection(.rollback, "rev \(revision) is below \(floor), which was applied before")
+            }
+            // Before its time is looked at: one in force stays in force, however often it comes again.
+            if known?.digest == digest, document.revision == nil || document.revision == floor {
+                return false
+            }
+            if let revision = document.revision, revision == floor {
+                throw Rejection(.equivocation, "rev \(revision) was applied before with other bytes")
+            }
+        }
+        if let expires = document.expires {
+            guard isClockSound else {
+                throw Rejection(.clock, "the agent's clock can't be trusted now, and the document has an exp")
+            }
+            guard expires > now else { throw Rejection(.expired, "the document's exp has passed") }
+        }
+        stored[key] = MapRecord(
+            layer: key, revision: document.revision, revisionFloor: max(floor, document.revision ?? 0),
+            digest: digest, applied: now, expires: document.expires,
+            entries: JSONValue.array(try entries(of: document, on: key, over: known).map(\.json)).serialized())
+        if key == agent { remove(MapRecord.patchLayer) }
+        refused[name(of: key)] = nil
+        reverted.remove(key)
+        unfit[key] = nil
+        reported[name(of: key)] = nil
+        return true
+    }
+
+    private mutating func remove(_ key: String) {
+        stored[key] = nil
+        unfit[key] = nil
+        reverted.remove(key)
+    }
+
+    private func entries(
+        of document: MapDocument, on key: String, over known: MapRecord?
+    ) throws(Rejection) -> [RelocationEntry] {
+        guard key == MapRecord.patchLayer else { return document.entries }
+        var patches = RelocationLayer(name: name(of: key), entries: [])
+        do throws(RelocationError) {
+            if let known { patches = try layer(known) }
+        } catch {
+            // What does not fit this build any more can't be built upon.
+            patches.entries = []
+        }
+        patches.patch(document.entries)
+        guard patches.entries.count <= MapDocument.maximumEntries else {
+            throw Rejection(
+                .tooLarge, "patches hold at most \(MapDocument.maximumEntries) entries; send a map instead")
+        }
+        return patches.entries
+    }
+
+    /// A stored layer as the router takes it.
+    func layer(_ record: MapRecord) throws(RelocationError) -> RelocationLayer {
+        let name = name(of: record.layer)
+        do {
+            let json = try JSONValue(parsing: record.entries, limits: .trustedFile)
+            return RelocationLayer(
+                name: name,
+                entries: try RelocationEntry.list(json, maximum: MapDocument.maximumEntries))
+        } catch let error as RelocationError {
+            throw error
+        } catch {
+            throw RelocationError(.badField, layer: name, detail: "the stored map can't be read: \(error)")
+        }
+    }
+
+    /// Remembers a refused document; false when that very one was refused before for the same reason.
+    mutating func remember(_ document: AppliedMap.Refused) -> Bool {
+        let known = refused[document.layer]
+        guard known?.digest != document.digest || known?.code != document.code else { return false }
+        refused[document.layer] = document
+        return true
+    }
+
+    /// What is in force, for `map/applied`.
+    func applied(_ report: RelocationReport) -> AppliedMap {
+        let leftOut = order.compactMap { key in
+            unfit[key].map { error in
+                AppliedMap.Inactive(
+                    layer: name(of: key), index: error.index ?? 0,
+                    reason: "the whole layer is left out, for it does not fit this build: \(error)")
+            }
+        }
+        return AppliedMap(
+            layers: inForce.map {
+                AppliedMap.Layer(
+                    name: name(of: $0.layer), revision: $0.revision, digest: SHA256.label($0.digest),
+                    at: $0.applied)
+            },
+            entries: report.entries,
+            inactive: leftOut
+                + report.inactive.map {
+                    AppliedMap.Inactive(layer: $0.layer, index: $0.index, reason: $0.reason)
+                },
+            refused: newestRefused)
+    }
+
+    var newestRefused: AppliedMap.Refused? {
+        refused.values.max { ($0.at, $0.layer) < ($1.at, $1.layer) }
+    }
+}

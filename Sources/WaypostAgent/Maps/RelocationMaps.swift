@@ -1,0 +1,259 @@
+import MQTTLink
+import Synchronization
+import Waypost
+import WaypostMessages
+
+/// The relocation maps of an agent: a document is checked and compiled, then committed, and only then in force.
+///
+/// Everything that changes them runs on the link's thread, one after another; others only read ``applied``.
+final class RelocationMaps: Sendable {
+    /// How often the end of a map is reported, in milliseconds.
+    private static let reportInterval: Int64 = 3_600_000
+
+    private struct State {
+        var layers: MapLayers
+        var applied = AppliedMap()
+    }
+
+    private let router: Router
+    private let store: Store
+    private let rules: MapDocument.Rules
+    private let expiry: MapExpiry
+    private let clock: AgentClock
+    private let clockMonitor: ClockMonitor
+    private let reporter: Reporter
+    private let changed = Guarded<@Sendable () -> Void>({})
+    private let state: Guarded<State>
+    private let mustCheckTime = Atomic<Bool>(false)
+    private let mustTryAgain = Atomic<Bool>(false)
+
+    init(
+        _ configuration: AgentConfiguration, router: Router, store: Store, clock: AgentClock,
+        clockMonitor: ClockMonitor, reporter: Reporter
+    ) {
+        self.router = router
+        self.store = store
+        rules = MapDocument.Rules(
+            maximumBytes: configuration.limits.mapBytes, limits: configuration.limits.json,
+            trusted: configuration.trust.keys)
+        expiry = configuration.mapExpiry
+        self.clock = clock
+        self.clockMonitor = clockMonitor
+        self.reporter = reporter
+        state = Guarded(
+            State(layers: MapLayers(agent: configuration.agent, groups: configuration.groups)))
+    }
+
+    /// Calls `body` when another map is in force, or when a document was refused.
+    func connect(_ body: @escaping @Sendable () -> Void) { changed.withLock { $0 = body } }
+
+    private func onChange() { changed.withLock { $0 }() }
+
+    /// The map in force.
+    var applied: AppliedMap { state.withLock(\.applied) }
+
+    /// The names of stored layers that are left out, because they do not fit this build.
+    var unfit: [String] {
+        state.withLock { state in state.layers.unfit.keys.map { state.layers.name(of: $0) }.sorted() }
+    }
+
+    /// The names of the layers whose time is over.
+    func expired(at now: Int64) -> [String] {
+        state.withLock { $0.layers.expired(at: now).map(\.name) }
+    }
+
+    // MARK: Documents
+
+    /// Applies a document on `map` or `map/patch`, whole or not at all; false when it can't be stored.
+    func take(_ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64) -> Bool {
+        guard !message.payload.isEmpty else {
+            reporter.log(
+                .warning, "Map",
+                "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
+            return true
+        }
+        var next = state.withLock(\.layers)
+        let name = next.name(of: key)
+        let digest = SHA256.digest(of: message.payload)
+        var revision: Int64?
+        let compiled: CompiledRelocation
+        let entries: Int
+        do throws(Rejection) {
+            let document = try MapDocument(message.payload, isPatch: key == MapRecord.patchLayer, rules)
+            revision = document.revision
+            entries = document.entries.count
+            guard
+                try next.take(
+                    document, on: key, for: audience, digest: digest, at: now,
+                    isClockSound: clockMonitor.isSound(at: now))
+            else {
+                reporter.log(.debug, "Map", "\(message.topic): in force already")
+                return true
+            }
+            do throws(RelocationError) {
+                // With the layers that are in force: those that are left out can't keep a good map out.
+                compiled = try compile(next)
+            } catch {
+                throw Rejection(error)
+            }
+        } catch {
+            refuse(
+                AppliedMap.Refused(
+                    layer: name, revision: revision, digest: SHA256.label(digest), code: error.code,
+                    detail: error.detail, at: now), error, on: message.topic)
+            return true
+        }
+        do throws(StoreError) {
+            try commit(next)
+        } catch {
+            return false
+        }
+        install(next, compiled)
+        // What did not fit beside the old map may fit beside the new one.
+        if !next.unfit.isEmpty { tryAgain() }
+        let text = revision.map { " rev \($0)" } ?? ""
+        let inactive = applied.inactive.count
+        reporter.log(
+            .info, "Map",
+            "applied \(name)\(text): \(entries.counted("entry", "entries")), \(inactive) inactive in all")
+        return true
+    }
+
+    private func refuse(_ document: AppliedMap.Refused, _ rejection: Rejection, on topic: String) {
+        let isNew = state.withLock { state in
+            let isNew = state.layers.remember(document)
+            state.applied.refused = state.layers.newestRefused
+            return isNew
+        }
+        // A retained document comes again with every connection.
+        guard isNew else {
+            return reporter.log(.debug, "Map", "\(topic): refused before, \(rejection.code.name)")
+        }
+        // Only for the next start; that it is refused is reported in any case.
+        try? store.commit { try $0.save(document) }
+        reporter.failed(
+            rejection.code, "map of \(document.layer) refused: \(rejection.detail)", in: .map)
+        onChange()
+    }
+
+    private func commit(_ next: MapLayers) throws(StoreError) {
+        let before = state.withLock(\.layers)
+        try store.commit { transaction in
+            for (key, record) in next.stored where before.stored[key] != record {
+                try transaction.save(record)
+            }
+            for key in before.stored.keys where next.stored[key] == nil {
+                try transaction.removeMap(layer: key)
+            }
+            for name in before.refused.keys where next.refused[name] == nil {
+                try transaction.removeRefusedMap(layer: name)
+            }
+        }
+    }
+
+    // MARK: In force
+
+    private func compile(_ layers: MapLayers) throws(RelocationError) -> CompiledRelocation {
+        var list: [RelocationLayer] = []
+        for record in layers.inForce { list.append(try layers.layer(record)) }
+        return try router.compile(list)
+    }
+
+    private func install(_ layers: MapLayers, _ compiled: CompiledRelocation) {
+        let applied = layers.applied(router.install(compiled))
+        state.withLock { $0 = State(layers: layers, applied: applied) }
+        onChange()
+    }
+
+    /// Puts the stored layers in force, before the network is there.
+    func restore() throws(StoreError) {
+        let (records, refused) = try store.commit { (try $0.maps(), try $0.refusedMaps()) }
+        var layers = state.withLock(\.layers)
+        layers.stored = Dictionary(records.map { ($0.layer, $0) }, uniquingKeysWith: { $1 })
+        layers.refused = refused
+        guard !records.isEmpty else {
+            return state.withLock { state in
+                state.layers = layers
+                state.applied.refused = layers.newestRefused
+            }
+        }
+        fit(&layers)
+        for (key, error) in layers.unfit {
+            let name = layers.name(of: key)
+            reporter.failed(
+                error.code,
+                "the stored map of \(name) does not fit this build; it stays stored and is left out: \(error)",
+                in: .map)
+        }
+    }
+
+    /// Puts in force what fits, each layer by itself: one that does not fit keeps no other out.
+    private func fit(_ layers: inout MapLayers) {
+        let candidates = layers.candidates
+        layers.unfit = Dictionary(
+            candidates.map { ($0, RelocationError(.badField, detail: "")) }, uniquingKeysWith: { $1 })
+        var compiled = CompiledRelocation?.none
+        for key in candidates {
+            layers.unfit[key] = nil
+            do throws(RelocationError) {
+                compiled = try compile(layers)
+            } catch {
+                layers.unfit[key] = error
+            }
+        }
+        if let compiled {
+            install(layers, compiled)
+        } else if let nothing = try? router.compile([]) as CompiledRelocation {
+            install(layers, nothing)
+        }
+    }
+
+    private func tryAgain() {
+        var layers = state.withLock(\.layers)
+        guard !layers.stored.isEmpty else { return onChange() }
+        let before = Set(layers.unfit.keys)
+        fit(&layers)
+        for key in before.subtracting(layers.unfit.keys) {
+            reporter.log(.info, "Map", "applied \(layers.name(of: key)), which did not fit before")
+        }
+    }
+
+    // MARK: Time and routes
+
+    /// Has the end of maps looked at in the next turn of the link's loop.
+    func checkTimeSoon() { mustCheckTime.store(true, ordering: .relaxed) }
+
+    /// Routes have changed: has what did not fit tried again in the next turn of the link's loop.
+    func tryAgainSoon() { mustTryAgain.store(true, ordering: .releasing) }
+
+    /// A turn of the link's loop.
+    func tick() {
+        if mustTryAgain.exchange(false, ordering: .acquiring) { tryAgain() }
+        if mustCheckTime.exchange(false, ordering: .relaxed) { checkExpiry() }
+    }
+
+    private func checkExpiry() {
+        let now = clock.wall()
+        // A clock that is wrong ends no map.
+        guard clockMonitor.isSound(at: now) else { return }
+        var layers = state.withLock(\.layers)
+        let reverted = layers.reverted
+        let due = layers.timePassed(
+            wall: now, monotonic: clock.monotonic(), every: Self.reportInterval, reverts: expiry == .revert)
+        let whatHappens = expiry == .keep ? "it stays in force" : "it is left out"
+        for map in due {
+            let name = map.name + (map.revision.map { " rev \($0)" } ?? "")
+            reporter.log(.warning, "Map", "expired \(name); \(whatHappens)", isError: true)
+            reporter.failed(
+                .mapExpired,
+                "the map of \(name) was good until \(map.expires); \(whatHappens) until a new one comes",
+                in: .map)
+        }
+        if layers.reverted != reverted {
+            fit(&layers)
+        } else if !due.isEmpty {
+            state.withLock { $0.layers = layers }
+            onChange()
+        }
+    }
+}

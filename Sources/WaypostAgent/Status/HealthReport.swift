@@ -1,0 +1,72 @@
+import Waypost
+import WaypostMessages
+
+/// The health document: checks, counters, and the limits in force; the agent fills it in.
+struct HealthReport: Sendable {
+    /// One thing that is well or not.
+    struct Check: Sendable {
+        var name: String
+        var isOK: Bool
+        var detail: String
+
+        /// - Parameters:
+        ///   - problem: what is wrong; nil when nothing is.
+        ///   - ok: what is said then.
+        init(_ name: String, problem: String?, ok: String) {
+            self.name = name
+            isOK = problem == nil
+            detail = problem ?? ok
+        }
+
+        init(_ name: String, isOK: Bool, detail: String) {
+            self.name = name
+            self.isOK = isOK
+            self.detail = detail
+        }
+    }
+
+    var agent: String
+    var boot: String
+    var epoch: Int64
+    /// The agent's clock, in milliseconds since 1970.
+    var at: Int64
+    /// In milliseconds.
+    var uptime: Int64
+    /// 5 or 4; 0 before the first connection.
+    var mqtt: Int
+    var broker: String
+    var checks: [Check]
+    var counters: [String: JSONValue]
+    var waiting: [String: JSONValue]
+    var map: AppliedMap
+    var limits: JSONValue
+
+    var isGreen: Bool { checks.allSatisfy(\.isOK) }
+
+    var json: JSONValue {
+        [
+            "type": "health",
+            "agent": .string(agent),
+            "boot": .string(boot),
+            "epoch": .int(epoch),
+            "version": .string(Version.current),
+            "at": .int(at),
+            "uptime": .int(uptime),
+            "status": .string(isGreen ? "green" : "red"),
+            "mqtt": .int(Int64(mqtt)),
+            "broker": .string(broker),
+            "checks": .array(
+                checks.map {
+                    ["name": .string($0.name), "ok": .bool($0.isOK), "detail": .string($0.detail)]
+                }),
+            "counters": .object(counters),
+            "waiting": .object(waiting),
+            "map": [
+                "rev": map.layers.last { $0.name == "agent" }?.revision.map(JSONValue.int) ?? .null,
+                "entries": .int(Int64(map.entries)),
+                "inactive": .int(Int64(map.inactive.count)),
+            ],
+            "limits": limits,
+        ]
+    }
+}

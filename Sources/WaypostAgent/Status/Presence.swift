@@ -1,0 +1,53 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// What the broker shows of the agent: births, the will, the goodbye, each with the epoch of its connection.
+final class Presence: Sendable {
+    private struct State {
+        var epoch: Int64 = 0
+        var mqtt = MQTTVersion.v5
+    }
+
+    private let agent: String
+    private let boot: String
+    private let topic: String
+    /// Stores the number after the given one, or after the stored one if that is higher; nil when it can't.
+    private let raiseStored: @Sendable (Int64) -> Int64?
+    private let state = Guarded(State())
+
+    init(
+        agent: String, boot: String, topic: String, raiseStored: @escaping @Sendable (Int64) -> Int64?
+    ) {
+        self.agent = agent
+        self.boot = boot
+        self.topic = topic
+        self.raiseStored = raiseStored
+    }
+
+    /// Raises the epoch and makes the will of the next connection of it.
+    func will() -> MQTTMessage {
+        let before = state.withLock(\.epoch)
+        // A full disk must not keep the agent off the broker, where it can say that the disk is full; the epoch
+        // then rises in memory and is made up for with the next one that can be stored.
+        let raised = raiseStored(before) ?? before + 1
+        state.withLock { $0.epoch = raised }
+        return .retained(topic, message(.will))
+    }
+
+    /// The version that is spoken now.
+    var version: MQTTVersion { state.withLock(\.mqtt) }
+    /// The number of the present connection.
+    var epoch: Int64 { state.withLock(\.epoch) }
+
+    func connected(_ connection: Connection) { state.withLock { $0.mqtt = connection.version } }
+
+    /// The birth, the will or the goodbye of the present connection.
+    func message(_ reason: AgentState.Reason) -> [UInt8] {
+        let (epoch, mqtt) = state.withLock { ($0.epoch, $0.mqtt) }
+        return AgentState(
+            isOnline: reason == .birth, epoch: epoch, boot: boot, reason: reason, agent: agent,
+            version: Version.current, mqtt: Int(mqtt.rawValue)
+        ).encoded()
+    }
+}

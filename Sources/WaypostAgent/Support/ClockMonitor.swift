@@ -1,0 +1,75 @@
+import CBuildDate
+import Waypost
+
+/// Says whether the wall clock can be trusted; asked by all that compares it with times from outside.
+final class ClockMonitor: Sendable {
+    private struct State {
+        var check: ClockCheck
+        /// On the monotonic clock: from when on ids may be forgotten.
+        var forgetsFrom: Int64 = 0
+        var isSound = true
+    }
+
+    private let clock: AgentClock
+    /// How long after a step nothing is forgotten, in milliseconds.
+    private let forgetsAfter: Int64
+    private let state: Guarded<State>
+
+    init(clock: AgentClock, forgetsAfter: Int64) {
+        self.clock = clock
+        self.forgetsAfter = forgetsAfter
+        state = Guarded(State(check: ClockCheck(wall: clock.wall(), monotonic: clock.monotonic())))
+    }
+
+    /// What the last look found.
+    var wasSound: Bool { state.withLock(\.isSound) }
+
+    /// Whether times in a message may be compared with the agent's clock.
+    func isSound(at now: Int64) -> Bool {
+        let monotonic = clock.monotonic()
+        return state.withLock { state in
+            state.isSound = state.check.isSound(wall: now, monotonic: monotonic)
+            if !state.isSound { state.forgetsFrom = monotonic + forgetsAfter }
+            return state.isSound
+        }
+    }
+
+    /// Whether ids whose time is over by the clock may be forgotten.
+    ///
+    /// A clock that jumps ahead would end that time at once, and a repeated command would run again. So nothing is
+    /// forgotten for a while after a step.
+    func mayForget(at now: Int64) -> Bool {
+        isSound(at: now) && state.withLock { clock.monotonic() >= $0.forgetsFrom }
+    }
+}
+
+/// Compares the wall clock with the monotonic one, and with the date of the build.
+struct ClockCheck: Sendable {
+    /// No sound clock shows a time before the day of this build, in milliseconds since 1970.
+    ///
+    /// A day is left for time zones.
+    static let buildDate: Int64 = (waypost_build_day() - 1) * 86_400_000
+    /// A step of more than this against the monotonic clock is a fault until it has lasted, in milliseconds.
+    static let maximumStep: Int64 = 60_000
+    /// How long a stepped clock must go evenly before it is trusted again, in milliseconds.
+    static let recovery: Int64 = 60_000
+
+    private var lastWall: Int64
+    private var lastMonotonic: Int64
+    private var distrustedSince: Int64?
+
+    init(wall: Int64, monotonic: Int64) {
+        lastWall = wall
+        lastMonotonic = monotonic
+    }
+
+    /// Compares the two clocks; called at every use.
+    mutating func isSound(wall: Int64, monotonic: Int64) -> Bool {
+        let step = (wall - lastWall) - (monotonic - lastMonotonic)
+        lastWall = wall
+        lastMonotonic = monotonic
+        if abs(step) > Self.maximumStep { distrustedSince = monotonic }
+        if let since = distrustedSince, monotonic - since >= Self.recovery { distrustedSince = nil }
+        return distrustedSince == nil && wall >= Self.buildDate
+    }
+}

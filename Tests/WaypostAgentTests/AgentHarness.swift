@@ -1,0 +1,197 @@
+import Foundation
+import Logging
+import MQTTLink
+import Synchronization
+import TestSupport
+import Waypost
+
+@testable import WaypostAgent
+@testable import WaypostMessages
+
+/// A running agent with real state on disk and, in the place of the link, one in memory with a broker behind it.
+final class AgentHarness: Sendable {
+    let agent: Agent
+    let clock: TurnedClock
+    let link: InMemoryLink
+    private let running: Task<Void, any Error>
+
+    var published: TestSupport.EventLog<MQTTMessage> { link.published }
+
+    init(
+        directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
+        isOnline: Bool = true, link: InMemoryLink = InMemoryLink(),
+        configure: (inout AgentConfiguration) -> Void = { _ in }
+    ) async throws {
+        let path = directory ?? NSTemporaryDirectory() + "waypost-harness-\(UUID().uuidString)"
+        var configuration = AgentConfiguration(
+            agent: "k1", groups: ["fleet"], stateDirectory: path,
+            link: MQTTLinkConfiguration(brokers: [], clientID: "k1"))
+        configure(&configuration)
+        let agent = try Agent(
+            configuration, router: router, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            clock: clock.clock,
+            makeLink: { _, delegate in
+                link.delegate.withLock { $0 = delegate }
+                return link
+            })
+        self.agent = agent
+        self.clock = clock
+        self.link = link
+        running = Task { try await agent.run() }
+        try await link.started.wait(for: "the start of the link") { !$0.isEmpty }
+        if isOnline { link.connect(sessionPresent: directory != nil) }
+    }
+
+    deinit { running.cancel() }
+
+    /// Stops the agent, as SIGTERM would.
+    func close() async throws {
+        running.cancel()
+        try await running.value
+    }
+
+    /// A message of the broker's, as a batch of one.
+    @discardableResult
+    func receive(
+        _ payload: String, on topic: String, retain: Bool = false,
+        properties: MQTTProperties = MQTTProperties()
+    ) -> BatchDecision {
+        link.deliver([
+            MQTTMessage(
+                topic: topic, payload: Array(payload.utf8), qos: .atLeastOnce, retain: retain,
+                properties: properties)
+        ])
+    }
+
+    /// Waits for something that the agent shows only in its state; the limit is for a hanging test.
+    func until(_ what: String, _ holds: (AgentHarness) -> Bool) async throws {
+        let limit = ContinuousClock.now + .seconds(60)
+        while !holds(self) {
+            guard ContinuousClock.now < limit else { throw TimeoutError(what: what) }
+            await Task.yield()
+        }
+    }
+
+    /// Whether a check of the health document is green; nil when there is no such check.
+    func check(_ name: String) -> Bool? { agent.health.checks.first { $0.name == name }?.isOK }
+
+    /// Failure reports in the outbox on disk.
+    var reportsOnDisk: Int { (try? agent.store.commit { try $0.outboxSizes().count }) ?? 0 }
+
+    /// The end of maps is looked at, as it is every few seconds.
+    func checkExpiry() {
+        agent.maps.checkTimeSoon()
+        link.tick()
+    }
+
+    /// A command of the sender `me`, and its terminal reply.
+    func command(_ payload: String, from sender: String = "me") async throws -> Reply {
+        let before = published.events.count
+        receive(payload, on: "waypost/v1/k1/cmd/\(sender)")
+        return try await reply(
+            to: JSONValue(parsing: payload)["id"]?.stringValue ?? "", from: sender, after: before)
+    }
+
+    func reply(to id: String, from sender: String = "me", after count: Int = 0) async throws -> Reply {
+        try await first("reply to \(id)", after: count) { message in
+            guard message.topic == "waypost/v1/k1/reply/\(sender)",
+                let reply = try? Reply(JSONValue(parsing: message.payload, limits: .trustedFile)),
+                reply.id == id, reply.status != .accepted
+            else { return nil }
+            return reply
+        }
+    }
+
+    /// The terminal replies to an id so far.
+    func replies(to id: String) -> [Reply] {
+        published.events.compactMap { message in
+            guard message.topic.hasPrefix("waypost/v1/k1/reply/"),
+                let reply = try? Reply(JSONValue(parsing: message.payload, limits: .trustedFile)),
+                reply.id == id, reply.status != .accepted
+            else { return nil }
+            return reply
+        }
+    }
+
+    func failure(after count: Int = 0, where matches: @escaping @Sendable (FailureReport) -> Bool)
+        async throws
+        -> FailureReport
+    {
+        try await first("a failure report", after: count) { message in
+            guard message.topic == "waypost/v1/k1/fail",
+                let report = try? FailureReport(JSONValue(parsing: message.payload)), matches(report)
+            else { return nil }
+            return report
+        }
+    }
+
+    func applied(
+        after count: Int = 0, where matches: @escaping @Sendable (JSONValue) -> Bool = { _ in true }
+    ) async throws -> JSONValue {
+        try await document("map/applied", after: count, where: matches)
+    }
+
+    /// A retained document of the agent.
+    func document(
+        _ name: String, after count: Int = 0,
+        where matches: @escaping @Sendable (JSONValue) -> Bool = { _ in true }
+    ) async throws -> JSONValue {
+        try await first(name, after: count) { message in
+            guard message.topic == "waypost/v1/k1/\(name)",
+                let json = try? JSONValue(parsing: message.payload, limits: .trustedFile), matches(json)
+            else { return nil }
+            return json
+        }
+    }
+
+    func event(after count: Int = 0, where matches: @escaping @Sendable (WaypostMessages.LogEvent) -> Bool)
+        async throws -> WaypostMessages.LogEvent
+    {
+        try await first("an event", after: count) { message in
+            guard message.topic.hasPrefix("waypost/v1/k1/log/") else { return nil }
+            return String(decoding: message.payload, as: UTF8.self).split(separator: "\n").lazy
+                .compactMap { try? WaypostMessages.LogEvent(JSONValue(parsing: String($0))) }.first(
+                    where: matches)
+        }
+    }
+
+    private func first<Value: Sendable>(
+        _ what: String, after count: Int, _ make: @escaping @Sendable (MQTTMessage) -> Value?
+    ) async throws -> Value {
+        try await published.wait(for: what) { $0.dropFirst(count).contains { make($0) != nil } }
+        let value = published.events.dropFirst(count).lazy.compactMap(make).first
+        guard let value else { throw TimeoutError(what: what) }
+        return value
+    }
+}
+
+/// What a test waited for did not come in time.
+struct TimeoutError: Error {
+    let what: String
+}
+
+/// Clocks that a test turns; both stand still otherwise.
+final class TurnedClock: Sendable {
+    /// Two days after the build: no sound clock is before it.
+    static let start = ClockCheck.buildDate + 2 * 86_400_000
+
+    private let wall = Atomic<Int64>(TurnedClock.start)
+    private let monotonic = Atomic<Int64>(1_000_000)
+
+    var clock: AgentClock {
+        AgentClock(
+            wall: { self.wall.load(ordering: .relaxed) },
+            monotonic: { self.monotonic.load(ordering: .relaxed) })
+    }
+
+    var now: Int64 { wall.load(ordering: .relaxed) }
+
+    /// Time goes by.
+    func advance(_ milliseconds: Int64) {
+        wall.add(milliseconds, ordering: .relaxed)
+        monotonic.add(milliseconds, ordering: .relaxed)
+    }
+
+    /// Somebody sets the wall clock.
+    func step(_ milliseconds: Int64) { wall.add(milliseconds, ordering: .relaxed) }
+}

@@ -1,0 +1,96 @@
+import Dispatch
+import MQTTLink
+import Synchronization
+import TestSupport
+import Waypost
+
+/// A link without a network: all calls to the delegate come from one queue, as from the link's thread.
+///
+/// The broker behind it acknowledges everything unless a test gives it another answer.
+final class InMemoryLink: MessageLink {
+    let published = TestSupport.EventLog<MQTTMessage>()
+    /// Gets an element when the agent starts the link.
+    let started = TestSupport.EventLog<Void>()
+    let delegate = Guarded<(any MQTTLinkDelegate)?>(nil)
+    private let answer = Guarded<@Sendable (MQTTMessage) -> PublishReceipt.Result?>({ _ in .acknowledged })
+    private let queue = DispatchQueue(label: "in-memory-link")
+    /// The delegate is not kept alive by a link, so what it does is done while the agent runs.
+    private let isStopped = Atomic<Bool>(false)
+
+    /// What the broker answers to a message; nil for nothing at all.
+    func answer(_ body: @escaping @Sendable (MQTTMessage) -> PublishReceipt.Result?) {
+        answer.withLock { $0 = body }
+    }
+
+    // MARK: The broker's side
+
+    func connect(
+        sessionPresent: Bool = false, receiveMaximum: UInt16 = 1_000, maximumPacketSize: UInt32? = nil
+    ) {
+        onQueue { delegate in
+            _ = delegate.linkWillConnect()
+            guard let broker = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else { return }
+            delegate.linkDidConnect(
+                Connection(
+                    broker: broker, version: .v5, sessionPresent: sessionPresent,
+                    receiveMaximum: receiveMaximum, maximumPacketSize: maximumPacketSize))
+        }
+    }
+
+    func disconnect() {
+        onQueue { delegate in
+            guard let broker = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else { return }
+            delegate.linkDidDisconnect(
+                DisconnectReason(cause: .closedByBroker, stage: .online, broker: broker))
+        }
+    }
+
+    /// Hands a batch to the agent, and ends the turn of the loop.
+    func deliver(_ batch: [MQTTMessage]) -> BatchDecision {
+        var decision = BatchDecision.refuse
+        onQueue { delegate in
+            decision = delegate.link(received: batch)
+            delegate.linkTick()
+        }
+        return decision
+    }
+
+    /// A turn of the loop without a message.
+    func tick() { onQueue { $0.linkTick() } }
+
+    private func onQueue(_ body: (any MQTTLinkDelegate) -> Void) {
+        queue.sync {
+            guard !isStopped.load(ordering: .relaxed), let delegate = delegate.withLock({ $0 }) else { return }
+            body(delegate)
+        }
+    }
+
+    // MARK: The agent's side
+
+    func start() { started.append(()) }
+
+    func publish(_ messages: [OutgoingMessage]) {
+        // As from a link, the receipts come later and on another thread.
+        let answer = answer.withLock { $0 }
+        for message in messages { published.append(message.message) }
+        queue.async { [self] in
+            let receipts = messages.compactMap { message in
+                answer(message.message).map { PublishReceipt(token: message.token, result: $0) }
+            }
+            if !receipts.isEmpty { delegate.withLock { $0 }?.link(settled: receipts) }
+        }
+    }
+
+    func renew(credentials: Credentials?, tls: TLSOptions?) {}
+
+    func stop(after goodbyes: [MQTTMessage], within limit: Duration) async {
+        for message in goodbyes { published.append(message) }
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                isStopped.store(true, ordering: .relaxed)
+                delegate.withLock { $0 = nil }
+                continuation.resume()
+            }
+        }
+    }
+}

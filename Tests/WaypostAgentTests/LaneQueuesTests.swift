@@ -1,0 +1,220 @@
+import TestSupport
+import Testing
+import Waypost
+
+@testable import WaypostAgent
+@testable import WaypostMessages
+
+@Suite struct `Order in lanes` {
+    private func job(
+        _ sequence: Int64, lane: String = "main", sender: String = "ops", startBy: Int64 = 60_000
+    ) -> CommandJob {
+        CommandJob(
+            sequence: sequence, sender: sender, address: ReplyAddress(topic: "r"),
+            command: Command(id: "c\(sequence)", operation: .ping, expires: 0, lane: lane), startBy: startBy)
+    }
+
+    @Test func `commands of one lane run one after another in order of arrival`() {
+        var queues = LaneQueues()
+        #expect(queues.admitted(job(1), at: 0).log == ["run 1"])
+        #expect(queues.admitted(job(2), at: 0).log == [])
+        #expect(queues.admitted(job(3), at: 0).log == [])
+        #expect(queues.finished(1, .ok(), at: 5).log == ["end 1 OK", "run 2"])
+        #expect(queues.finished(2, .ok(), at: 6).log == ["end 2 OK", "run 3"])
+        #expect(queues.finished(3, .ok(), at: 7).log == ["end 3 OK"])
+        #expect(queues.isIdle)
+    }
+
+    @Test func `a lane that hangs does not hold up another`() {
+        var queues = LaneQueues()
+        #expect(queues.admitted(job(1, lane: "slow"), at: 0).log == ["run 1"])
+        #expect(queues.admitted(job(2, lane: "quick"), at: 0).log == ["run 2"])
+        #expect(queues.finished(2, .ok(), at: 1).log == ["end 2 OK"])
+        #expect(queues.count == 1)
+    }
+
+    @Test func `the time for which a start is being stored counts neither as running nor as late`() {
+        var queues = LaneQueues(deadline: 1_000)
+        _ = queues.admitted(job(1), at: 0)
+        queues.storingStart(1, at: 100)
+        #expect(queues.ticked(at: 50_000).log == [])
+        let mayRun = queues.startStored(1, at: 60_000)
+        #expect(mayRun)
+        #expect(queues.ticked(at: 60_399).log == [])
+        #expect(queues.ticked(at: 60_400).log == ["accepted 1"])
+        #expect(queues.ticked(at: 60_900).log == ["cancel 1", "end 1 DEADLINE"])
+    }
+
+    @Test func `a command that has ended at its deadline may not begin after that`() {
+        var queues = LaneQueues(deadline: 1_000)
+        _ = queues.admitted(job(1), at: 0)
+        #expect(queues.goesOn(1))
+        _ = queues.ticked(at: 1_000)
+        #expect(!queues.goesOn(1))
+    }
+
+    @Test func `a command that was not started before its exp is not run`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        _ = queues.admitted(job(2, startBy: 50), at: 0)
+        #expect(queues.finished(1, .ok(), at: 50).log == ["end 1 OK", "end 2 EXPIRED"])
+        #expect(queues.isIdle)
+    }
+
+    @Test func `a command that waits too long is ended though its lane is still busy`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        _ = queues.admitted(job(2, startBy: 50), at: 0)
+        _ = queues.admitted(job(3, startBy: 500_000), at: 0)
+        #expect(queues.ticked(at: 49).log == [])
+        #expect(queues.ticked(at: 50).log == ["end 2 EXPIRED"])
+        #expect(queues.finished(1, .ok(), at: 60).log == ["end 1 OK", "run 3"])
+    }
+
+    @Test func `work over half a second is announced once`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        #expect(queues.ticked(at: 499).log == [])
+        #expect(queues.ticked(at: 500).log == ["accepted 1"])
+        #expect(queues.ticked(at: 600).log == [])
+    }
+
+    @Test func `a handler that does not end loses its lane at the deadline`() {
+        var queues = LaneQueues(deadline: 1_000)
+        _ = queues.admitted(job(1), at: 0)
+        _ = queues.admitted(job(2), at: 0)
+        #expect(queues.ticked(at: 500).log == ["accepted 1"])
+        #expect(queues.ticked(at: 999).log == [])
+        #expect(queues.ticked(at: 1_000).log == ["cancel 1", "end 1 DEADLINE", "run 2"])
+        // What it answers after that is dropped.
+        #expect(queues.finished(1, .ok(), at: 1_100).log == [])
+        #expect(queues.finished(2, .ok(), at: 1_100).log == ["end 2 OK"])
+    }
+
+    @Test func `cancelling a command that waits ends it, one that runs is asked to end`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        _ = queues.admitted(job(2), at: 0)
+        let (waiting, ended) = queues.cancel(id: "c2", by: "ops")
+        #expect(waiting == .waiting)
+        #expect(ended.log == ["end 2 CANCELED"])
+        let (running, asked) = queues.cancel(id: "c1", by: "ops")
+        #expect(running == .running)
+        #expect(asked.log == ["cancel 1"])
+        #expect(queues.cancel(id: "c9", by: "ops").0 == .unknown)
+    }
+
+    @Test func `a command is cancelled by its own sender only`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1, sender: "ops"), at: 0)
+        let (found, actions) = queues.cancel(id: "c1", by: "other")
+        #expect(found == .foreign)
+        #expect(actions.log == [])
+    }
+
+    @Test func `a command cancelled while its start is being stored never runs`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        queues.storingStart(1, at: 0)
+        #expect(queues.cancel(id: "c1", by: "ops").1.log == ["cancel 1"])
+        #expect(!queues.goesOn(1))
+        let mayRun = queues.startStored(1, at: 2)
+        #expect(!mayRun)
+    }
+
+    @Test func `a command whose start could not be stored leaves without an end`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        queues.storingStart(1, at: 0)
+        queues.stopped()
+        queues.leftOnDisk(1)
+        #expect(queues.isIdle)
+        #expect(queues.finished(1, .ok(), at: 1).log == [])
+    }
+
+    @Test func `what waits when the agent stops stays for the next start`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        _ = queues.admitted(job(2), at: 0)
+        queues.stopped()
+        #expect(queues.finished(1, .ok(), at: 1).log == ["end 1 OK"])
+        #expect(queues.isIdle)
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
+    func `every command ends exactly once, whatever the order of events`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var queues = LaneQueues()
+        var now: Int64 = 0
+        var running: Set<Int64> = []
+        var storing: Set<Int64> = []
+        var ended: [Int64: Int] = [:]
+        func act(_ actions: [LaneQueues.Action]) {
+            for action in actions {
+                switch action {
+                case .run(let job):
+                    if Bool.random(using: &random) {
+                        queues.storingStart(job.sequence, at: now)
+                        storing.insert(job.sequence)
+                    } else {
+                        running.insert(job.sequence)
+                    }
+                case .end(let job, _, _):
+                    ended[job.sequence, default: 0] += 1
+                    running.remove(job.sequence)
+                    storing.remove(job.sequence)
+                case .cancelTask, .sendAccepted: break
+                }
+            }
+        }
+        func startStored(_ sequence: Int64) {
+            storing.remove(sequence)
+            if queues.startStored(sequence, at: now) {
+                running.insert(sequence)
+            } else {
+                act(queues.finished(sequence, .canceled, at: now))
+            }
+        }
+        for sequence in Int64(1)...500 {
+            now += Int64.random(in: 0...40, using: &random)
+            let lane = "lane\(Int.random(in: 0...3, using: &random))"
+            act(
+                queues.admitted(
+                    job(
+                        sequence, lane: lane, startBy: now + Int64.random(in: 0...400, using: &random)),
+                    at: now))
+            if Bool.random(using: &random), let stored = storing.randomElement(using: &random) {
+                startStored(stored)
+            }
+            if Bool.random(using: &random), let done = running.randomElement(using: &random) {
+                act(queues.finished(done, .ok(), at: now))
+            }
+            if Int.random(in: 0...9, using: &random) == 0 {
+                act(
+                    queues.cancel(id: "c\(Int64.random(in: 1...sequence, using: &random))", by: "ops").1)
+            }
+            act(queues.ticked(at: now))
+        }
+        while !queues.isIdle {
+            now += 1_000
+            for stored in storing { startStored(stored) }
+            for done in running { act(queues.finished(done, .ok(), at: now)) }
+            act(queues.ticked(at: now))
+        }
+        #expect(ended.count == 500, "seed \(seed)")
+        #expect(ended.values.allSatisfy { $0 == 1 }, "seed \(seed)")
+    }
+}
+
+extension [LaneQueues.Action] {
+    fileprivate var log: [String] {
+        map { action in
+            switch action {
+            case .run(let job): "run \(job.sequence)"
+            case .cancelTask(let sequence): "cancel \(sequence)"
+            case .sendAccepted(let job): "accepted \(job.sequence)"
+            case .end(let job, let result, _): "end \(job.sequence) \(result.code.name)"
+            }
+        }
+    }
+}
