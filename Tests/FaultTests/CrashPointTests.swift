@@ -63,19 +63,93 @@ import WaypostMessages
         #expect(Set(all).count == 1)
     }
 
-    @Test(arguments: ["after-started", "after-handler"])
-    func `one that was started and may not run twice is interrupted`(point: String) async throws {
-        let (reply, ledger, all) = try await reply(to: Self.append, crashingAt: point)
+    /// All lead to the ledger, and none says so: a service, a module's service, a route after one that passed, a
+    /// redirect by an interceptor, a service URL.
+    static let repeatedNever = [
+        #""type":"call","service":"LedgerService","method":"append","args":["entry"]"#,
+        #""type":"call","service":"PrinterService","method":"print","args":["entry"]"#,
+        #""type":"open","url":"scheme://router/append/4711""#,
+        #""type":"open","url":"scheme://router/old-append/4711""#,
+        #""type":"open","url":"scheme://services?protocol=LedgerService&method=append&ivar1=entry""#,
+        #""type":"open","url":"scheme://router/none","params":{"route_fallback_url":"scheme://router/append/x"}"#,
+    ]
+
+    @Test(arguments: repeatedNever, ["after-started", "after-handler"])
+    func `one that was started and may not run twice is interrupted`(command: String, point: String)
+        async throws
+    {
+        let (reply, ledger, all) = try await reply(to: #"{"id":"once",\#(command)}"#, crashingAt: point)
         #expect(reply.status == .interrupted)
-        #expect(reply.code.number == 520)
-        #expect(ledger.count <= 1)
+        #expect(reply.code == .interrupted)
+        #expect(ledger.count == (point == "after-handler" ? 1 : 0))
         #expect(Set(all) == ["interrupted"])
     }
 
-    @Test func `one that was started and is idempotent runs again to its end`() async throws {
-        let (reply, _, all) = try await reply(to: Self.put, crashingAt: "after-handler")
-        #expect(reply.status == .ok)
+    @Test func `params do not turn a service URL into another call`() async throws {
+        let (reply, ledger, all) = try await reply(
+            to: #"{"id":"once","type":"open","url":"scheme://services?protocol=CalculatorService&method=add&ivar1=2&ivar2=40","params":{"protocol":"LedgerService","method":"append","ivar1":"40"}}"#,
+            crashingAt: "after-handler")
+        #expect(reply.result["value"] == 80)
+        #expect(ledger.isEmpty)
         #expect(Set(all) == ["ok"])
+    }
+
+    @Test func `one that was started and is idempotent runs again to its end`() async throws {
+        let (reply, ledger, all) = try await reply(to: Self.put, crashingAt: "after-handler")
+        #expect(reply.status == .ok)
+        #expect(reply.attempt == 2)
+        #expect(ledger.allSatisfy { $0 == "k=v" }, "\(ledger)")
+        #expect(Set(all) == ["ok"])
+    }
+
+    @Test func `one that ends the agent each time is interrupted after the third`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let first = try AgentProcess("k1", broker: broker.url, environment: ["WAYPOST_FAULT": "after-handler"])
+        try await first.online()
+        try await backend.publish(Self.put, to: "waypost/v1/k1/cmd/me")
+        #expect(try await first.ended() == -SIGKILL)
+        for _ in 0..<2 {
+            let next = try AgentProcess(
+                "k1", broker: broker.url, directory: first.directory,
+                environment: ["WAYPOST_FAULT": "after-handler"])
+            #expect(try await next.ended() == -SIGKILL)
+        }
+        // It would die here as well.
+        let last = try AgentProcess(
+            "k1", broker: broker.url, directory: first.directory,
+            environment: ["WAYPOST_FAULT": "after-handler"])
+        let reply = try await backend.reply(to: "put", of: "k1")
+        #expect(reply.code == .interrupted)
+        #expect(reply.attempt == 3)
+        _ = try await backend.failure(ref: "put", of: "k1")
+        try await last.online()
+        #expect(try await last.terminate() == 0)
+        await backend.disconnect()
+    }
+
+    @Test func `a module's map and service are there after a crash, before anything was opened`() async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let first = try AgentProcess("k1", broker: broker.url)
+        try await first.online()
+        try await backend.publish(
+            #"{"id":"m","type":"map","rev":1,"entries":[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/printer"}]}"#,
+            to: "waypost/v1/k1/map", retain: false)
+        _ = try await backend.message(on: "waypost/v1/k1/map/applied") {
+            $0["layers"]?[0]?["rev"] == 1 && $0["inactive"] == []
+        }
+        try await first.kill()
+        let again = try AgentProcess("k1", broker: broker.url, directory: first.directory)
+        try await again.online()
+        let call = try await backend.command(
+            #"{"id":"c1","type":"call","service":"PrinterService","method":"print","args":["line"]}"#, to: "k1")
+        #expect(call.code == .ok)
+        let open = try await backend.command(
+            #"{"id":"c2","type":"open","url":"scheme://router/demo"}"#, to: "k1")
+        #expect(open.result["route"] == "scheme://router/printer")
+        #expect(try await again.terminate() == 0)
+        await backend.disconnect()
     }
 
     @Test(arguments: ["after-result", "before-reply-acknowledged"])
