@@ -1,0 +1,86 @@
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostAgent
+
+/// A known id is answered from the store, before rate, table, outbox and queue are asked.
+@Suite struct `A repeated id` {
+    private static let ping = #"{"id":"c1","type":"ping"}"#
+
+    /// Sends `c1` again and expects the stored reply and no other.
+    private func expectStored(_ harness: AgentHarness, _ sender: String = "me") async throws {
+        let before = harness.published.events.count
+        let topic = "waypost/v1/k1/cmd/\(sender)"
+        #expect(harness.receive(Self.ping, on: topic) == .acknowledge)
+        let reply = try await harness.reply(to: "c1", from: sender, after: before)
+        #expect(reply.isDuplicate)
+        #expect(Set(harness.replies(to: "c1").map(\.status)) == [.ok])
+    }
+
+    @Test func `gets its reply from a sender over its rate`() async throws {
+        let harness = try await AgentHarness {
+            $0.limits.intakeRate = 1
+            $0.limits.intakeBurst = 1
+        }
+        #expect(try await harness.command(Self.ping).code == .ok)
+        try await expectStored(harness)
+        #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .busy)
+    }
+
+    @Test func `gets its reply when the table of ids is full`() async throws {
+        let harness = try await AgentHarness { $0.limits.dedupeKeys = 1 }
+        #expect(try await harness.command(Self.ping).code == .ok)
+        try await expectStored(harness)
+        #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .busy)
+    }
+
+    @Test func `gets its reply when the outbox is full`() async throws {
+        let harness = try await AgentHarness { $0.limits.outboxRecords = 1 }
+        #expect(try await harness.command(Self.ping).code == .ok)
+        harness.link.answer { $0.topic.hasSuffix("/fail") ? nil : .acknowledged }
+        harness.receive("not JSON", on: "waypost/v1/k1/cmd/other")
+        try await harness.until("a full outbox") { $0.agent.journal.isOutboxFull }
+        try await expectStored(harness)
+        #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .outbox)
+    }
+
+    @Test func `gets its reply when too many commands wait`() async throws {
+        let router = Router()
+        let (goAhead, signal) = AsyncStream.makeStream(of: Void.self)
+        try router.register("scheme://slow", idempotent: true) { _ in
+            for await _ in goAhead { break }
+            return .opened()
+        }
+        let harness = try await AgentHarness(router: router) { $0.limits.waitingCommands = 1 }
+        #expect(try await harness.command(Self.ping).code == .ok)
+        harness.receive(#"{"id":"s1","type":"open","url":"scheme://slow"}"#, on: "waypost/v1/k1/cmd/me")
+        try await harness.until("the slow command to run") { $0.agent.executor.waiting == 1 }
+        try await expectStored(harness)
+        #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .busy)
+        signal.finish()
+    }
+}
+
+@Suite struct `Gaps in a sender's count` {
+    // With a thousand senders known, those after them were not looked at any more, and nothing said so.
+    @Test func `are noticed for new senders too, however many there were`() async throws {
+        let harness = try await AgentHarness { $0.limits.senders = 8 }
+        for number in 0..<100 {
+            harness.receive(#"{"id":"a","type":"ping","seq":1}"#, on: "waypost/v1/k1/cmd/sender\(number)")
+        }
+        #expect(try await harness.command(#"{"id":"n1","type":"ping","seq":1}"#, from: "new").code == .ok)
+        #expect(try await harness.command(#"{"id":"n2","type":"ping","seq":3}"#, from: "new").code == .ok)
+        #expect(try await harness.failure { $0.code == .sequenceGap }.ref == "n2")
+    }
+
+    @Test func `are found up to the largest number`() {
+        var senders = SenderTable(maximum: 2, rate: 0, burst: 0)
+        let first = senders.gap(before: .max, of: "a", at: 0)
+        let second = senders.gap(before: 1, of: "a", at: 0)
+        #expect(first == nil)
+        #expect(second == .max)
+    }
+}
