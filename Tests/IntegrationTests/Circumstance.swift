@@ -107,7 +107,7 @@ enum Circumstance: String {
     case forgetfulBroker = "the broker forgets"
     case noSubscription = "the broker refuses a subscription"
     case stalledLoop = "the link's thread stands still"
-    case noPaper = "a module can not be set up"
+    case brokenModule = "a feature module can't be set up"
 
     /// Makes it so, and sends what the row sends; returns the backend that sees what comes of it.
     func play(_ scene: Scene, _ row: VectorRow) async throws -> Backend {
@@ -176,10 +176,10 @@ enum Circumstance: String {
                 try await scene.broker.start()
             }
         case .noSubscription: _ = try scene.agent()
-        case .noPaper:
-            let directory = scene.broker.directory + "/state"
+        case .brokenModule:
+            let directory = NSTemporaryDirectory() + "waypost-no-paper-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-            _ = FileManager.default.createFile(atPath: directory + "/no-paper", contents: nil)
+            try Data().write(to: URL(fileURLWithPath: directory + "/no-paper"))
             try await send(row, scene, to: scene.agent(directory: directory))
         case .stalledLoop:
             try await send(
