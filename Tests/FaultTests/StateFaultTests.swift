@@ -136,6 +136,31 @@ import WaypostMessages
         #expect(try await agent.terminate() == 0)
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "takes the right to mount a file system"))
+    func `SIGTERM on a full disk ends it, and the next start answers what it had`() async throws {
+        let disk = try SmallDisk(kibibytes: 2_048)
+        defer { disk.end() }
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
+        try await agent.online()
+        try disk.fill()
+        let ids = (0..<60).map { "full-\($0)" }
+        for id in ids {
+            try await backend.publish(
+                #"{"id":"\#(id)","type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]}"#,
+                to: Self.command)
+        }
+        _ = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
+        // The journal tried for ever, and the stop waited for it.
+        #expect(try await agent.terminate() == 0)
+        disk.makeRoom()
+        let again = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
+        for id in ids { #expect(try await backend.reply(to: id, of: "k1").status == .ok) }
+        await backend.disconnect()
+        #expect(try await again.terminate() == 0)
+    }
+
     @Test func `SIGTERM under load ends it with 0, and the next start answers the rest`() async throws {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
