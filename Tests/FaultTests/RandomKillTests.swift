@@ -10,6 +10,9 @@ import WaypostMessages
 ///
 /// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 50 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
 @Suite(.aFewAtATime, .serialized) struct `Random kills` {
+    /// The rate limit is on: a sender that has too much gets BUSY, and never for what has ended already.
+    private static let arguments = ["--demo", "--intake-rate", "500", "--intake-burst", "200"]
+
     @Test
     func `every command ends in one status, nothing runs twice and nothing that was answered is missing`()
         async throws
@@ -26,15 +29,21 @@ import WaypostMessages
         let sender = Sender(broker: broker)
         let directory = NSTemporaryDirectory() + "waypost-soak-\(UUID().uuidString)"
         var number = 0
+        var revision = 0
         for round in 0..<rounds {
             let agent = try AgentProcess(
-                "soak", broker: broker.url, directory: directory, arguments: ["--demo", "--intake-rate", "0"])
+                "soak", broker: broker.url, directory: directory, arguments: Self.arguments)
             if round == 0 { try await agent.online() }
             let lifetime = Double.random(in: 0...2, using: &random)
             let rate = Int.random(in: 20...200, using: &random)
             for _ in 0..<max(1, Int(Double(rate) * lifetime)) {
                 number += 1
                 await sender.send(command(number, &random), id: "c\(number)")
+                // Between the arrival of a command and its start, so that it leads elsewhere.
+                if Int.random(in: 0..<20, using: &random) == 0 {
+                    revision += 1
+                    await sender.publishMap(revision, isOn: Bool.random(using: &random))
+                }
             }
             // Not a wait for something to happen: the moment of the kill is what is drawn by lot.
             try await Task.sleep(for: .milliseconds(Int(lifetime * 1000) / 2))
@@ -49,7 +58,7 @@ import WaypostMessages
             }
         }
         let agent = try AgentProcess(
-            "soak", broker: broker.url, directory: directory, arguments: ["--demo", "--intake-rate", "0"])
+            "soak", broker: broker.url, directory: directory, arguments: Self.arguments)
         try await sender.settleAll()
         try await agent.online()
         #expect(try await agent.terminate() == 0)
@@ -62,6 +71,8 @@ import WaypostMessages
         let ledger = try String(contentsOfFile: directory + "/ledger.txt", encoding: .utf8)
             .split(separator: "\n").map(String.init)
         let entries = ledger.filter { $0.hasPrefix("entry-") }
+        let late = await sender.busyAfterEnd
+        #expect(late.isEmpty, "seed \(seed): BUSY after an end: \(late.sorted().prefix(5))")
         #expect(Set(entries).count == entries.count, "seed \(seed): an entry stands twice in the ledger")
         let answered = replies.filter { $0.value.contains { $0.isOK && $0.isAppend } }.keys
         let missing = Set(answered.map { "entry-\($0)" }).subtracting(entries)
@@ -70,20 +81,24 @@ import WaypostMessages
         await sender.leave()
     }
 
-    private func command(_ number: Int, _ random: inout SeededGenerator) -> (payload: String, isAppend: Bool)
-    {
+    /// Half of them append to the ledger: by a service, by a module's service, by a route after one that passed, by an
+    /// interceptor's redirect, or when a map is in force by the moment in which they start.
+    private func command(_ number: Int, _ random: inout SeededGenerator) -> String {
         let id = "c\(number)"
         let expires = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000
-        let head = #"{"id":"\#(id)","exp":\#(expires)"#
-        let service = #""type":"call","service":"LedgerService""#
-        switch Int.random(in: 0..<4, using: &random) {
-        case 0, 1:
-            return (head + #",\#(service),"method":"append","args":["entry-\#(id)"]}"#, true)
-        case 2:
-            return (head + #",\#(service),"method":"put","args":["\#(id)","v"]}"#, false)
-        default:
-            return (head + #","type":"open","url":"scheme://router/user/\#(number)"}"#, false)
-        }
+        let head = #"{"id":"\#(id)","exp":\#(expires),"lane":"l\#(Int.random(in: 0...2, using: &random))""#
+        let work =
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: #""type":"call","service":"LedgerService","method":"append","args":["entry-\#(id)"]"#
+            case 1: #""type":"call","service":"PrinterService","method":"print","args":["entry-\#(id)"]"#
+            case 2: #""type":"open","url":"scheme://router/append/entry-\#(id)""#
+            case 3: #""type":"open","url":"scheme://router/old-append/entry-\#(id)""#
+            case 4, 5: #""type":"open","url":"scheme://router/moved/entry-\#(id)""#
+            case 6: #""type":"open","url":"scheme://services?protocol=LedgerService&method=append&ivar1=entry-\#(id)""#
+            case 7: #""type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]"#
+            default: #""type":"open","url":"scheme://router/user/\#(number)""#
+            }
+        return "\(head),\(work)}"
     }
 }
 
@@ -97,16 +112,27 @@ private actor Sender {
     }
 
     private(set) var replies: [String: [Answer]] = [:]
-    private var sent: [String: (payload: String, isAppend: Bool)] = [:]
+    /// Ids for which BUSY came after their end: a second, different status.
+    private(set) var busyAfterEnd: Set<String> = []
+    private var sent: [String: String] = [:]
     private var session: MQTTSession?
     private var reader: Task<Void, Never>?
     private let broker: TestBroker
 
     init(broker: TestBroker) { self.broker = broker }
 
-    func send(_ command: (payload: String, isAppend: Bool), id: String) async {
+    func send(_ command: String, id: String) async {
         sent[id] = command
-        await publish(command.payload)
+        await publish(command)
+    }
+
+    /// Publishes a map that leads `moved` to the ledger, or one that does not.
+    func publishMap(_ revision: Int, isOn: Bool) async {
+        let entry =
+            #"{"routerType":1,"orginPath":"scheme://router/moved/**","targetPath":"scheme://router/append/**"}"#
+        await publish(
+            #"{"id":"m\#(revision)","type":"map","rev":\#(revision),"entries":[\#(isOn ? entry : "")]}"#,
+            to: "waypost/v1/soak/map")
     }
 
     /// Sends again what has no reply, until everything has one.
@@ -115,7 +141,7 @@ private actor Sender {
         while idleRounds < 120 {
             let open = sent.keys.filter { replies[$0] == nil }
             if open.isEmpty { return }
-            for id in open.prefix(2_000) { await publish(sent[id]?.payload ?? "") }
+            for id in open.prefix(2_000) { await publish(sent[id] ?? "") }
             let before = replies.count
             for _ in 0..<50 where sent.count > replies.count && replies.count == before {
                 try await Task.sleep(for: .milliseconds(100))
@@ -129,9 +155,9 @@ private actor Sender {
         reader?.cancel()
     }
 
-    private func publish(_ payload: String) async {
+    private func publish(_ payload: String, to topic: String = "waypost/v1/soak/cmd/soak") async {
         guard let session = await connected() else { return }
-        let message = MQTTMessage(topic: "waypost/v1/soak/cmd/soak", payload: Array(payload.utf8))
+        let message = MQTTMessage(topic: topic, payload: Array(payload.utf8))
         do {
             _ = try await session.publish(message)
         } catch {
@@ -154,14 +180,23 @@ private actor Sender {
 
     private func took(_ message: MQTTMessage) {
         guard let json = try? JSONValue(parsing: message.payload), let reply = try? Reply(json),
-            // On a starved machine more may wait than the agent takes: BUSY is no end, it asks to try again.
-            reply.status != .accepted, reply.code != .busy
+            reply.status != .accepted
         else { return }
+        // BUSY is no end, it asks to try again; after an end it must not come.
+        guard reply.code != .busy else {
+            if replies[reply.id] != nil { busyAfterEnd.insert(reply.id) }
+            return
+        }
         var content = reply
         content.isDuplicate = false
+        let command = sent[reply.id] ?? ""
+        let isAppend =
+            command.contains("entry-")
+            && (command.contains(#""type":"call""#) || command.contains("services?")
+                || reply.result["route"] == "scheme://router/append/:line")
         replies[reply.id, default: []].append(
             Answer(
                 content: String(decoding: content.encoded(), as: UTF8.self), isOK: reply.status == .ok,
-                isAppend: sent[reply.id]?.isAppend ?? false))
+                isAppend: isAppend))
     }
 }
