@@ -63,9 +63,13 @@ import WaypostMessages
     @Test func `an expired command is not run`() async throws {
         let harness = try await AgentHarness(router: router())
         let reply = try await harness.command(
-            #"{"id":"c1","type":"open","url":"scheme://router/demo","exp":1}"#)
+            #"{"id":"c1","type":"call","service":"Counter","method":"next","exp":1}"#)
         #expect(reply.code == .expired)
         #expect(reply.status == .expired)
+        // The first that counts is the one after it.
+        let next = try await harness.command(
+            #"{"id":"c2","type":"call","service":"Counter","method":"next"}"#)
+        #expect(next.result == 1)
     }
 
     @Test func `a sender whose clock is far ahead gets 425`() async throws {

@@ -11,9 +11,14 @@ import Waypost
 @Suite struct `Mutated bytes` {
     private static let runs =
         ProcessInfo.processInfo.environment["WAYPOST_FUZZ_RUNS"].flatMap(Int.init) ?? 20_000
-    private static let seed =
-        ProcessInfo.processInfo.environment["WAYPOST_FUZZ_SEED"].flatMap(UInt64.init)
-        ?? UInt64.random(in: 0...UInt64.max)
+    private static let seed = {
+        let seed =
+            ProcessInfo.processInfo.environment["WAYPOST_FUZZ_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0...UInt64.max)
+        // Before anything runs: after a crash there is no one left to say it.
+        print("WAYPOST_FUZZ_SEED=\(seed)")
+        return seed
+    }()
 
     @Test func `as a command's payload are read or refused`() {
         var bytes = ByteMutator(
