@@ -30,7 +30,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // Counters and timers that a host application may already collect.
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
-        // Ordered start and graceful stop of the rooms, signals included.
+        // Start and graceful stop of services in order, with signals.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         // Queues that are taken from at the front.
         .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
@@ -148,7 +148,7 @@ for target in package.targets where target.type != .system && target.type != .pl
             .enableUpcomingFeature("InternalImportsByDefault"),
             .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         ]
-    // scripts/check asks for it; whoever builds with a newer compiler than ours shall not fail on its new warnings.
+    // Only for scripts/check: a newer compiler may have new warnings, and they must not break a user's build.
     if Context.environment["WAYPOST_STRICT"] != nil {
         target.swiftSettings?.append(.treatAllWarnings(as: .error))
     }

@@ -63,11 +63,11 @@ require_packages() {
         as_root "${install[@]}" "${missing[@]}"
     fi
     for package in "${missing[@]}"; do
-        has "$package" || fail "$package was installed, and still can not be used"
+        has "$package" || fail "$package was installed, but can not be used"
     done
     # Debian starts a broker as soon as its package is there; nothing here uses that one.
     if [[ " ${missing[*]} " == *" mosquitto "* && -d /run/systemd/system ]]; then
-        say "Debian has started a mosquitto of its own; 'systemctl disable --now mosquitto' stops it"
+        say "Debian has started its own mosquitto; 'systemctl disable --now mosquitto' stops it"
     fi
 }
 
@@ -82,7 +82,7 @@ require_swift() {
         fail "Swift $wanted or newer is needed, and there is no swift on the path" \
             "How to install it: https://www.swift.org/install/linux/"
     found=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
-    [ -n "$found" ] || fail "'swift --version' does not say a version; is the toolchain whole?" "$(command -v swift)"
+    [ -n "$found" ] || fail "'swift --version' prints no version; is the toolchain complete?" "$(command -v swift)"
     [ "$(printf '%s\n' "$wanted" "$found" | sort -V | head -n 1)" = "$wanted" ] ||
         fail "Swift $wanted or newer is needed; $(command -v swift) is $found" \
             "How to update it: https://www.swift.org/install/linux/"

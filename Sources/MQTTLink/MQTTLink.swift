@@ -35,7 +35,7 @@ public final class MQTTLink: Sendable {
     }
 
     deinit {
-        // Nobody waits for a goodbye. The thread ends by itself; the broker sends the will, as it should.
+        // There is no one to wait for a goodbye. The thread ends by itself; the broker sends the will, as it should.
         guard case .running(let thread) = phase.withLock({ $0 }) else { return }
         mailbox.post(.abandon)
         thread.detach()
@@ -43,7 +43,7 @@ public final class MQTTLink: Sendable {
 
     /// Begins to connect; once.
     ///
-    /// If the system has no thread for it, the delegate is told with `linkDidDisconnect`, here and now.
+    /// If the system has no thread for it, `linkDidDisconnect` is called before this returns.
     public func start() {
         phase.withLock { phase in
             guard case .new = phase, let delegate = delegate.value else { return }

@@ -5,13 +5,13 @@ import WaypostMessages
 struct WaypostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waypost",
-        abstract: "A router and its services, driven over MQTT.",
+        abstract: "A router and its services, controlled over MQTT.",
         discussion: """
             Try it:        waypost demo
             Run an agent:  waypost agent --agent k1 --demo
-            Drive it:      waypost open scheme://router/demo --agent k1
+            Control it:    waypost open scheme://router/demo --agent k1
             Watch it:      waypost watch
-            Nothing works: waypost doctor
+            Find problems: waypost doctor
 
             Times are written 500ms, 10s, 5m, 2h. Shell completions: waypost --generate-completion-script bash \
             (or zsh, fish).
@@ -23,7 +23,7 @@ struct WaypostCommand: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Run", subcommands: [AgentCommand.self, DemoCommand.self]),
             CommandGroup(
-                name: "Drive agents",
+                name: "Control agents",
                 subcommands: [
                     OpenCommand.self, CallCommand.self, CancelCommand.self, RelocateCommand.self,
                     LogCommand.self,

@@ -21,7 +21,7 @@ final class CheckRoutesCommandTests {
                 #"{"id":"m","type":"map","rev":3,"entries":[{"routerType":1,"orginPath":"s://a","targetPath":"s://b"}]}"#
         )
         // A route that the map leads away from is reported; nothing else is.
-        #expect(ending.output.last == "2 routes, 1 map entry: 1 wrong")
+        #expect(ending.output.last == "2 routes, 1 map entry: 1 problem")
         #expect(ending.output.first?.hasPrefix("unreachable: s://a ") == true)
         #expect(try await check(routes: #"[{"path":"s://a","class":"A"}]"#, map: "[]").status == 0)
     }

@@ -131,7 +131,7 @@ struct DriveAgentTests {
         let site = try await Site.open()
         let unknown = try await site.run("open", "scheme://router/demo", "--agent", "k9", "--wait", "0.5")
         #expect(unknown.status == 3)
-        #expect(unknown.errorLines.first?.contains("no agent k9 is known at this broker") == true)
+        #expect(unknown.errorLines.first?.contains("there is no agent k9 at this broker") == true)
         #expect(try await site.agent.terminate() == 0)
         let gone = try await site.run("open", "scheme://router/demo", "--agent", "k1", "--wait", "0.5")
         #expect(gone.status == 3)

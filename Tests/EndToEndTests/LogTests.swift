@@ -13,7 +13,8 @@ struct LogTests {
         let ending = try await site.run("log", "V", "--agent", "k1", "--for", "2m", "--tag", "Router")
         #expect(ending.status == 0)
         #expect(
-            ending.output.first?.hasPrefix("ok: k1 publishes events of tag Router from level V on until ")
+            ending.output.first?.hasPrefix(
+                "ok: k1 publishes events of tag Router of level V and higher until ")
                 == true)
         _ = try await site.run("open", "scheme://router/demo?id=7", "--agent", "k1")
         try await logcat.printed("V/Router")

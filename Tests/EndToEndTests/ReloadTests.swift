@@ -18,7 +18,9 @@ struct ReloadTests {
             ?? .null
     }
 
-    @Test func `the log level and the limits change at once, and what can't is named`() async throws {
+    @Test func `the log level and the limits change at once, and settings that need a restart are named`()
+        async throws
+    {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let file = broker.directory + "/agent.yaml"
@@ -30,7 +32,7 @@ struct ReloadTests {
 
         try write(fixed + "intake-rate: 7\nlog-level: v\ngroup: [lobby]\nmetrics: 127.0.0.1:1\n", to: file)
         agent.send(signal: SIGHUP)
-        try await agent.printedError("can't change while the agent runs: group, metrics; restart it")
+        try await agent.printedError("these settings need a restart of the agent: group, metrics")
         let after = try await health(broker)
         #expect(after["limits"]?["intakeRate"] == 7)
         // Nothing about the connection has changed.
@@ -44,7 +46,7 @@ struct ReloadTests {
         #expect(try await agent.ending().status == 0)
     }
 
-    @Test func `a configuration that is wrong is refused, and all stays as it was`() async throws {
+    @Test func `a configuration that is wrong is refused, and nothing changes`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let file = broker.directory + "/agent.yaml"
@@ -54,7 +56,7 @@ struct ReloadTests {
         try await agent.printedError("agent k1 online")
         try write(good + "intake-rate: 10\nlog-levle: v\n", to: file)
         agent.send(signal: SIGHUP)
-        try await agent.printedError("is log-level meant?; all stays as it was")
+        try await agent.printedError("did you mean log-level?; nothing has changed")
         #expect(try await health(broker)["limits"]?["intakeRate"] == 9)
         agent.send(signal: SIGTERM)
         #expect(try await agent.ending().status == 0)

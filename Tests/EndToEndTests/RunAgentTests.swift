@@ -107,14 +107,14 @@ struct RunAgentTests {
         arguments: [
             (
                 "agent: k1\n\nbrokr: mqtt://127.0.0.1\n", "agent.yaml",
-                #", line 3: there is no setting "brokr"; is broker meant?"#
+                #", line 3: there is no setting "brokr"; did you mean broker?"#
             ),
             (
                 #"{"agent":"k1","paswordFile":"x"}"#, "agent.json",
-                #": there is no setting "paswordFile"; is password-file meant?"#
+                #": there is no setting "paswordFile"; did you mean password-file?"#
             ),
-            ("broker:\n  url: mqtt://127.0.0.1\n", "agent.yaml", ", line 2: url stands below another name"),
-            (#"{"broker":{"url":"x"}}"#, "agent.json", "url stands below another name"),
+            ("broker:\n  url: mqtt://127.0.0.1\n", "agent.yaml", ", line 2: url is below another name"),
+            (#"{"broker":{"url":"x"}}"#, "agent.json", "url is below another name"),
             ("tls-verify: false\n", "agent.yaml", #"there is no setting "tls-verify""#),
         ])
     func `a setting that does not exist is named, with the nearest that does`(

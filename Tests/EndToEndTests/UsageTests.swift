@@ -107,13 +107,14 @@ struct UsageTests {
         #expect(ending.errorLines.first?.contains("Connection refused") == true)
     }
 
-    @Test func `a variable with a slip in its name is told, and somebody's own is not`() async throws {
+    @Test func `a misspelt variable is reported, and one with another purpose is not`() async throws {
         let ending = try await RunningCommand.run(
             ["agents", "--broker", "mqtt://127.0.0.1:\(try FreePort.find())"],
             environment: ["WAYPOST_PASWORD_FILE": "/nonexistent", "WAYPOST_KIOSK_NAME": "lobby"])
         #expect(
             ending.errorLines.first
-                == "waypost: warning: WAYPOST_PASWORD_FILE is no setting; is WAYPOST_PASSWORD_FILE meant?")
+                == "waypost: warning: WAYPOST_PASWORD_FILE is not a setting; did you mean WAYPOST_PASSWORD_FILE?"
+        )
         #expect(ending.errorLines.count == 2, "\(ending.errorLines)")
     }
 

@@ -29,8 +29,8 @@ final class CallbackSink {
     var sawExactlyOnce = false
     /// Rises with every packet that had a callback: a read that leaves it as it was found nothing.
     var progress = 0
-    /// The library's complaints, a few at most.
-    var complaints: [String] = []
+    /// What the library logged as a warning or an error, a few lines at most.
+    var logLines: [String] = []
     /// What OpenSSL thinks of the broker's certificate, when it did not like it.
     var certificateProblem: String?
 
@@ -67,7 +67,7 @@ final class CallbackSink {
         }
         mosquitto_log_callback_set(client) { client, context, level, text in
             guard level & (MOSQ_LOG_ERR | MOSQ_LOG_WARNING) != 0, let text else { return }
-            CallbackSink.of(context)?.complained(String(cString: text), client)
+            CallbackSink.of(context)?.logged(String(cString: text), client)
         }
     }
 
@@ -101,9 +101,9 @@ final class CallbackSink {
         completedPacket()
     }
 
-    private func complained(_ text: String, _ client: OpaquePointer?) {
-        guard complaints.count < 8 else { return }
-        complaints.append(text)
+    private func logged(_ text: String, _ client: OpaquePointer?) {
+        guard logLines.count < 8 else { return }
+        logLines.append(text)
         // The session is still there now; when the call returns it is freed.
         if certificateProblem == nil { certificateProblem = CertificateProblem.of(client) }
     }

@@ -35,7 +35,7 @@ extension Certificate {
             if let certificate = Certificate(next) { found.append(certificate) }
             X509_free(next)
         }
-        // The last read ends with an error that nobody shall find in OpenSSL's queue later.
+        // The last read ends with an error; it must not stay in OpenSSL's queue.
         ERR_clear_error()
         return found
     }

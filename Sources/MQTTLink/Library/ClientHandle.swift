@@ -92,7 +92,7 @@ final class ClientHandle: @unchecked Sendable {
             // The asynchronous connect takes no properties, but uses those of the last synchronous one. An empty
             // path is no address, so this leaves nothing but the properties behind.
             _ = mosquitto_connect_bind_v5(client, "", 0, keepAlive, nil, properties.head)
-            sink.complaints = []
+            sink.logLines = []
         }
         errno = 0
         let code = mosquitto_connect_bind_async(client, host, Int32(port), keepAlive, bindTo)
@@ -175,8 +175,8 @@ final class ClientHandle: @unchecked Sendable {
     /// Queues a DISCONNECT; once it is written the library closes the socket.
     func disconnect() -> Bool { mosquitto_disconnect_v5(client, 0, nil) == MOSQ_ERR_SUCCESS.rawValue }
 
-    /// The complaints are formatted for every packet, so they are wanted only until the CONNACK.
-    func stopListeningToComplaints() { mosquitto_log_callback_set(client, nil) }
+    /// Log lines are formatted for every packet, so they are wanted only until the CONNACK.
+    func stopListeningToLog() { mosquitto_log_callback_set(client, nil) }
 
     private func check(_ code: Int32, _ doing: String) throws(LibraryError) {
         if code != MOSQ_ERR_SUCCESS.rawValue { throw LibraryError(code: code, doing: doing) }

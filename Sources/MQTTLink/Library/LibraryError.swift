@@ -7,7 +7,7 @@ struct LibraryError: Error, Sendable, CustomStringConvertible {
     var systemCode: Int32 = 0
     var doing: String
 
-    /// The library's words for the code.
+    /// The library's text for the code.
     var text: String { mosquitto_strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 
     var description: String { "\(doing): \(text)" }
@@ -27,11 +27,11 @@ struct LibraryError: Error, Sendable, CustomStringConvertible {
 }
 
 extension DisconnectReason.Cause {
-    /// What the end of a call, a callback's code or the library's complaints come down to.
+    /// What the end of a call, a callback's code or the library's log lines come down to.
     static func of(
-        code: Int32, systemCode: Int32, complaints: [String] = [], certificateProblem: String? = nil
+        code: Int32, systemCode: Int32, logLines: [String] = [], certificateProblem: String? = nil
     ) -> Self {
-        if let tls = tlsFinding(complaints, certificateProblem) { return .tls(tls) }
+        if let tls = tlsFinding(logLines, certificateProblem) { return .tls(tls) }
         switch code {
         case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_SUCCESS.rawValue:
             return .closedByBroker
@@ -46,14 +46,14 @@ extension DisconnectReason.Cause {
         }
     }
 
-    /// `OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed` without what nobody reads.
-    private static func tlsFinding(_ complaints: [String], _ certificateProblem: String?) -> String? {
+    /// `OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed` without the parts that say nothing.
+    private static func tlsFinding(_ logLines: [String], _ certificateProblem: String?) -> String? {
         var findings: [String] = []
-        for complaint in complaints {
-            if complaint.hasPrefix("OpenSSL Error") {
-                findings.append(String(complaint.split(separator: ":").last ?? "error"))
-            } else if complaint.hasPrefix("Error: ") {
-                findings.append(String(complaint.dropFirst("Error: ".count)))
+        for line in logLines {
+            if line.hasPrefix("OpenSSL Error") {
+                findings.append(String(line.split(separator: ":").last ?? "error"))
+            } else if line.hasPrefix("Error: ") {
+                findings.append(String(line.dropFirst("Error: ".count)))
             }
         }
         if let certificateProblem { findings.append(certificateProblem) }

@@ -41,7 +41,7 @@ final class ConnectAttempt: Sendable {
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Its outcome is no longer of interest.
     func abandon() { isAbandoned.store(true, ordering: .releasing) }
 
     private func outcome() -> Outcome {
@@ -103,7 +103,7 @@ final class ConnectAttempt: Sendable {
             if isTLS { return .failed(.tls(error.description), .connecting) }
             if error.code == MOSQ_ERR_EAI.rawValue { return .failed(.unknownHost(error.text), .resolving) }
             var cause = DisconnectReason.Cause.of(
-                code: error.code, systemCode: error.systemCode, complaints: handle?.sink.complaints ?? [],
+                code: error.code, systemCode: error.systemCode, logLines: handle?.sink.logLines ?? [],
                 certificateProblem: handle?.sink.certificateProblem)
             if case .protocolViolation = cause { cause = .library(code: error.code, text: error.description) }
             // The library begins the handshake in the same call, and a fast broker may have answered by then.
@@ -122,12 +122,14 @@ final class ConnectAttempt: Sendable {
 }
 
 extension MQTTLinkConfiguration {
-    /// These are C strings over there, and a NUL would cut them: another id, or a shorter password.
+    /// libmosquitto takes C strings, and a NUL would cut them: another id, or a shorter password.
     fileprivate var identityFault: String? {
-        if clientID.isEmpty || clientID.utf8.count > 65_535 { return "a client id has 1 to 65535 bytes" }
+        if clientID.isEmpty || clientID.utf8.count > 65_535 {
+            return "the client id must have 1 to 65535 bytes"
+        }
         let texts = [clientID, credentials?.username, credentials?.password].compactMap(\.self)
         return texts.contains { $0.utf8.contains(0) }
-            ? "the client id, the user name or the password has a NUL" : nil
+            ? "the client id, the user name or the password contains a NUL" : nil
     }
 
     /// What libmosquitto takes: whole seconds, at least 5.

@@ -57,8 +57,8 @@ extension LinkLoop {
     /// The broker's answer to the CONNECT.
     func signedIn(_ connack: CallbackSink.Connack) {
         guard let handle, case .connecting(let attempt, _) = state.phase else { return }
-        handle.stopListeningToComplaints()
-        handle.sink.complaints = []
+        handle.stopListeningToLog()
+        handle.sink.logLines = []
         let interval = Duration.seconds(
             connack.serverKeepAlive.map { Int64($0) } ?? Int64(configuration.keepAliveSeconds))
         connection = Connection(
@@ -128,7 +128,7 @@ extension LinkLoop {
         }
     }
 
-    /// Those of a connect have the state machine's deadline; later ones are told that nobody answered.
+    /// Those of a connect have the state machine's deadline; for later ones the answer is that none came.
     func checkSubscribeDeadlines() {
         guard !rounds.isEmpty else { return }
         let time = now
@@ -162,7 +162,7 @@ extension LinkLoop {
         }
         let code = step.isFine ? sink.endCode ?? step.code : step.code
         return .of(
-            code: code, systemCode: step.systemCode, complaints: sink.complaints,
+            code: code, systemCode: step.systemCode, logLines: sink.logLines,
             certificateProblem: sink.certificateProblem)
     }
 }

@@ -38,7 +38,7 @@ extension LinkLoop {
     private enum ReadOutcome {
         case fine
         case ended(ClientHandle.Step)
-        /// What comes next is not let in.
+        /// What comes next is not read.
         case refused(DisconnectReason.Cause)
     }
 
@@ -81,7 +81,7 @@ extension LinkLoop {
 
     /// Peeks at the next headers, unless those of the packets to read next are known already.
     private func look(_ socket: Int32) -> Look {
-        // When the peer is gone nothing more will come than what is there, and the library shall find the end.
+        // When the peer is gone nothing more will come than what is there, and the library must find the end.
         if !frames.mustLook || isHungUp { return .read }
         let limit = configuration.maximumPacketSize
         let (count, finding) = peekBuffer.withUnsafeMutableBytes { buffer in
@@ -115,7 +115,7 @@ extension LinkLoop {
     /// Hands a batch on; false when the connection was dropped for it.
     private func deliver(_ sink: CallbackSink) -> Bool {
         if sink.sawExactlyOnce {
-            drop(.protocolViolation("a message at QoS 2, which was not asked for"))
+            drop(.protocolViolation("a message at QoS 2, which was not requested"))
             return false
         }
         guard !sink.messages.isEmpty else { return true }
@@ -146,12 +146,12 @@ extension LinkLoop {
 
     // MARK: Out
 
-    /// Gives libmosquitto as much as the window allows, in order.
+    /// Hands libmosquitto as much as the window allows, in order.
     func publishWaiting() {
         guard let handle, let connection, !hasDisconnected else { return }
         let window = min(Int(connection.receiveMaximum), max(configuration.inFlightLimit, 1))
-        let room = min(window - inFlight.unacknowledged, Self.unwrittenLimit - inFlight.unwritten)
-        for waiting in mailbox.take(room) {
+        let free = min(window - inFlight.unacknowledged, Self.unwrittenLimit - inFlight.unwritten)
+        for waiting in mailbox.take(free) {
             if let reason = Topic.fault(inName: waiting.message.topic) {
                 settle(
                     waiting.origin,
@@ -172,7 +172,7 @@ extension LinkLoop {
         }
     }
 
-    /// Offline nothing is kept here: whoever wants it sent later keeps it himself.
+    /// Nothing is kept here while offline: a caller that wants a message sent later keeps it.
     func loseWaiting() {
         for waiting in mailbox.take(.max) { settle(waiting.origin, .lost) }
     }

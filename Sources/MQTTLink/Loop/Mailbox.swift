@@ -73,7 +73,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// False when the thread has ended and nobody will look.
+    /// False when the thread has ended and no one reads it any more.
     @discardableResult
     func post(_ command: Command) -> Bool {
         change { $0.commands.append(command) }
@@ -93,11 +93,11 @@ final class Mailbox: Sendable {
 
     // MARK: From the link's thread
 
-    /// Commands and rejected tokens; the messages stay until there is room for them.
+    /// Commands and rejected tokens; the messages stay until they can be sent.
     func takeOrders() -> Orders {
         content.withLock { content in
             if content.isRung {
-                // Before the flag falls: whoever comes later rings again.
+                // Before the flag falls: a later caller rings again.
                 wake.quiet()
                 content.isRung = false
             }

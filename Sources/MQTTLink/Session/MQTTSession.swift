@@ -1,6 +1,6 @@
-/// One connection to a broker for a tool on the command line: connect, subscribe, publish, listen, leave.
+/// One connection to a broker for a tool on the command line: connect, subscribe, publish, listen, disconnect.
 ///
-/// It does not come back by itself: when the connection ends, `messages` ends, and `endReason` says why.
+/// It does not reconnect by itself: when the connection ends, `messages` ends, and `endReason` says why.
 ///
 ///     let session = try await MQTTSession.connect(.oneShot(brokers: [broker], clientID: "ops-17"))
 ///     _ = try await session.subscribe([Subscription("waypost/v1/+/reply/ops")])
@@ -31,7 +31,7 @@ public final class MQTTSession: Sendable {
         self.core = core
     }
 
-    /// Connects to the first broker that accepts us, each tried once; the configuration's subscriptions are made.
+    /// Connects to the first broker that accepts the connection, each tried once, and makes the configuration's subscriptions.
     ///
     /// - Parameters:
     ///   - limit: how long all of that may take; 10 s unless given.
@@ -97,7 +97,7 @@ public final class MQTTSession: Sendable {
         return result
     }
 
-    /// Waits for what is under way, says DISCONNECT and ends.
+    /// Waits for what is in flight, sends DISCONNECT and ends.
     public func disconnect(within limit: Duration = .seconds(2)) async {
         await link.stop(within: limit)
         core.closed()
@@ -128,7 +128,7 @@ extension MQTTSession {
 }
 
 extension MQTTLinkConfiguration {
-    /// A configuration for a tool: a session that the broker does not keep, and no coming back.
+    /// A configuration for a tool: a session that the broker does not keep, and no reconnect.
     public static func oneShot(brokers: [BrokerURL], clientID: String) -> MQTTLinkConfiguration {
         var configuration = MQTTLinkConfiguration(brokers: brokers, clientID: clientID)
         configuration.cleanStart = true

@@ -1,8 +1,8 @@
 /// Why a session could not be made, or did not do what it was asked to.
 public enum MQTTSessionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// No broker could be reached, or none wanted us; the last one's reason.
+    /// No broker could be reached, or none accepted the connection; the last one's reason.
     case notConnected(DisconnectReason)
-    /// No broker had answered when the time was over.
+    /// No broker answered in time.
     case deadline(Duration, broker: BrokerURL)
     /// The connection ended while something was under way, or before.
     case ended(DisconnectReason)

@@ -27,7 +27,7 @@ struct InFlight: Sendable {
         count(origin, qos, by: 1)
     }
 
-    /// The message with that id is done; `nil` for an id that nobody waits for.
+    /// The message with that id is done; `nil` for an unknown id.
     mutating func settled(_ id: UInt16) -> Origin? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
         count(entry.origin, entry.qos, by: -1)

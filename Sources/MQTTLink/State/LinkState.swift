@@ -16,7 +16,7 @@ struct LinkState: Sendable {
         var conflictThreshold = 5
         /// A session that ends before this was short.
         var shortSession: Duration = .seconds(10)
-        /// With a shared id each side takes the session from the other; only minutes give the other one peace.
+        /// With a shared id each side takes the session from the other; only a pause of minutes ends that.
         var conflictDelay: (Duration, Duration) = (.seconds(120), .seconds(300))
     }
 
@@ -219,11 +219,11 @@ struct LinkState: Sendable {
         brokers[attempt.broker].addressTurn += 1
         if settings.version == .automatic {
             if attempt.version == .v5, case .refused(.unsupportedProtocolVersion, _) = cause {
-                // Not a failure: the broker answered at once, and told us what to do.
+                // Not a failure: the broker answered at once, and said what to do.
                 brokers[attempt.broker].speaks311 = true
                 return [.close] + self.attempt(at: now)
             }
-            // An old broker may close, or babble, on a CONNECT that it can not read.
+            // An old broker may close, or send garbage, on a CONNECT that it can not read.
             brokers[attempt.broker].maySpeak311 =
                 attempt.version == .v5 && stage == .handshaking && cause.mayMeanOldBroker
         }

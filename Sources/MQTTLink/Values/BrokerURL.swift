@@ -1,4 +1,4 @@
-/// Why a text names no broker.
+/// Why a text is not the URL of a broker.
 public struct BrokerURLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The text, with anything before an `@` left out: it may hold a password.
     public var text: String
@@ -7,13 +7,13 @@ public struct BrokerURLError: Error, Hashable, Sendable, CustomStringConvertible
 
     /// The text and what was found.
     public var description: String {
-        "\"\(text)\" is no broker: \(reason); expected mqtt://host[:1883], mqtts://host[:8883] or unix:///path"
+        "\"\(text)\" is not a broker URL: \(reason); expected mqtt://host[:1883], mqtts://host[:8883] or unix:///path"
     }
 }
 
 /// Where a broker listens: `mqtt://host:1883`, `mqtts://host:8883` or `unix:///run/broker.sock`.
 ///
-/// Names and passwords do not stand in it: it is shown in logs.
+/// It holds no user name and no password, for it is shown in logs.
 public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
     /// How the bytes get there.
     public enum Transport: Sendable, Hashable {
@@ -54,35 +54,37 @@ public struct BrokerURL: Sendable, Hashable, CustomStringConvertible {
         case "unix", "mqtt+unix":
             // 107: what fits into sun_path with its NUL.
             guard rest.hasPrefix("/"), rest.utf8.count <= 107, !rest.utf8.contains(0) else {
-                throw fault("the path of a socket is absolute and has at most 107 bytes")
+                throw fault("the path of a socket must be absolute and have at most 107 bytes")
             }
             (transport, host, port) = (.unix, String(rest), 0)
             return
         default: throw fault("its scheme is \(scheme)")
         }
-        if rest.contains("@") { throw fault("a name or password does not belong into a URL") }
+        if rest.contains("@") { throw fault("a user name or a password does not belong in the URL") }
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         let portText: Substring?
         if rest.hasPrefix("[") {
-            guard let end = rest.firstIndex(of: "]") else { throw fault("a bracket is left open") }
+            guard let end = rest.firstIndex(of: "]") else { throw fault("a bracket is not closed") }
             host = String(rest[rest.index(after: rest.startIndex)..<end])
             let tail = rest[rest.index(after: end)...]
             guard tail.isEmpty || tail.hasPrefix(":") else { throw fault("something follows the bracket") }
             portText = tail.isEmpty ? nil : tail.dropFirst()
         } else {
             let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { throw fault("an IPv6 address stands in brackets") }
+            guard parts.count <= 2 else { throw fault("an IPv6 address must be in brackets") }
             host = String(parts.first ?? "")
             portText = parts.count == 2 ? parts[1] : nil
         }
-        guard !host.isEmpty, host.utf8.count <= 255 else { throw fault("it has no host of 1 to 255 bytes") }
+        guard !host.isEmpty, host.utf8.count <= 255 else { throw fault("its host must have 1 to 255 bytes") }
         guard
             host.utf8.allSatisfy({
                 $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?")
             })
-        else { throw fault("its host has characters that no host has, or a path follows") }
+        else { throw fault("its host has invalid characters, or a path follows") }
         if let portText {
-            guard let number = UInt16(portText), number > 0 else { throw fault("its port is not 1 to 65535") }
+            guard let number = UInt16(portText), number > 0 else {
+                throw fault("its port must be 1 to 65535")
+            }
             port = number
         } else {
             port = transport == .tls ? 8883 : 1883

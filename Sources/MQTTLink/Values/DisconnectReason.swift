@@ -7,7 +7,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         /// Opening the socket.
         case connecting = "connecting to"
         /// TLS and CONNECT, until the CONNACK.
-        case handshaking = "signing in at"
+        case handshaking = "logging in to"
         /// Waiting for the answers to the subscriptions.
         case subscribing = "subscribing at"
         /// Connected.
@@ -16,13 +16,13 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
 
     /// What was found.
     public enum Cause: Sendable, Hashable {
-        /// The broker refused the CONNECT; with its own words, if it gave any.
+        /// The broker refused the CONNECT; with its own text, if it gave any.
         case refused(ReasonCode, detail: String?)
         /// The name has no address now.
         case unknownHost(String)
         /// The operating system reported an error, by its `errno`.
         case network(code: Int32, text: String)
-        /// The broker closed the connection without a word.
+        /// The broker closed the connection and gave no reason.
         case closedByBroker
         /// Nothing came within the deadline.
         case timedOut
@@ -30,19 +30,19 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case keepAlive
         /// TLS failed; with OpenSSL's findings.
         case tls(String)
-        /// The broker said goodbye (v5 DISCONNECT). Its own words, if it gave any, are lost in libmosquitto.
+        /// The broker sent a DISCONNECT (v5). Its own text, if it gave any, is lost in libmosquitto.
         case serverDisconnect(ReasonCode)
         /// Another client with our id took the session.
         case sessionTakenOver
-        /// Again and again the session was taken after a moment: two clients share one id.
+        /// The session was taken again and again after a few seconds: two clients share one id.
         case clientIDConflict(shortSessions: Int)
         /// The broker sent something that is not MQTT, or broke its rules.
         case protocolViolation(String)
         /// The broker announced a packet beyond `maximumPacketSize`.
         case packetTooLarge(bytes: Int, limit: Int)
-        /// The delegate could not keep a batch; the broker will deliver it again.
+        /// The delegate could not store a batch; the broker will deliver it again.
         case batchRefused
-        /// libmosquitto failed otherwise; with its code and its words.
+        /// libmosquitto failed in another way; with its code and its text.
         case library(code: Int32, text: String)
         /// `renew` was called.
         case renewing
@@ -95,17 +95,18 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .network(let code, let text): "\(text) (errno \(code))"
         case .closedByBroker: "the broker closed the connection"
         case .timedOut: "no answer in time"
-        case .keepAlive: "no sign of life for two keepalives"
+        case .keepAlive: "nothing was received for two keepalive intervals"
         case .tls(let text): "TLS failed: \(text)"
         case .serverDisconnect(let code): "the broker disconnected us with \(code)"
-        case .sessionTakenOver: "another client with our id took the session"
-        case .clientIDConflict(let count): "lost the session \(count) times in a row after a moment"
-        case .protocolViolation(let text): "the other side breaks the protocol: \(text)"
+        case .sessionTakenOver: "another client with the same client id took over the session"
+        case .clientIDConflict(let count):
+            "the session was lost \(count) times in a row, each time after a few seconds"
+        case .protocolViolation(let text): "the broker broke the protocol: \(text)"
         case .packetTooLarge(let bytes, let limit):
-            "a packet of \(bytes) bytes was announced, and the limit is \(limit)"
-        case .batchRefused: "a batch could not be kept, and the broker shall deliver it again"
+            "the broker announced a packet of \(bytes) bytes; the limit is \(limit)"
+        case .batchRefused: "a batch of messages could not be stored; the broker will deliver it again"
         case .library(let code, let text): "\(text) (libmosquitto \(code))"
-        case .renewing: "given up, to connect with renewed credentials or certificates"
+        case .renewing: "closed, to connect again with new credentials or certificates"
         case .stopped: "stopped"
         }
     }
@@ -115,19 +116,19 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .refused(.badUserNameOrPassword, _): "check the user name and the password"
         case .refused(.notAuthorized, _):
             "check the user name, the password and the broker's rules for this client id"
-        case .refused(.unsupportedProtocolVersion, _): "let the version be chosen automatically"
-        case .unknownHost: "check the broker's name and the name server"
+        case .refused(.unsupportedProtocolVersion, _): "choose the MQTT version automatically"
+        case .unknownHost: "check the broker's name and DNS"
         case .network: stage == .online ? nil : "is a broker listening there?"
         case .closedByBroker where stage == .handshaking:
             broker.transport == .tls
-                ? "does the broker want a client certificate, or another one?"
-                : "does this port expect TLS (mqtts://), or is it no broker?"
-        case .timedOut where stage == .resolving: "check the name server"
+                ? "does the broker require a client certificate, or a different one?"
+                : "does this port expect TLS (mqtts://), or is it not an MQTT broker?"
+        case .timedOut where stage == .resolving: "check DNS"
         case .timedOut where stage == .handshaking:
             "something accepts connections there, but it does not answer MQTT"
         case .timedOut where stage == .connecting: "check the address and the firewall"
         case .tls: "check the certificates on both sides, and that this port expects TLS"
-        case .sessionTakenOver, .clientIDConflict: "give each client an id of its own"
+        case .sessionTakenOver, .clientIDConflict: "give each client its own client id"
         case .packetTooLarge:
             "set the broker's largest message (mosquitto: message_size_limit) below the limit"
         default: nil

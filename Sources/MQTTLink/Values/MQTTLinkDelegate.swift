@@ -1,12 +1,12 @@
 /// What to do with the acknowledgements of a batch.
 public enum BatchDecision: Sendable, Hashable {
-    /// The batch is safe: let the PUBACKs go.
+    /// The batch is stored: send the PUBACKs.
     case acknowledge
-    /// The batch could not be kept: drop the connection, so that the broker delivers it again.
+    /// The batch could not be stored: close the connection, so that the broker delivers it again.
     case refuse
 }
 
-/// The one who listens to a link.
+/// Receives what a link reads and reports.
 ///
 /// All of it is called on the link's own thread, one call after another, and must return soon: as long as a call
 /// lasts nothing is read, written or kept alive.
@@ -16,7 +16,7 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
 
     /// The broker accepted us and has answered all subscriptions; from now on messages can be published.
     ///
-    /// Messages of a resumed session may have been handed over before this.
+    /// Messages of a resumed session may have been delivered before this.
     func linkDidConnect(_ connection: Connection)
 
     /// All messages that one turn found. No PUBACK of theirs leaves before this returns.

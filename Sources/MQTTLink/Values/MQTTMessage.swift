@@ -17,7 +17,7 @@ public struct MQTTMessage: Sendable, Hashable {
     public var payload: [UInt8]
     /// The level it is sent at, or arrived with.
     public var qos: QoS
-    /// Outgoing: the broker shall keep it; incoming: it was kept, and is not news.
+    /// Outgoing: the broker keeps it for later subscribers; incoming: it was kept, and is not new.
     public var retain: Bool
     /// MQTT 5 properties; on 3.1.1 they are not sent, and those of an incoming message are empty.
     public var properties: MQTTProperties

@@ -1,4 +1,4 @@
-/// A message to publish, with a number of the caller's own to know the receipt by.
+/// A message to publish, with a number by which the caller recognises the receipt.
 public struct OutgoingMessage: Sendable, Hashable {
     /// Comes back in the receipt; the link does not look at it.
     public var token: UInt64
@@ -12,7 +12,7 @@ public struct OutgoingMessage: Sendable, Hashable {
     }
 }
 
-/// What became of a published message.
+/// How the publishing of a message ended.
 public struct PublishReceipt: Sendable, Hashable {
     /// How it ended.
     public enum Result: Sendable, Hashable {
@@ -28,13 +28,13 @@ public struct PublishReceipt: Sendable, Hashable {
 
     /// Why a message was not sent at all.
     public enum SendError: Sendable, Hashable {
-        /// The queue holds as much as it may: `MQTTLinkConfiguration.queueLimit`.
+        /// The queue is full: `MQTTLinkConfiguration.queueLimit`.
         case overflow
         /// The topic breaks the rules.
         case topic(TopicError)
         /// The packet is larger than the broker accepts, or than MQTT allows.
         case tooLarge
-        /// libmosquitto refused it, in its own words.
+        /// libmosquitto refused it; with its code and its text.
         case library(code: Int32, text: String)
     }
 

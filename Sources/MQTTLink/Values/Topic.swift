@@ -11,7 +11,7 @@ public struct TopicError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Control characters and non-characters, which libmosquitto refuses (MQTT 5.0, 1.5.4).
         case containsControl = "contains a control character or a non-character"
         /// `+` and `#` are for filters.
-        case wildcardInTopic = "contains a wildcard, and nothing is published to a filter"
+        case wildcardInTopic = "contains a wildcard; a message is published to exactly one topic"
         /// `+` fills a level, `#` fills the last one.
         case misplacedWildcard = "has a wildcard that does not fill its level, or a # that is not the last"
     }

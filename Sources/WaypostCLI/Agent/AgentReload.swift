@@ -28,13 +28,13 @@ struct AgentReload: Sendable {
             logger.notice("configuration read again")
             if !fixed.isEmpty {
                 logger.warning(
-                    "can't change while the agent runs: \(fixed.joined(separator: ", ")); restart it for these"
+                    "these settings need a restart of the agent: \(fixed.joined(separator: ", "))"
                 )
             }
         } catch let error as CommandError {
-            logger.error("reading the configuration again: \(error); all stays as it was")
+            logger.error("reading the configuration again: \(error); nothing has changed")
         } catch {
-            logger.error("reading the configuration again: \(error); all stays as it was")
+            logger.error("reading the configuration again: \(error); nothing has changed")
         }
     }
 }

@@ -19,7 +19,7 @@ struct AgentSettings: Sendable {
     init(_ settings: Settings) async throws(CommandError) {
         let broker = try await BrokerSettings(settings)
         guard let agent = try await settings.text("agent") else {
-            throw CommandError(.usage, "the agent has no name; give it one with --agent ID or WAYPOST_AGENT")
+            throw CommandError(.usage, "the agent needs a name: --agent ID or WAYPOST_AGENT")
         }
         guard Name.isValid(agent) else {
             throw CommandError(
@@ -87,7 +87,7 @@ struct AgentSettings: Sendable {
         if let number = try await settings.number("trust-threshold") { trust.threshold = number }
         trust.coversCommands = try await settings.flag("signed-commands")
         guard !trust.coversCommands || trust.count > 0 else {
-            throw CommandError(.usage, "signed-commands needs a key to check them with: --trust-key")
+            throw CommandError(.usage, "signed-commands needs a key: --trust-key")
         }
         return trust
     }

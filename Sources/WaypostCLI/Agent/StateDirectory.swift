@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// Where an agent keeps what must survive.
+/// Where an agent keeps the data that must survive a restart.
 enum StateDirectory {
     /// systemd's `$STATE_DIRECTORY`, else a directory of the agent's name in the user's state home.
     static func standard(agent: String, environment: [String: String]) -> String {

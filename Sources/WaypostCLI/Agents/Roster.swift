@@ -2,7 +2,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Who is known at a broker, from the retained states and healths.
+/// The agents at a broker, from their retained states and health documents.
 struct Roster: Sendable {
     /// One agent.
     struct Member: Sendable {
@@ -59,7 +59,7 @@ struct Roster: Sendable {
 
     /// A line of the table.
     struct Row: Sendable {
-        /// How it stands with the agent.
+        /// What the row is about.
         enum Tone: Sendable {
             case head, good, bad, gone
         }
@@ -105,7 +105,7 @@ struct Roster: Sendable {
             case (false?, _): "lost"
             case (nil, _): "unknown"
             }
-        // The state has no time of its own: a start is told by health, an end is after the last of it.
+        // The state has no time of its own: health has the start, and an end is after the last health.
         let since =
             isOnline
             ? member.health?.started.map(Timestamp.local) ?? "?"

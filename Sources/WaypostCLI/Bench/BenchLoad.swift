@@ -36,7 +36,7 @@ final class BenchLoad: MQTTLinkDelegate {
         var isStopped = false
     }
 
-    /// The first part of all ids, so that replies to another run are told apart.
+    /// The first part of all ids, so that replies to another run do not count.
     private let run = "b\(Identifier.short())-"
     private let settings: Settings
     private let replyTopic: String
@@ -55,7 +55,7 @@ final class BenchLoad: MQTTLinkDelegate {
     var tally: BenchTally { state.withLock { $0.tally } }
     var phase: Phase { state.withLock { $0.phase } }
 
-    /// Gives the load its way out; nothing is sent before.
+    /// Sets how messages are published; nothing is sent before.
     func publishes(by publish: @escaping @Sendable ([OutgoingMessage]) -> Void) {
         self.publish.withLock { $0 = publish }
     }

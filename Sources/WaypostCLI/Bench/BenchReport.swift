@@ -4,7 +4,7 @@ import Waypost
 struct BenchReport {
     var tally: BenchTally
     var agent: String
-    /// Commands without a reply are lost, unless the run was broken off.
+    /// Commands without a reply are lost, unless the run was interrupted.
     var isWhole: Bool
 
     var lost: Int { tally.unsent + (isWhole ? tally.open : 0) }
@@ -29,7 +29,7 @@ struct BenchReport {
         let flaws = "\(lost) lost, \(tally.duplicates) duplicates"
         lines.append(isFlawless ? style.green(flaws) : style.red(flaws))
         if !isWhole && tally.open > 0 {
-            lines.append("\(tally.open) had no reply yet when the run was broken off")
+            lines.append("\(tally.open) had no reply when the run was interrupted")
         }
         for (name, count) in tally.errors.sorted(by: { $0.key < $1.key }) {
             lines.append(style.yellow("\(count) × \(name)".printable))

@@ -11,15 +11,15 @@ import WaypostMessages
 struct AgentCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
-        abstract: "Run an agent: a router and its services, driven over MQTT.",
+        abstract: "Run an agent: a router and its services, controlled over MQTT.",
         discussion: """
-            It keeps trying while the broker is away. SIGTERM and Ctrl-C end it gracefully, with status 0: what \
-            runs ends, what waits is sent, it says goodbye. A second Ctrl-C ends it at once.
+            The agent reconnects by itself when the broker was away. SIGTERM and Ctrl-C stop it, with status 0: \
+            running commands end, waiting messages are sent, and it disconnects. A second Ctrl-C ends it at once.
 
-            With --json its own lines, on standard error, are JSON.
+            With --json its log lines, on standard error, are JSON.
 
-            SIGHUP reads the configuration again: the log level, the limits for senders, the password and the files \
-            for TLS change at once; what can't change is named.
+            SIGHUP reads the configuration again. The log level, the limits for senders, the password and the TLS \
+            files change at once; the agent names the settings that need a restart.
 
             Every option may also come from the environment (WAYPOST_AGENT=k1, WAYPOST_GROUP=lobby,floor2) and \
             from a file:
@@ -45,7 +45,7 @@ struct AgentCommand: OperatorCommand {
 
     func perform() async throws {
         let given = options.given.merging(broker.given) { own, _ in own }
-        // From here on SIGHUP is no end; one that comes early is seen to as soon as there is an agent.
+        // From here on SIGHUP does not end the process; an early one takes effect when the agent exists.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let file = broker.configurationFile
         let read: @Sendable () async throws(CommandError) -> AgentSettings = {
@@ -57,7 +57,7 @@ struct AgentCommand: OperatorCommand {
         let threshold = LogThreshold(settings.ownLogLevel)
         let isJSON = output.isJSON
         let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold, isJSON: isJSON) }
-        // Before anything that counts is made: what was made earlier counts for nobody.
+        // Before any counter is made: one that is made earlier is not in the registry.
         let registry = MetricRegistry()
         let server = try settings.metrics.map { try MetricsServer(at: $0) }
         if server != nil { MetricsSystem.bootstrap(registry) }
@@ -90,7 +90,7 @@ struct AgentCommand: OperatorCommand {
         }
         if let file = settings.routes {
             try StandInRoutes.register(standIns, of: file, in: router)
-            logger.notice("\(standIns.count) stand-in routes from \(file)")
+            logger.notice("\(standIns.count) placeholder routes from \(file)")
         }
         if !settings.isDemo && settings.routes == nil {
             logger.warning("this agent has no routes and no services; see --routes and --demo")
@@ -109,7 +109,7 @@ struct AgentCommand: OperatorCommand {
             try await withTaskCancellationHandler {
                 try await running.value
             } onCancel: {
-                logger.notice("stopping; a second signal ends it at once")
+                logger.notice("stopping; a second signal ends the process at once")
                 Task { await group.triggerGracefulShutdown() }
             }
         } catch {

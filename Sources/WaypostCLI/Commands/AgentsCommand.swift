@@ -7,9 +7,9 @@ struct AgentsCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "agents",
         abstract:
-            "List the agents known at the broker: who is there, since when, with which map, in what health.",
+            "List the agents at the broker: state, start time, version, map and health.",
         discussion: """
-            An agent is known as long as the broker keeps its state, also when it is gone.
+            An agent is listed as long as the broker keeps its state, also when it is offline.
 
             Examples:
               waypost agents
@@ -20,7 +20,7 @@ struct AgentsCommand: OperatorCommand {
     /// When the broker has sent nothing for this long, it has sent all it keeps.
     private static let quiet = Duration.milliseconds(400)
 
-    @Flag(help: "Print just the names, one a line.")
+    @Flag(help: "Print only the names, one per line.")
     var names = false
 
     @OptionGroup
@@ -43,7 +43,7 @@ struct AgentsCommand: OperatorCommand {
         } else if output.isJSON {
             for member in roster.json { Terminal.print(bytes: member.serialized()) }
         } else if roster.members.isEmpty {
-            Terminal.print("no agents are known at \(settings.place) under \(settings.topics.root)")
+            Terminal.print("no agents at \(settings.place) under \(settings.topics.root)")
         } else {
             for line in roster.table(output.style) { Terminal.print(line) }
         }

@@ -7,13 +7,13 @@ import WaypostMessages
 struct BenchCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Put load on an agent and measure: latency, throughput, what is lost or comes twice.",
+        abstract: "Put load on an agent; measure latency, throughput, lost and duplicate replies.",
         discussion: """
-            Without --rate, a new command leaves whenever a reply comes; with it, commands leave at that rate and \
-            latency counts from the moment each was due. The agent's --intake-rate holds back what one sender \
-            sends beyond it (429 BUSY); 0 switches that off.
+            Without --rate, a new command is sent for each reply. With --rate, commands are sent at that rate, and \
+            latency counts from the time each was due. The agent refuses what one sender sends beyond its \
+            --intake-rate (429 BUSY); 0 means no limit.
 
-            Status 1 when a reply was lost or came twice. Ctrl-C prints what there is.
+            The exit status is 1 when a reply was lost or came twice. Ctrl-C prints the figures so far.
 
             Examples:
               waypost bench --agent k1
@@ -32,26 +32,27 @@ struct BenchCommand: OperatorCommand {
 
     @Option(
         name: .customLong("args"),
-        help: ArgumentHelp("Arguments: a JSON array by position, or an object by label.", valueName: "json"))
+        help: ArgumentHelp(
+            "The arguments: a JSON array by position, or an object by label.", valueName: "json"))
     var arguments: String?
 
     @Option(help: "Open this URL.")
     var url: String?
 
-    @Option(help: ArgumentHelp("Commands a second.", discussion: "Default: as many as are answered."))
+    @Option(help: ArgumentHelp("Commands per second.", discussion: "Default: one for each reply."))
     var rate: Double?
 
-    @Option(name: .customLong("in-flight"), help: "Commands without a reply at one time.")
+    @Option(name: .customLong("in-flight"), help: "The most commands without a reply at the same time.")
     var inFlight = 100
 
     @Option(
         help: ArgumentHelp("Commands to send.", discussion: "Default: 10000, unless --duration is given."))
     var count: Int?
 
-    @Option(help: ArgumentHelp("Seconds to send for.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long to send, in seconds.", valueName: "seconds"))
     var duration: Double?
 
-    @Option(help: "The level at which commands are published: 0 or 1.")
+    @Option(help: "The QoS of the commands: 0 or 1.")
     var qos = 1
 
     @OptionGroup
@@ -72,10 +73,10 @@ struct BenchCommand: OperatorCommand {
                 "--agent \(agent.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         guard (service == nil) == (method == nil) else {
-            throw ValidationError("--service and --method go together")
+            throw ValidationError("--service and --method must be used together")
         }
         guard service == nil || url == nil else {
-            throw ValidationError("--service and --url exclude each other")
+            throw ValidationError("use --service or --url, not both")
         }
         guard arguments == nil || service != nil else { throw ValidationError("--args needs --service") }
         guard (0...1).contains(qos) else { throw ValidationError("--qos must be 0 or 1") }

@@ -7,8 +7,7 @@ struct CallCommand: RequestCommand {
         commandName: "call",
         abstract: "Call a method of a service in an agent and print its result.",
         discussion: """
-            A method is named as in Swift, add(a:b:), by its base name where that is unambiguous, or by its \
-            Objective-C selector.
+            A method has its Swift name, add(a:b:), or only add when that is unique, or its Objective-C selector.
 
             Examples:
               waypost call CalculatorService add --args '[2,3]' --agent k1
@@ -24,7 +23,8 @@ struct CallCommand: RequestCommand {
 
     @Option(
         name: .customLong("args"),
-        help: ArgumentHelp("Arguments: a JSON array by position, or an object by label.", valueName: "json"))
+        help: ArgumentHelp(
+            "The arguments: a JSON array by position, or an object by label.", valueName: "json"))
     var arguments: String?
 
     @OptionGroup

@@ -5,11 +5,11 @@ import WaypostMessages
 struct CheckCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check routes, and maps laid over them, before a fleet sees them; for CI.",
+        abstract: "Check routes and maps before they go to agents; for CI.",
         discussion: """
-            Finds routes that hold one place, patterns that are none, routes that no URL reaches, redirects that \
-            lead in a circle or nowhere, classes and deletions of nothing, and entries that an agent would refuse. \
-            Ends with 0 when nothing is wrong and with 1 otherwise.
+            Finds routes that conflict, invalid patterns, routes that no URL reaches, redirects in a circle or to \
+            nothing, unknown classes, deletions of unknown paths, and entries that an agent would refuse. The exit \
+            status is 0 when nothing is wrong, else 1.
 
             Examples:
               waypost check --routes routes.json
@@ -41,7 +41,7 @@ struct CheckCommand: OperatorCommand {
             let entries = layers.map(\.entries.count).reduce(0, +)
             for finding in report.findings { Terminal.print(line(finding)) }
             let summary =
-                report.isClean ? output.style.green("nothing wrong") : "\(report.findings.count) wrong"
+                report.isClean ? output.style.green("no problems") : report.findings.count.counted("problem")
             Terminal.print(
                 "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(summary)"
             )

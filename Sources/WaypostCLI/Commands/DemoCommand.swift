@@ -5,18 +5,19 @@ import WaypostMessages
 struct DemoCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "See it all in a few seconds: a broker, an agent, and a backend that drives it.",
+        abstract: "See it work in a few seconds: a broker, an agent, and a backend that controls it.",
         discussion: """
-            Starts a mosquitto of its own on a free port of 127.0.0.1, an agent with the demo's screens and \
-            services, and plays a backend: it opens, redirects, restores, repairs, adds, deletes, calls services \
-            and makes mistakes. Nothing is left behind. Status 0 when all went as expected, else 1.
+            Starts its own mosquitto on a free port of 127.0.0.1 and an agent with the demo's screens and services. \
+            Then it acts as a backend: it opens screens, redirects, restores, repairs, adds and deletes paths, calls \
+            services, and makes mistakes. It leaves nothing behind. The exit status is 0 when all went as expected, \
+            else 1.
 
             Examples:
               waypost demo
               waypost demo --slow
             """)
 
-    @Flag(help: "Rest a second and a half after each step, to read along.")
+    @Flag(help: "Wait 1.5 seconds after each step, so that you can read along.")
     var slow = false
 
     @OptionGroup
@@ -41,8 +42,8 @@ struct DemoCommand: OperatorCommand {
         let started = ContinuousClock.now
         let broker = try await PrivateBroker.start(in: processes)
         demoOutput.say(
-            "A broker at \(broker.url) and an agent named \(DemoAgent.name), both of the demo's own.")
-        demoOutput.say("Look over its shoulder from another terminal: waypost logcat --broker \(broker.url)")
+            "The demo uses its own broker at \(broker.url) and its own agent, \(DemoAgent.name).")
+        demoOutput.say("To watch it from another terminal: waypost logcat --broker \(broker.url)")
         demoOutput.title("0. The agent comes online")
         let settings = BrokerSettings(localPort: broker.port)
         return try await OperatorSession.with(
@@ -70,7 +71,7 @@ struct DemoCommand: OperatorCommand {
 
     private func summarise(_ tally: DemoTally, _ time: Duration, _ demoOutput: DemoOutput) {
         if output.isJSON { Terminal.print(bytes: tally.json.serialized()) }
-        demoOutput.title("In all")
+        demoOutput.title("Summary")
         demoOutput.say("  " + tally.text(after: time))
         demoOutput.say(
             tally.unexpected == 0

@@ -8,13 +8,13 @@ import WaypostMessages
 struct DoctorCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what keeps agents and senders from working, and say what to do about it.",
+        abstract: "Find out why an agent or a sender does not work, and what to do about it.",
         discussion: """
-            As a sender it looks at each broker, its version, the certificates, what the sender may read and write, \
-            and asks an agent for its health and its clock. With --local it looks as the agent of this machine: \
-            its rights, by a message to its own echo topic, and its state directory. It changes nothing.
+            Checks each broker: its version, the certificates, what the sender may read and write, and the health \
+            and the clock of an agent. With --local it checks the agent of this machine: its rights, by a message to \
+            its own echo topic, and its state directory. It changes nothing.
 
-            Exit status: 0 when nothing failed, 1 when something did, 4 when no broker lets us in.
+            Exit status: 0 when nothing failed, 1 when something failed, 4 when no broker accepts the connection.
 
             Examples:
               waypost doctor
@@ -25,16 +25,17 @@ struct DoctorCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The agent to ask; with --local, the agent to be.", discussion: "Default: any that is online.",
+            "The agent to ask; with --local, the agent of this machine.",
+            discussion: "Default: one that is online.",
             valueName: "id"), completion: .agents)
     var agent: String?
 
-    @Flag(help: "Look as the agent of this machine: its rights and its state directory.")
+    @Flag(help: "Check the agent of this machine: its rights and its state directory.")
     var local = false
 
     @Option(
         help: ArgumentHelp(
-            "With --local: the agent's state directory.", discussion: "Default: as waypost agent finds it.",
+            "With --local: the agent's state directory.", discussion: "Default: that of waypost agent.",
             valueName: "directory"), completion: .directory)
     var state: String?
 
@@ -52,7 +53,7 @@ struct DoctorCommand: OperatorCommand {
 
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
-        guard state == nil || local else { throw ValidationError("--state goes with --local") }
+        guard state == nil || local else { throw ValidationError("--state needs --local") }
     }
 
     func perform() async throws {

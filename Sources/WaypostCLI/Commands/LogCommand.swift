@@ -5,10 +5,10 @@ import WaypostMessages
 struct LogCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Change for a while which events an agent publishes.",
+        abstract: "Change for some time which events an agent publishes.",
         discussion: """
-            The level reverts by itself when the time is over, also when the agent was restarted in between. A new \
-            one takes the place of the last.
+            After that time the agent returns to its configured level, also when it was restarted in between. A new \
+            level replaces the previous one.
 
             Examples:
               waypost log V --agent k1 --for 10m
@@ -26,7 +26,7 @@ struct LogCommand: RequestCommand {
         help: ArgumentHelp("How long: 30s, 10m; at most 1h.", valueName: "time"))
     var time = TimeSpan.minutes(10)
 
-    @Option(help: "Only for events with this tag; all others stay as they are.")
+    @Option(help: "Only for events with this tag; others do not change.")
     var tag: String?
 
     @OptionGroup
@@ -40,7 +40,7 @@ struct LogCommand: RequestCommand {
             throw ValidationError("level must be one of V D I W E F; found \(level.debugDescription)")
         }
         guard (1...Command.maximumLogDuration).contains(time.milliseconds) else {
-            throw ValidationError("--for must be more than nothing and at most 1h")
+            throw ValidationError("--for must be more than 0 and at most 1h")
         }
     }
 
@@ -58,7 +58,7 @@ struct LogCommand: RequestCommand {
         let level = answer.reply.result["level"]?.stringValue?.uppercased().printable ?? level
         let what = tag.map { "of tag \($0.printable) " } ?? ""
         return [
-            "\(output.style.status(.ok)): \(answer.agent) publishes events \(what)from level \(level) on until "
+            "\(output.style.status(.ok)): \(answer.agent) publishes events \(what)of level \(level) and higher until "
                 + "\(Timestamp.local(until)) by its clock, then as before"
         ]
     }

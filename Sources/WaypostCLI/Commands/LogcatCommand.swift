@@ -7,11 +7,11 @@ struct LogcatCommand: OperatorCommand {
         commandName: "logcat",
         abstract: "Follow the events and failures of one or all agents.",
         discussion: """
-            Lines go to standard output in the form of Android's logcat; who comes and goes, lost connections and \
-            missed events are told on standard error. It ends with status 130 on Ctrl-C, and with 0 on SIGTERM or \
-            when nobody reads its output any more.
+            Lines go to standard output in the format of Android's logcat. Agents that come and go, lost connections \
+            and missed events are reported on standard error. The exit status is 130 on Ctrl-C, and 0 on SIGTERM or \
+            when the output is closed.
 
-            Failure reports appear as lines of level E with the tag Fail.
+            Failure reports are lines of level E with the tag Fail.
 
             Examples:
               waypost logcat
@@ -31,7 +31,7 @@ struct LogcatCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Begin with the events of the last while that the agents still have: 30s, 10m, 1h.",
+            "Start with the recent events that the agents still have: 30s, 10m, 1h.",
             valueName: "time"))
     var since: TimeSpan?
 
@@ -51,7 +51,7 @@ struct LogcatCommand: OperatorCommand {
         try NameCheck.check(agent, of: "--agent")
         guard since == nil || !failures else {
             throw ValidationError(
-                "--since and --failures exclude each other: agents publish events again, not failure reports")
+                "use --since or --failures, not both: agents keep recent events, but not failure reports")
         }
     }
 

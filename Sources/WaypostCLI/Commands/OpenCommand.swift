@@ -4,7 +4,7 @@ import WaypostMessages
 struct OpenCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Open a URL in an agent's router and print what became of it.",
+        abstract: "Open a URL in an agent's router and print the result.",
         discussion: """
             Examples:
               waypost open 'scheme://router/demo?id=2' --agent k1
@@ -18,7 +18,7 @@ struct OpenCommand: RequestCommand {
 
     @Option(
         name: .customLong("param"), parsing: .singleValue,
-        help: ArgumentHelp("A parameter as text; repeat it for more.", valueName: "key=value"))
+        help: ArgumentHelp("A parameter as text; may be repeated.", valueName: "key=value"))
     var pairs: [String] = []
 
     @Option(

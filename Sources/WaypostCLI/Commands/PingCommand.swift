@@ -4,7 +4,7 @@ import WaypostMessages
 struct PingCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Ask an agent for its health, and measure the way there and back.",
+        abstract: "Ask an agent for its health, and measure the round trip.",
         discussion: """
             Examples:
               waypost ping --agent k1

@@ -5,12 +5,12 @@ import WaypostMessages
 struct RelocateCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "relocate",
-        abstract: "Redirect, add, delete or restore paths in an agent, and print what it made of it.",
+        abstract: "Redirect, add, delete or restore paths in an agent, and print the result.",
         discussion: """
-            One entry at a time, or a document by --file (- for standard input). In a file, an object that is of \
-            type map or has a rev is the whole map wanted: it goes to the agent's map as it stands and replaces \
-            what was sent before, patches included. Anything else (TheRouter's bare entry, an array of entries, \
-            or an object of type patch) is added to what is in force.
+            Sends one entry, or a document with --file (- is standard input). In a file, an object of type map, or \
+            one with a rev, is the complete map: it replaces all that was sent before, patches too. Anything else \
+            (one of TheRouter's entries, an array of entries, or an object of type patch) is added to the map in \
+            force.
 
             Examples:
               waypost relocate --agent k1 --from scheme://router/demo --to scheme://router/demo1
@@ -31,7 +31,7 @@ struct RelocateCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Whom")
+    @OptionGroup(title: "Target")
     var audience: AudienceOptions
 
     @OptionGroup(title: "Waiting")
@@ -103,14 +103,14 @@ struct RelocationOptions: ParsableArguments {
 
     @Option(
         name: .customLong("class"),
-        help: ArgumentHelp("… for the destination of that name.", valueName: "name"))
+        help: ArgumentHelp("… that opens the destination of this name.", valueName: "name"))
     var className: String?
 
     @Option(name: .customLong("delete"), help: ArgumentHelp("This path no longer opens.", valueName: "path"))
     var deleted: String?
 
     @Option(
-        name: .customLong("reset"), help: ArgumentHelp("Forget the redirect of this path.", valueName: "path")
+        name: .customLong("reset"), help: ArgumentHelp("Remove the redirect of this path.", valueName: "path")
     )
     var reset: String?
 
@@ -120,7 +120,7 @@ struct RelocationOptions: ParsableArguments {
     @Option(
         name: .customLong("param"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A parameter that the redirect or the new path adds; repeat it for more.", valueName: "key=value")
+            "A parameter that the redirect or the new path adds; may be repeated.", valueName: "key=value")
     )
     var pairs: [String] = []
 
@@ -128,17 +128,17 @@ struct RelocationOptions: ParsableArguments {
         let given = [origin, added, deleted, reset, file].compactMap(\.self).count
         guard given == 1 else {
             throw ValidationError(
-                "say one thing: --from A --to B, --add PATH --class NAME, --delete PATH, --reset PATH or --file F"
+                "use exactly one of: --from A --to B, --add PATH --class NAME, --delete PATH, --reset PATH, --file F"
             )
         }
         guard (origin == nil) == (target == nil) else {
-            throw ValidationError("--from and --to belong together")
+            throw ValidationError("--from and --to must be used together")
         }
         guard (added == nil) == (className == nil) else {
-            throw ValidationError("--add and --class belong together")
+            throw ValidationError("--add and --class must be used together")
         }
         guard pairs.isEmpty || origin != nil || added != nil else {
-            throw ValidationError("--param goes with --from or --add")
+            throw ValidationError("--param needs --from or --add")
         }
     }
 

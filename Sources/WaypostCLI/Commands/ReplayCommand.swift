@@ -5,10 +5,10 @@ import WaypostMessages
 struct ReplayCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Print the recent events that an agent still has.",
+        abstract: "Print the recent events of an agent.",
         discussion: """
-            An agent keeps its recent events in memory, and publishes at most the newest \(Command.maximumReplay) of \
-            them again. Those of levels that it did not publish it has not kept either; see: waypost log.
+            An agent keeps its recent events in memory and publishes at most the newest \(Command.maximumReplay) of \
+            them again. It keeps only events of the levels that it publishes; see: waypost log.
 
             Examples:
               waypost replay --agent k1
@@ -16,12 +16,13 @@ struct ReplayCommand: OperatorCommand {
               waypost replay --agent k1 --tag Router --json | jq -r .msg
             """)
 
-    @Option(help: ArgumentHelp("The agent that shall do it.", valueName: "id"), completion: .agents)
+    @Option(help: ArgumentHelp("The target agent.", valueName: "id"), completion: .agents)
     var agent: String
 
     @Option(
         help: ArgumentHelp(
-            "Only events of the last while: 30s, 10m, 1h.", discussion: "Default: all.", valueName: "time"))
+            "Only events of this time until now: 30s, 10m, 1h.", discussion: "Default: all.",
+            valueName: "time"))
     var since: TimeSpan?
 
     @OptionGroup(title: "Lines")
@@ -59,9 +60,9 @@ struct ReplayCommand: OperatorCommand {
             Terminal.print(bytes: line.text(format, output.style, agentWidth: nil))
         }
         if !collector.isComplete {
-            Terminal.note("--- some events got lost on the way; levels below W are sent only once")
+            Terminal.note("--- some events were lost; those of levels below W are sent only once")
         } else if let since, !collector.cutShort(back: since).isEmpty {
-            Terminal.note("--- what \(agent) publishes again does not reach back \(since)")
+            Terminal.note("--- \(agent) has no events as old as \(since)")
         }
     }
 

@@ -4,14 +4,14 @@ import Waypost
 struct ResolveCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Find out where a URL would lead; nothing is opened, no broker is needed.",
+        abstract: "Find out what a URL would open. Nothing is opened; no broker is needed.",
         discussion: """
-            With --cases, reads cases, one JSON object a line, and prints one answer a line in the same order, so \
-            that a team keeps its URL contract as a file. A case has "open", and as it needs "id", "routes" \
-            (patterns), "priorities", "params", "maps" (patches, one after the other), "dialect" and "config" \
-            (webPath, host, allowedSchemes); what it leaves out comes from the options. An answer has "route", \
-            "params", "url", "hops", "presentation" and "error". A case with "expect" is compared, key by key, with \
-            its answer, which then has "pass"; the command ends with 1 when one failed.
+            With --cases it reads cases, one JSON object per line, and prints one answer per line in the same order: \
+            a team can keep its URLs and their targets in a file and check them in CI. A case has "open" and, if \
+            needed, "id", "routes" (patterns), "priorities", "params", "maps" (patches, in order), "dialect" and \
+            "config" (webPath, host, allowedSchemes); the options apply to what it leaves out. An answer has "route", \
+            "params", "url", "hops", "presentation" and "error". If a case has "expect", each of its keys is compared \
+            with the answer, and the answer has "pass". The exit status is 1 when a case failed.
 
             Examples:
               waypost resolve --demo 'scheme://router/user/7?from=menu'
@@ -24,7 +24,7 @@ struct ResolveCommand: OperatorCommand {
     @Argument(help: "The URL.")
     var url: String?
 
-    @Option(help: ArgumentHelp("Cases to answer, JSON Lines; - is standard input.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file of cases, JSON Lines; - is standard input.", valueName: "file"))
     var cases: String?
 
     @OptionGroup(title: "What")
@@ -32,7 +32,7 @@ struct ResolveCommand: OperatorCommand {
 
     @Option(
         name: .customLong("param"), parsing: .singleValue,
-        help: ArgumentHelp("A parameter as text; repeat it for more.", valueName: "key=value"))
+        help: ArgumentHelp("A parameter as text; may be repeated.", valueName: "key=value"))
     var pairs: [String] = []
 
     @Option(
@@ -47,11 +47,11 @@ struct ResolveCommand: OperatorCommand {
 
     func validate() throws {
         guard (url == nil) != (cases == nil) else {
-            throw ValidationError("name a URL, or a file of cases with --cases")
+            throw ValidationError("give a URL, or a file of cases with --cases")
         }
         if url != nil { try source.validateGiven() }
         guard cases == nil || (pairs.isEmpty && object == nil) else {
-            throw ValidationError("with --cases, parameters stand in the cases")
+            throw ValidationError("with --cases, the parameters are in the cases")
         }
         guard cases != "-" || !([source.routes].compactMap(\.self) + source.maps).contains("-") else {
             throw ValidationError("only one file can be standard input")

@@ -5,10 +5,10 @@ struct RoutesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "routes",
         abstract:
-            "Write out routes, with maps laid over them: for people, for programs, as a graph, as Swift.",
+            "Print routes, with maps applied: as Markdown, JSON, a property list, a graph or Swift.",
         discussion: """
-            json and plist are TheRouter's forms; swift writes constants, so that callers hold no paths; dot is a \
-            Graphviz graph with the redirects drawn. What a running agent has is on its topic routes.
+            json and plist are the formats of TheRouter; swift prints constants, so that no path is typed in code; \
+            dot is a Graphviz graph with the redirects. A running agent publishes its routes on its topic routes.
 
             Examples:
               waypost routes --demo
@@ -22,7 +22,8 @@ struct RoutesCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How: \(RouteExportFormat.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "form"))
+            "The format: \(RouteExportFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
+            valueName: "form"))
     var format = RouteExportFormat.markdown
 
     @OptionGroup

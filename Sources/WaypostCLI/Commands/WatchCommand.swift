@@ -7,8 +7,8 @@ struct WatchCommand: OperatorCommand {
         commandName: "watch",
         abstract: "Watch agents, failures and the log on one screen.",
         discussion: """
-            The screen is kept up to date and fits the terminal; q or Ctrl-C ends it. Without a terminal, as in a \
-            pipe, and with --json, lines are printed as by waypost logcat.
+            The screen is updated as messages come; q or Ctrl-C ends it. Without a terminal, as in a pipe, and with \
+            --json, it prints lines like waypost logcat.
 
             Examples:
               waypost watch

@@ -1,7 +1,7 @@
 import Waypost
 import WaypostMessages
 
-/// How the demo is told: to people line by line, to programs a JSON line a step.
+/// How the demo is shown: line by line for people, a JSON line for each step for programs.
 struct DemoOutput {
     var isJSON: Bool
     var style: Style

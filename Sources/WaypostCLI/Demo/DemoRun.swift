@@ -70,7 +70,7 @@ struct DemoRun {
         case .stopAgent:
             let status = await agent.stop()
             guard try await backend.listen(until: { !$0.isOnline }) else {
-                return "the agent said no goodbye"
+                return "the agent did not report that it stops"
             }
             return status == 0 ? nil : "the agent ended with status \(status): \(agent.lastLogLines)"
         case .commandWhileAway(let operation):
@@ -88,7 +88,7 @@ struct DemoRun {
 
     private mutating func reply(to command: Command, _ step: DemoStep) async throws -> String? {
         tally.commands += 1
-        guard case .reply(let code, let value) = step.expectation else { return "the story expects no reply" }
+        guard case .reply(let code, let value) = step.expectation else { return "the demo expects no reply" }
         guard try await backend.listen(until: { $0.replies[command.id] != nil }),
             let reply = backend.seen.replies[command.id]
         else { return "no reply; the agent's last lines: \(agent.lastLogLines)" }
@@ -107,7 +107,7 @@ struct DemoRun {
     }
 
     private func failure(_ expectation: DemoStep.Expectation, after before: Int) async throws -> String? {
-        guard case .failure(let code) = expectation else { return "the story expects no failure" }
+        guard case .failure(let code) = expectation else { return "the demo expects no failure" }
         let isThere = try await backend.listen { $0.failures.dropFirst(before).contains { $0.code == code } }
         return isThere ? nil : "no failure report with \(code)"
     }
@@ -118,7 +118,7 @@ struct DemoRun {
         try await backend.send(relocation)
         guard try await backend.listen(until: { $0.result != nil }), let result = backend.seen.result
         else {
-            return "no word on map/applied; the agent's last lines: \(agent.lastLogLines)"
+            return "no message on map/applied; the agent's last lines: \(agent.lastLogLines)"
         }
         if result.refused != nil { tally.refused += 1 }
         try await logLines { $0.mapEvents > events }
@@ -126,9 +126,9 @@ struct DemoRun {
         case .applied:
             return result.refused.map { "refused with \($0.code.number) \($0.code.name)" }
         case .mapRefused(let code):
-            return result.refused?.code == code ? nil : "expected a refusal with \(code)"
+            return result.refused?.code == code ? nil : "expected that it is refused with \(code)"
         case .reply, .failure, .offline:
-            return "the story expects nothing of a map"
+            return "the demo expects nothing of a map"
         }
     }
 }

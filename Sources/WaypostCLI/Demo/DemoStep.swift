@@ -1,7 +1,7 @@
 import Waypost
 import WaypostMessages
 
-/// One thing that the backend of the demo does, and what must come of it.
+/// One thing that the backend of the demo does, and the result it must have.
 struct DemoStep: Sendable {
     enum Action: Sendable {
         case command(Command.Operation)
@@ -23,7 +23,7 @@ struct DemoStep: Sendable {
         case applied
         /// The document is refused, and the map in force stays.
         case mapRefused(Code)
-        /// A failure report, for there is nobody to reply to.
+        /// A failure report, for there is no sender to reply to.
         case failure(Code)
         case offline
     }

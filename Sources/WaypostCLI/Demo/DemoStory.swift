@@ -25,14 +25,14 @@ struct DemoStory: Sendable {
                 .open("\(demo)?id=2", shows: controller),
             ]),
         Chapter(
-            title: "Repair a wrong path that is out in the field",
+            title: "Repair a wrong path that clients already use",
             steps: [
                 .open("\(demo)33", .noRoute),
                 .patch("repair demo33: it means demo3", [replace("\(demo)33", "\(demo)3")]),
                 .open("\(demo)33", shows: "\(controller)C"),
             ]),
         Chapter(
-            title: "Add a path, delete another, and begin anew",
+            title: "Add a path, delete another, and start again",
             steps: [
                 .patch(
                     "add promo for a screen that the build has",
@@ -68,9 +68,9 @@ struct DemoStory: Sendable {
                 .open("scheme://router/login?user=Ada", shows: "LoginScreen"),
                 .open("scheme://router/orders", shows: "OrdersScreen"),
             ]),
-        Chapter(title: "Mistakes, each of them answered", steps: mistakes),
+        Chapter(title: "Mistakes: each one is answered", steps: mistakes),
         Chapter(
-            title: "Gone and back",
+            title: "Stop and restart",
             steps: [
                 DemoStep(
                     caption: "the agent is stopped (SIGTERM)", action: .stopAgent, expectation: .offline),

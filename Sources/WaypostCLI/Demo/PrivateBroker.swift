@@ -63,7 +63,7 @@ struct PrivateBroker: Sendable {
         for folder in folders where access("\(folder)/mosquitto", X_OK) == 0 { return "\(folder)/mosquitto" }
         throw CommandError(
             .failed,
-            "the demo needs a broker, and there is no mosquitto on PATH; install it: apt-get install mosquitto"
+            "the demo needs mosquitto, and there is none on PATH; install it: apt-get install mosquitto"
         )
     }
 
@@ -92,6 +92,6 @@ enum LogTail {
         let text =
             (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let lines = text.split(separator: "\n").suffix(3)
-        return lines.isEmpty ? "it said nothing" : lines.joined(separator: " | ").printable
+        return lines.isEmpty ? "it wrote nothing" : lines.joined(separator: " | ").printable
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 /// Ends the demo's processes and removes its directory when the demo ends, however it ends.
 ///
-/// A shell waits at the other end of a pipe. When the demo lets go of it, or is gone, be it by kill -9, the shell
+/// A shell waits at the other end of a pipe. When the demo closes it, or is killed, even by kill -9, the shell
 /// ends all that runs in its process group and removes the directory.
 final class ProcessGroupGuard: Sendable {
     /// The directory that is removed at the end.
@@ -15,7 +15,7 @@ final class ProcessGroupGuard: Sendable {
         rm -rf "$0" 2>/dev/null || { sleep 1; rm -rf "$0"; }; kill -KILL 0
         """
 
-    /// The process group for those who shall end with the demo.
+    /// The process group of all that must end with the demo.
     var group: pid_t { shell.pid }
 
     init() throws(CommandError) {
@@ -29,7 +29,7 @@ final class ProcessGroupGuard: Sendable {
         guard pipe(&ends) == 0 else {
             throw CommandError(.failed, "make a pipe: \(String(cString: strerror(errno)))")
         }
-        // Whoever holds the writing end holds the processes: it is not for the children.
+        // The shell sees the end when the last copy of the writing end is closed, so the children must not have one.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         handle = ends[1]
@@ -37,7 +37,7 @@ final class ProcessGroupGuard: Sendable {
             "/bin/sh", ["-c", Self.script, directory], input: ends[0], log: "/dev/null", group: 0)
     }
 
-    /// Lets go, and waits until everything is gone.
+    /// Ends the processes, and waits until all of them have ended.
     func release() async {
         close(handle)
         _ = await shell.status

@@ -2,7 +2,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Looks at one broker: is it there, what is it, and what may we do there.
+/// Checks one broker: is it there, what is it, and what does it allow.
 struct BrokerCheck {
     /// How long what the broker keeps may take to come, and an answer of its own.
     private static let patience = Duration.seconds(2)
@@ -60,8 +60,8 @@ struct BrokerCheck {
                         : Finding(
                             "echo", .failed, "a message to \(probe.topic) did not come back",
                             advice:
-                                "the broker's rules keep \(name) from writing or reading it: some brokers grant "
-                                + "a subscription that they never serve, and take what they then drop"))
+                                "the broker's rules do not let \(name) write or read it. Some brokers do not say so: "
+                                + "they grant the subscription and drop the messages"))
             } catch let error as CommandError where error.exit == .failed {
                 findings.append(rights(error, to: "echo", for: name))
             }
@@ -81,8 +81,8 @@ struct BrokerCheck {
             let time = (ContinuousClock.now - started).milliseconds
             let there = Finding(
                 "broker", .ok,
-                "\(connection.broker) lets us in within \(time) ms, MQTT \(connection.version)"
-                    + (connection.fellBack ? " after it refused 5" : ""))
+                "connected to \(connection.broker) in \(time) ms, MQTT \(connection.version)"
+                    + (connection.fellBack ? " (it refused 5)" : ""))
             let certificates = CertificateCheck(tls: settings.tls, now: WallClock.now() / 1000)
             return [there] + certificates.findings(of: connection.certificate, host: connection.broker.host)
                 + (try await body(session))
@@ -93,7 +93,7 @@ struct BrokerCheck {
         text.map { BrokerVersion($0).finding }
             ?? Finding(
                 "version", .skipped,
-                "the broker does not say what it is, or we may not read \(BrokerVersion.topic)")
+                "the broker does not publish its version, or \(BrokerVersion.topic) may not be read")
     }
 
     private func subscriptions(_ session: OperatorSession, _ wanted: [String]) -> Finding {
@@ -104,7 +104,7 @@ struct BrokerCheck {
             let list = refused.map { "\($0.subscription.filter) (\($0.answer))" }.joined(separator: ", ")
             return Finding(
                 "subscribe", .failed, "refused: \(list)",
-                advice: "give \(sender) the right to read these topics")
+                advice: "allow \(sender) to read these topics")
         }
         return Finding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
     }
@@ -116,11 +116,11 @@ struct BrokerCheck {
         guard red.isEmpty else {
             return Finding(
                 "agents", .warning, "\(text), not green: \(red.joined(separator: ", "))",
-                advice: "see what they say: waypost agents")
+                advice: "for the reasons see: waypost agents")
         }
         if roster.members.isEmpty {
             return Finding(
-                "agents", .warning, "none is known under \(topics.root)",
+                "agents", .warning, "there are none under \(topics.root)",
                 advice: "is this the right broker and --root, and may \(sender) read +/state?")
         }
         return Finding("agents", .ok, text)
@@ -132,7 +132,7 @@ struct BrokerCheck {
         let command = Command(
             id: Identifier.ulid(at: now), operation: .ping, at: now,
             expires: now + Command.defaultLifetime)
-        // Without an agent there is nobody to answer, but a broker that speaks MQTT 5 says whether we may write.
+        // Without an agent there is no one to answer, but a broker that speaks MQTT 5 says whether we may write.
         let topic = topics.command(to: .agent(target ?? "doctor-\(Identifier.short())"), from: sender)
         let asked = ContinuousClock.now
         do {
@@ -145,9 +145,9 @@ struct BrokerCheck {
                 ? [
                     Finding(
                         "publish", .ok,
-                        "the broker takes what \(sender) writes to \(topics.root)/+/cmd/\(sender)")
+                        "the broker accepts what \(sender) writes to \(topics.root)/+/cmd/\(sender)")
                 ]
-                : [Finding("publish", .skipped, "no agent is online that could answer")]
+                : [Finding("publish", .skipped, "no agent is online to answer")]
         }
         var reply: Reply?
         let came = try await session.wait(wait.duration) { message in
@@ -162,8 +162,9 @@ struct BrokerCheck {
             return [
                 Finding(
                     "publish", .failed, "\(target) does not answer a ping within \(wait.text)",
-                    advice: "is it online (waypost agents)? if so, may \(sender) write \(topic), and read "
-                        + "\(topics.reply(of: target, to: sender))? some brokers take what they then drop")
+                    advice: "is it online (waypost agents)? If so, may \(sender) write \(topic) and read "
+                        + "\(topics.reply(of: target, to: sender))? Some brokers drop messages without an error"
+                )
             ]
         }
         let trip = (ContinuousClock.now - asked).milliseconds
@@ -175,16 +176,16 @@ struct BrokerCheck {
 
     private func clock(_ offset: Int64, of agent: String, within trip: Int64) -> Finding {
         let side = offset >= 0 ? "ahead of" : "behind"
-        let text = "the clock of \(agent) is \(offset.magnitude) ms \(side) ours, give or take \(trip / 2) ms"
+        let text = "the clock of \(agent) is \(offset.magnitude) ms \(side) this machine's, ± \(trip / 2) ms"
         // 30 s is what an agent allows before it answers CLOCK_SKEW.
         guard offset.magnitude >= 5_000 else { return Finding("clock", .ok, text) }
         return Finding(
             "clock", offset.magnitude >= 30_000 ? .failed : .warning, text,
-            advice: "set both clocks by NTP: timedatectl set-ntp true")
+            advice: "synchronise both clocks with NTP: timedatectl set-ntp true")
     }
 
     private func rights(_ error: CommandError, to check: String, for name: String) -> Finding {
-        Finding(check, .failed, error.description, advice: "give \(name) the right to write this topic")
+        Finding(check, .failed, error.description, advice: "allow \(name) to write this topic")
     }
 }
 

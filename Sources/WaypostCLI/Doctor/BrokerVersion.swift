@@ -3,27 +3,29 @@ struct BrokerVersion: Sendable {
     /// The topic on which mosquitto, and a few others, name themselves.
     static let topic = "$SYS/broker/version"
 
-    /// A fault of mosquitto that was mended in some version.
+    /// A fault of mosquitto that was fixed in some version.
     private struct Fault {
         /// The first version without it.
-        var mended: [Int]
+        var fixed: [Int]
         /// The first version that has it.
         var since: [Int] = [0]
         var text: String
     }
 
-    // From mosquitto's change log; those that a client of ours can meet or that let a stranger stop the broker.
+    // From mosquitto's change log; those that a client of ours can meet or that let anyone stop the broker.
     private static let faults: [Fault] = [
         Fault(
-            mended: [2, 0, 8], since: [2, 0, 0],
+            fixed: [2, 0, 8], since: [2, 0, 0],
             text: "a PUBLISH with an empty topic ends it (CVE-2021-34432)"),
         Fault(
-            mended: [2, 0, 10], since: [2, 0, 0],
-            text: "a signed-in client can end it by a CONNACK (CVE-2021-28166)"),
-        Fault(mended: [2, 0, 12], since: [1, 6, 0], text: "many user properties stall it (CVE-2021-41039)"),
-        Fault(mended: [2, 0, 16], text: "a stranger's first packet takes all its memory (CVE-2023-0809)"),
-        Fault(mended: [2, 0, 16], text: "repeated QoS 2 ids leak its memory (CVE-2023-28366)"),
-        Fault(mended: [2, 0, 19], text: "a sequence of packets can end it (CVE-2024-8376)"),
+            fixed: [2, 0, 10], since: [2, 0, 0],
+            text: "a client that is logged in can end it with a CONNACK (CVE-2021-28166)"),
+        Fault(fixed: [2, 0, 12], since: [1, 6, 0], text: "many user properties stall it (CVE-2021-41039)"),
+        Fault(
+            fixed: [2, 0, 16],
+            text: "the first packet of an unknown client can use all its memory (CVE-2023-0809)"),
+        Fault(fixed: [2, 0, 16], text: "repeated QoS 2 ids leak its memory (CVE-2023-28366)"),
+        Fault(fixed: [2, 0, 19], text: "a sequence of packets can end it (CVE-2024-8376)"),
     ]
 
     let text: String
@@ -34,17 +36,18 @@ struct BrokerVersion: Sendable {
     var finding: Finding {
         guard let numbers = mosquitto else { return Finding("version", .ok, text) }
         let known = Self.faults.filter {
-            !Self.isBelow($0.since, numbers) && Self.isBelow($0.mended, numbers)
+            !Self.isBelow($0.since, numbers) && Self.isBelow($0.fixed, numbers)
         }
-        guard let newest = known.map(\.mended).max(by: { Self.isBelow($1, $0) }) else {
+        guard let newest = known.map(\.fixed).max(by: { Self.isBelow($1, $0) }) else {
             return Finding("version", .ok, text)
         }
         let version = newest.map(String.init).joined(separator: ".")
         return Finding(
-            "version", .warning, "\(text), known for: \(known.map(\.text).joined(separator: "; "))",
+            "version", .warning,
+            "\(text), which has known faults: \(known.map(\.text).joined(separator: "; "))",
             advice:
-                "use \(version) or newer, or a package whose change log names these as mended: distributions "
-                + "mend them without a new number; Debian 12's is at 2.0.11-1.2+deb12u2 or newer")
+                "use \(version) or newer, or a package whose change log lists these as fixed: distributions fix "
+                + "them and keep the number; in Debian 12 that is 2.0.11-1.2+deb12u2 or newer")
     }
 
     /// The numbers of `mosquitto version 2.0.11`.

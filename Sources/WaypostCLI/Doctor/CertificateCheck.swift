@@ -15,14 +15,15 @@ struct CertificateCheck {
         if let broker {
             findings.append(
                 judge(
-                    broker, "the broker's (\(broker.subject)) is good for \(host) and", renew: "the broker's")
+                    broker, "the broker's (\(broker.subject)) is valid for \(host) and", renew: "the broker's"
+                )
             )
         }
-        if let file = tls?.certificateFile { findings.append(judge(file: file, "our own")) }
+        if let file = tls?.certificateFile { findings.append(judge(file: file, "the client's")) }
         if let file = tls?.caFile { findings.append(judge(file: file, "the authority")) }
         if findings.isEmpty {
             findings.append(
-                Finding("certificate", .skipped, "no TLS: names, passwords and data go in the clear"))
+                Finding("certificate", .skipped, "no TLS: user names, passwords and data are not encrypted"))
         }
         return findings
     }
@@ -32,7 +33,7 @@ struct CertificateCheck {
         guard let first = Certificate.inFile(file).min(by: { $0.notAfter < $1.notAfter }) else {
             return Finding(
                 "certificate", .failed, "\(whose): no certificate in \(file)",
-                advice: "it must hold PEM, beginning with -----BEGIN CERTIFICATE-----")
+                advice: "it must contain PEM, beginning with -----BEGIN CERTIFICATE-----")
         }
         return judge(first, "\(whose) (\(first.subject) in \(file))", renew: whose)
     }
@@ -48,7 +49,7 @@ struct CertificateCheck {
             return Finding(
                 "certificate", .failed, "\(what) has expired", advice: "renew \(whose) certificate")
         }
-        let text = "\(what) ends in \(left / 86_400) days"
+        let text = "\(what) expires in \(left / 86_400) days"
         return left < Self.warning
             ? Finding("certificate", .warning, text, advice: "renew \(whose) certificate")
             : Finding("certificate", .ok, text)

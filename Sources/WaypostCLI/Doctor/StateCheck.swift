@@ -15,15 +15,18 @@ struct StateCheck {
             return [
                 Finding(
                     "state", .warning, "\(directory): \(String(cString: strerror(errno)))",
-                    advice: "an agent creates it at its first start; give its directory with --state")
+                    advice: "an agent creates it when it first starts; is this the right directory (--state)?"
+                )
             ]
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return [
-                Finding("state", .failed, "\(directory) is no directory", advice: "give another with --state")
+                Finding(
+                    "state", .failed, "\(directory) is not a directory", advice: "choose another with --state"
+                )
             ]
         }
-        return [place(status), room, file]
+        return [place(status), disk, file]
     }
 
     private func place(_ status: stat) -> Finding {
@@ -42,19 +45,19 @@ struct StateCheck {
         return Finding("state", .ok, "\(directory) is writable, \(user)")
     }
 
-    private var room: Finding {
+    private var disk: Finding {
         var system = statvfs()
         guard statvfs(directory, &system) == 0 else {
-            return Finding("room", .skipped, "\(directory): \(String(cString: strerror(errno)))")
+            return Finding("disk", .skipped, "\(directory): \(String(cString: strerror(errno)))")
         }
         let (free, overflow) = UInt64(system.f_bavail).multipliedReportingOverflow(
             by: UInt64(system.f_frsize))
-        let room = overflow ? UInt64.max : free
-        let text = "\(room >> 20) MiB free"
-        guard room < Self.plenty else { return Finding("room", .ok, text) }
+        let space = overflow ? UInt64.max : free
+        let text = "\(space >> 20) MiB free"
+        guard space < Self.plenty else { return Finding("disk", .ok, text) }
         return Finding(
-            "room", room < Self.little ? .failed : .warning, text,
-            advice: "make room: an agent that can't store a command does not take it")
+            "disk", space < Self.little ? .failed : .warning, text,
+            advice: "free some space: an agent that can't store a command does not accept it")
     }
 
     private var file: Finding {
@@ -68,13 +71,15 @@ struct StateCheck {
             return Finding(
                 "store", .failed, "\(error)",
                 advice:
-                    "if it is damaged, stop the agent, move the directory away, and start it: it then has "
-                    + "forgotten what ran")
+                    "if it is damaged: stop the agent, move the directory away, start the agent. It then does not "
+                    + "know any more which commands ran")
         }
         guard state.damage.isEmpty else {
             return Finding(
                 "store", .failed, "damaged: \(state.damage.joined(separator: "; "))",
-                advice: "stop the agent, move the directory away, start it: it then has forgotten what ran")
+                advice:
+                    "stop the agent, move the directory away, start the agent. It then does not know any more which commands ran"
+            )
         }
         guard state.schema <= state.supported else {
             return Finding(

@@ -4,7 +4,7 @@ import WaypostMessages
 ///
 /// An agent numbers its events over all levels, also those it does not publish, and levels travel on topics of
 /// their own; so a missing number means something only where we were away, and that is when it is looked at. What
-/// the agent itself shed it says in `dropped`.
+/// the agent itself dropped it says in `dropped`.
 struct GapDetector: Sendable {
     private struct Seen {
         var boot: String
@@ -17,7 +17,7 @@ struct GapDetector: Sendable {
 
     private var newest: [String: Seen] = [:]
 
-    /// The connection was lost and is there again: whatever was published meanwhile is missed.
+    /// The connection was lost and is there again: what was published in between was missed.
     mutating func cameBack() {
         for agent in newest.keys { newest[agent]?.wasAway = true }
     }
@@ -30,11 +30,11 @@ struct GapDetector: Sendable {
             boot: event.boot,
             sequence: before?.boot == event.boot
                 ? max(before?.sequence ?? 0, event.sequence) : event.sequence)
-        if event.dropped > 0 { return "\(agent) shed \(event.dropped.counted("event")) before this one" }
+        if event.dropped > 0 { return "\(agent) dropped \(event.dropped.counted("event")) before this one" }
         guard let before else { return nil }
-        guard before.boot == event.boot else { return "\(agent) was started anew" }
+        guard before.boot == event.boot else { return "\(agent) was restarted" }
         guard before.wasAway, event.sequence > before.sequence + 1 else { return nil }
         return
-            "\(agent): events \(before.sequence + 1) to \(event.sequence - 1) were missed or are not published"
+            "\(agent): events \(before.sequence + 1) to \(event.sequence - 1) were missed, or are of levels that are not published"
     }
 }

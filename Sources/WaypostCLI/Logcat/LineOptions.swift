@@ -5,7 +5,7 @@ import WaypostMessages
 struct LineOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "Filters as in adb: TAG:LEVEL, with levels V D I W E F and S for nothing; *:LEVEL is for all others.",
+            "Filters as in adb: TAG:LEVEL. Levels are V D I W E F, and S for nothing; *:LEVEL is for all other tags.",
             valueName: "filter"))
     var filters: [String] = []
 
@@ -17,7 +17,7 @@ struct LineOptions: ParsableArguments {
     @Option(help: "Only lines with this tag.")
     var tag: String?
 
-    @Option(name: .customShort("v"), help: ArgumentHelp("The form of a line.", valueName: "form"))
+    @Option(name: .customShort("v"), help: ArgumentHelp("The format of a line.", valueName: "form"))
     var format: LogFormat = .threadtime
 
     func validate() throws {

@@ -53,7 +53,7 @@ struct LogFilter: Sendable {
     private static func fault(_ specification: String) -> CommandError {
         CommandError(
             .usage,
-            "filter \(specification.debugDescription) is not TAG:LEVEL, such as Router:D Service:W *:S "
+            "filter \(specification.debugDescription) must be TAG:LEVEL, such as Router:D Service:W *:S "
                 + "(levels V D I W E F, S for nothing)")
     }
 }

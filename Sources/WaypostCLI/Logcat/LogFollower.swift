@@ -52,11 +52,11 @@ struct LogFollower {
         do {
             try await run()
         } catch is CancellationError where Signals.exit == .terminated {
-            // Asked politely to end: that is its ordinary end, for it has no other.
+            // SIGTERM is its ordinary end, for it has no other.
         }
     }
 
-    /// Returns when nobody reads the output any more.
+    /// Returns when the output is closed.
     ///
     /// - Throws: ``CommandError`` 4 when there is no broker at the start, `CancellationError` on a signal.
     mutating func run() async throws {
@@ -76,7 +76,7 @@ struct LogFollower {
                     guard show(message) else { return await session.close() }
                 }
             } catch let error as CommandError where error.exit == .noBroker {
-                notice("\(error.description); trying to come back")
+                notice("\(error.description); reconnecting")
                 await session.close()
                 session = try await comeBack()
                 dropped = 0
@@ -94,7 +94,7 @@ struct LogFollower {
         let topics = settings.topics
         var filters = [topics.failures(of: name), topics.state(of: name)]
         if !onlyFailures, let lowest = filter.lowest {
-            filters  // How many come of a replay can only be told when all levels do.
+            filters  // Whether a replay is complete can be seen only when all levels come.
             +=
                 lowest == .verbose || since != nil
                 ? [topics.logs(of: name)]
@@ -105,7 +105,7 @@ struct LogFollower {
             settings, as: sender, required: [filters.removeFirst()], useful: filters)
     }
 
-    /// Shows what the agents still have, in order, and what comes meanwhile; false when nobody reads any more.
+    /// Shows what the agents still have, in order, and what comes meanwhile; false when the output is closed.
     private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
         var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
         var others: [MQTTMessage] = []
@@ -122,11 +122,13 @@ struct LogFollower {
         if missed + replay.dropped > 0 { notice(OperatorSession.notice(dropped: missed + replay.dropped)) }
         for message in others { guard show(message) else { return false } }
         for (agent, reply) in replay.refusals {
-            notice("\(agent) does not replay: \(reply.code.name): \(reply.detail ?? "no detail given")")
+            notice(
+                "\(agent) does not publish its recent events: \(reply.code.name): \(reply.detail ?? "no detail given")"
+            )
         }
-        for agent in replay.silent { notice("\(agent) does not answer; its earlier events are not shown") }
+        for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }
         for agent in replay.cutShort(back: since) {
-            notice("what \(agent) publishes again does not reach back \(since)")
+            notice("\(agent) has no events as old as \(since)")
         }
         for line in replay.events(back: since) { guard show(line) else { return false } }
         return true
@@ -144,7 +146,7 @@ struct LogFollower {
         }
     }
 
-    /// Prints what a message holds; false when nobody reads any more.
+    /// Prints what a message holds; false when the output is closed.
     private mutating func show(_ message: MQTTMessage) -> Bool {
         guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
         switch content {

@@ -24,7 +24,7 @@ struct ReplayCollector: Sendable {
     private var count = 0
     private let sender: String
     private let topics: Topics
-    /// Agents whose answer is waited for; nil for whoever is online.
+    /// Agents whose answer is waited for; nil for all that are online.
     private let expected: Set<String>?
     private var online: Set<String> = []
     private var promises: [String: Promise] = [:]
@@ -47,7 +47,7 @@ struct ReplayCollector: Sendable {
         return .json(topics.command(to: audience, from: sender), command.encoded())
     }
 
-    /// Whether anybody answered.
+    /// Whether any agent answered.
     var hasAnswers: Bool { !promises.isEmpty }
 
     /// Agents that did not answer so far.
@@ -111,7 +111,7 @@ struct ReplayCollector: Sendable {
 
     /// What was gathered of the last while, or all, in the order in which it happened.
     ///
-    /// The while is counted back on each agent's own clock, from its reply: a clock that is wrong is part of the day.
+    /// The while is counted back on each agent's own clock, from its reply: a wrong clock is nothing unusual.
     func events(back span: TimeSpan?) -> [LogLine] {
         lines.flatMap { agent, lines in
             lines.values.filter { $0.event.time >= moment(span, of: agent) }

@@ -10,7 +10,7 @@ final class MetricRegistry: MetricsFactory, Sendable {
         var labels: String
     }
 
-    /// Beyond this, further series are kept by nobody: labels must not come from outside without a bound.
+    /// Beyond this, further series are not kept: labels must not come from outside without a bound.
     private static let maximumSeries = 1_000
 
     private let counters = Guarded<[Key: Count]>([:])

@@ -88,7 +88,7 @@ struct MetricsServer {
         switch (line.first, path) {
         case ("GET", "/metrics"), ("GET", "/"): send("200 OK", text(), to: client)
         case ("GET", _): send("404 Not Found", "metrics are at /metrics\n", to: client)
-        default: send("405 Method Not Allowed", "only GET is answered\n", to: client)
+        default: send("405 Method Not Allowed", "only GET is supported\n", to: client)
         }
     }
 

@@ -1,24 +1,24 @@
 import ArgumentParser
 import WaypostMessages
 
-/// Whom a command is for: one agent, or a group of them.
+/// The receivers of a command: one agent, or a group.
 struct AudienceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The agent that shall do it.", valueName: "id"), completion: .agents)
+    @Option(help: ArgumentHelp("The target agent.", valueName: "id"), completion: .agents)
     var agent: String?
 
     @Option(
         help: ArgumentHelp(
-            "A group of agents instead; every agent is in the group all. Replies are collected until --wait is over.",
+            "The target group. Every agent is in the group all. Replies are collected until --wait has passed.",
             valueName: "group"))
     var group: String?
 
     func validate() throws {
-        if agent != nil, group != nil { throw ValidationError("--agent and --group exclude each other") }
+        if agent != nil, group != nil { throw ValidationError("use --agent or --group, not both") }
         try NameCheck.check(agent, of: "--agent")
         try NameCheck.check(group, of: "--group")
     }
 
-    /// Asked for when the command runs: while options are read, one that is misspelt has yet to be named.
+    /// Checked when the command runs, so that a misspelt option is reported first.
     var audience: Audience {
         get throws(CommandError) {
             guard let audience = agent.map(Audience.agent) ?? group.map(Audience.group) else {

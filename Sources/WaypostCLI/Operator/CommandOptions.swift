@@ -2,9 +2,9 @@ import ArgumentParser
 import Waypost
 import WaypostMessages
 
-/// What every command to an agent has beside its own part.
+/// The options that every command to an agent has.
 struct CommandOptions: ParsableArguments {
-    @OptionGroup(title: "Whom")
+    @OptionGroup(title: "Target")
     var audience: AudienceOptions
 
     @OptionGroup(title: "Waiting")
@@ -12,19 +12,20 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The command's id; the same id and content is never run twice.", discussion: "Default: a new one."
+            "The command's id. A command with the same id and content does not run twice.",
+            discussion: "Default: a new one."
         ))
     var id: String?
 
     @Option(
         help: ArgumentHelp(
-            "The lane: commands of one lane run one after another, lanes side by side.",
+            "The lane. Commands of one lane run one after another; different lanes run in parallel.",
             discussion: "Default: main."))
     var lane: String?
 
     @Option(
         help: ArgumentHelp(
-            "The command must not start later than this: 30s, 10m, 1d.", valueName: "time"))
+            "How long the command may wait before it starts: 30s, 10m, 1d.", valueName: "time"))
     var expires = TimeSpan.minutes(1)
 
     @OptionGroup
@@ -40,7 +41,7 @@ struct CommandOptions: ParsableArguments {
         try NameCheck.check(id, of: "--id")
         try NameCheck.check(lane, of: "--lane")
         guard (1_000...Command.maximumLifetime).contains(expires.milliseconds) else {
-            throw ValidationError("--expires must be a second to a day")
+            throw ValidationError("--expires must be 1s to 1d")
         }
     }
 
@@ -51,7 +52,7 @@ struct CommandOptions: ParsableArguments {
             expires: now + expires.milliseconds, lane: lane ?? Command.defaultLane)
     }
 
-    /// The command as it is sent: signed for whom it is meant, when there is a key.
+    /// The command as it is sent: signed for its receiver when there is a key.
     func payload(_ command: Command) throws -> [UInt8] {
         guard let signer = try signing.signer() else { return command.encoded() }
         let json = try JSONValue(parsing: command.encoded(), limits: .trustedFile)

@@ -2,7 +2,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// An agent's terminal reply, and how it stood on the wire.
+/// An agent's terminal reply, with its bytes.
 struct AgentReply: Sendable {
     var agent: String
     var reply: Reply
@@ -31,7 +31,7 @@ struct CommandRequest {
 
     /// Sends the command and hands over each terminal reply as it comes.
     ///
-    /// - Returns: how many replies came; 0 only when nobody was to be waited for.
+    /// - Returns: how many replies came; 0 only when it did not wait.
     /// - Throws: ``CommandError`` 3 with what is known of the agent when no reply came in time.
     func perform(_ each: (AgentReply) -> Void) async throws -> Int {
         try await OperatorSession.with(

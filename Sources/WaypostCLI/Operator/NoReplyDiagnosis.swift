@@ -2,7 +2,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Why an agent may be silent, from what the broker keeps about it.
+/// Why an agent may not have replied, from what the broker keeps about it.
 struct NoReplyDiagnosis {
     private let audience: Audience
     private let topics: Topics
@@ -33,7 +33,7 @@ struct NoReplyDiagnosis {
         }
     }
 
-    /// One sentence: who was silent for how long, and what is known about them.
+    /// One sentence: who did not reply for how long, and what is known about it.
     func explanation(after limit: String) -> String {
         switch audience {
         case .group(let group):
@@ -44,16 +44,16 @@ struct NoReplyDiagnosis {
 
     private func knowledge(of agent: String) -> String {
         guard let state else {
-            return "no agent \(agent) is known at this broker; see: waypost agents"
+            return "there is no agent \(agent) at this broker; see: waypost agents"
         }
         guard !state.isOnline(withHealthOf: healthEpoch) else {
-            return "it says that it is online (MQTT \(state.mqttVersion), epoch \(state.epoch)); "
-                + "may this sender write to its cmd and read its reply? see: waypost logcat --agent \(agent)"
+            return "it reports that it is online (MQTT \(state.mqttVersion), epoch \(state.epoch)). "
+                + "May this sender write its cmd topic and read its reply topic? See: waypost logcat --agent \(agent)"
         }
         let manner = state.reason == .shutdown ? "it was shut down" : "its connection was lost"
-        let since = lastHealth.map { " after \(Timestamp.local($0)), when its last health came" } ?? ""
+        let since = lastHealth.map { "; its last health is of \(Timestamp.local($0))" } ?? ""
         return "it is offline: \(manner)\(since); "
-            + "the broker keeps what was sent, for when it comes back in time"
+            + "the broker keeps the message, and the agent gets it if it comes back in time"
     }
 }
 

@@ -1,10 +1,10 @@
 import MQTTLink
 import WaypostMessages
 
-/// An operator at a broker: a sender with a name, who asks and listens.
+/// A connection of an operator to a broker, under a sender's name.
 ///
-/// It listens before it asks, is gone from the broker when it ends, and has a client id of its own, so that two
-/// operators of one name do not push each other out.
+/// It subscribes before it publishes, leaves nothing at the broker when it ends, and has its own client id, so that
+/// two operators of one name do not take the session from each other.
 final class OperatorSession: Sendable {
     /// The most messages that wait to be read: some seconds of a large fleet, more than a person reads.
     static let messageLimit = 100_000
@@ -56,7 +56,7 @@ final class OperatorSession: Sendable {
 
     /// Publishes and waits until the broker has it.
     ///
-    /// - Throws: ``CommandError`` 1 when the broker refuses the message, 4 when the connection went.
+    /// - Throws: ``CommandError`` 1 when the broker refuses the message, 4 when the connection was lost.
     func publish(_ message: MQTTMessage) async throws {
         let result: PublishReceipt.Result
         do {
@@ -72,7 +72,7 @@ final class OperatorSession: Sendable {
                 .failed,
                 "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
         case .rejected(let reason): throw CommandError(.failed, "publish to \(message.topic): \(reason)")
-        case .lost: throw CommandError(.noBroker, "publish to \(message.topic): the connection went")
+        case .lost: throw CommandError(.noBroker, "publish to \(message.topic): the connection was lost")
         }
     }
 
@@ -103,7 +103,7 @@ final class OperatorSession: Sendable {
     /// How many messages were dropped because they were not read in time.
     var droppedMessages: Int { session.droppedMessages }
 
-    /// What a person is told about dropped messages.
+    /// The notice about dropped messages.
     static func notice(dropped count: Int) -> String {
         "\(count.counted("message")) \(count == 1 ? "was" : "were") dropped: this terminal is too slow"
     }

@@ -63,13 +63,13 @@ struct Relocation: Sendable {
         self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch)
     }
 
-    /// The same in an envelope that is signed, for whom it is named in it.
+    /// The same in a signed envelope, with the name of its receiver.
     ///
-    /// - Throws: ``CommandError`` 1 when it is not JSON, or names somebody else.
+    /// - Throws: ``CommandError`` 1 when it is not JSON, or is for another receiver.
     func signed(by signer: Signer, for audience: Audience) throws(CommandError) -> Relocation {
         guard let json = try? JSONValue(parsing: payload, limits: .trustedFile), json["signatures"] == nil
         else {
-            throw CommandError(.failed, "the document is signed already, or no JSON")
+            throw CommandError(.failed, "the document is already signed, or is not JSON")
         }
         // A bare array has no place for a name.
         let members = json.objectValue ?? ["type": .string(kind == .map ? "map" : "patch"), "entries": json]
@@ -91,7 +91,7 @@ struct Relocation: Sendable {
         case (.patch, .agent(let agent)): .json(topics.patch(of: agent), payload)
         case (.patch, .group):
             throw CommandError(
-                .usage, "a patch goes to one agent; for a group, send a whole map with a rev by --file")
+                .usage, "a patch needs one --agent; to a group, send a complete map with a rev: --file")
         }
     }
 
@@ -109,7 +109,7 @@ struct Relocation: Sendable {
             try body()
         } catch {
             throw CommandError(
-                .failed, "\(name) is no relocation: \(error.code): \(error.detail)")
+                .failed, "\(name) is not a relocation: \(error.code): \(error.detail)")
         }
     }
 }

@@ -11,7 +11,7 @@ struct RelocationRequest {
 
     /// Publishes the document and hands over each result as it comes.
     ///
-    /// - Returns: how many results came; 0 only when nobody was to be waited for.
+    /// - Returns: how many results came; 0 only when it did not wait.
     /// - Throws: ``CommandError`` 3 with what is known of the agent when no result came in time.
     func perform(_ each: (RelocationResult) -> Void) async throws -> Int {
         let message = try relocation.message(to: audience, settings.topics)

@@ -1,7 +1,7 @@
 import Waypost
 import WaypostMessages
 
-/// A reply for people: what became of it in the first line, the rest below.
+/// A reply for people: the result in the first line, the rest below.
 struct ReplyText {
     var style: Style
 
@@ -15,11 +15,11 @@ struct ReplyText {
             // The detail of a missing route names its neighbours already.
             let unnamed = reply.nearest.filter { reply.detail?.contains($0) != true }
             if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", ").printable)") }
-            if reply.code.isRetryable { lines.append("  it may be tried again") }
+            if reply.code.isRetryable { lines.append("  it may work if you try again") }
             return lines
         }
         let again =
-            reply.isDuplicate ? ", answered before" : reply.attempt > 1 ? ", attempt \(reply.attempt)" : ""
+            reply.isDuplicate ? ", repeated reply" : reply.attempt > 1 ? ", attempt \(reply.attempt)" : ""
         return ["\(style.status(reply.status)): \(answer.agent) (\(reply.milliseconds) ms\(again))"]
             + details(reply.result).map { "  \($0)" }
     }
@@ -33,7 +33,7 @@ struct ReplyText {
         var lines = ["url: \(url.printable)"]
         if let route = members["route"]?.stringValue { lines.append("route: \(route.printable)") }
         let hops = members["hops"]?.arrayValue?.compactMap(\.stringValue) ?? []
-        if !hops.isEmpty { lines.append("by way of: \(hops.joined(separator: " → ").printable)") }
+        if !hops.isEmpty { lines.append("redirects: \(hops.joined(separator: " → ").printable)") }
         if let value = members["value"], !value.isNull { lines.append("value: \(value.text.printable)") }
         return lines
     }

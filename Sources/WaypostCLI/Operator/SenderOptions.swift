@@ -7,13 +7,13 @@ struct SenderOptions: ParsableArguments {
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp(
-            "The sender's name in the topic.", discussion: "Default: your user name, else ops.",
+            "The sender's name, as it appears in topics.", discussion: "Default: your user name, else ops.",
             valueName: "name"))
     var name: String?
 
     func validate() throws { try NameCheck.check(name, of: "--as") }
 
-    /// The name given, or the user's, cleaned of what no topic name has.
+    /// The name given, or the user's without the characters that a topic can not have.
     var sender: String {
         if let name { return name }
         let user = getenv("USER").map { String(cString: $0) } ?? ""

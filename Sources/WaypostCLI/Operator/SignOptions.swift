@@ -1,11 +1,11 @@
 import ArgumentParser
 import WaypostMessages
 
-/// With which key a document or a command is signed, if with any.
+/// The key that signs a document or a command, if there is one.
 struct SignOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Sign it with this private key (PEM, Ed25519); ID is what the signature calls it.",
+            "Sign with this private key (PEM, Ed25519). ID is the key id in the signature.",
             discussion: "Default ID: the file's name.", valueName: "[id=]file"))
     var signKey: String?
 

@@ -2,13 +2,13 @@ import ArgumentParser
 
 /// How long a command waits for the answer.
 struct WaitOptions: ParsableArguments {
-    /// Nobody waits longer at a prompt.
+    /// A day: more than anyone waits at a prompt.
     private static let longest = TimeSpan.seconds(86_400)
 
     @Option(
         name: .customLong("wait"),
         help: ArgumentHelp(
-            "How long to wait for the answer: 500ms, 10s, 2m; 0 sends and does not wait.", valueName: "time")
+            "How long to wait for the reply: 500ms, 10s, 2m; 0 means do not wait.", valueName: "time")
     )
     var limit = TimeSpan.seconds(10)
 
@@ -18,7 +18,7 @@ struct WaitOptions: ParsableArguments {
         }
     }
 
-    /// Whether anybody waits at all.
+    /// Whether to wait at all.
     var isOn: Bool { limit.milliseconds > 0 }
 
     var duration: Duration { limit.duration }

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// Ends the process when nobody reads its output any more, as with `waypost logcat | head -1`: without this it
+/// Ends the process when its output is closed, as with `waypost logcat | head -1`: without this it
 /// would only be noticed at the next line, which may come tomorrow.
 enum ClosedOutputMonitor {
     static func begin() {

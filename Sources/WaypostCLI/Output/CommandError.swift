@@ -5,7 +5,7 @@ enum Exit: Int32, Error {
     case failed = 1
     /// No reply in time.
     case noReply = 3
-    /// No broker, or none that wants us.
+    /// No broker accepts the connection.
     case noBroker = 4
     /// Wrong usage; the number is sysexits' EX_USAGE.
     case usage = 64
@@ -15,7 +15,7 @@ enum Exit: Int32, Error {
     case terminated = 143
 }
 
-/// Why a command ends badly: one line for people, and the status.
+/// Why a command fails: one line for people, and the exit status.
 struct CommandError: Error, CustomStringConvertible {
     var exit: Exit
     /// What was being done, to what, what was found, what to do.

@@ -4,7 +4,7 @@ import Waypost
 
 /// How a command prints: for people, or for programs.
 struct OutputOptions: ParsableArguments {
-    @Flag(name: .customLong("json"), help: "Print JSON, one line a value, and nothing else.")
+    @Flag(name: .customLong("json"), help: "Print only JSON, one line per value.")
     var isJSON = false
 
     /// Colours for people at a terminal.

@@ -3,7 +3,7 @@ import Waypost
 
 /// The terminal as one screen: no echo, keys as they are pressed, the shell's lines put aside.
 ///
-/// Whoever began it ends it; what ends the process at once does so too, or the shell behind it is unusable.
+/// The caller that began it ends it. What ends the process at once must do so too, or the shell is unusable.
 enum ScreenMode {
     private static let before = Guarded<termios?>(nil)
 
@@ -34,7 +34,7 @@ enum ScreenMode {
         return isTaken && Terminal.draw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
     }
 
-    /// Gives the terminal back as it was; does nothing when it was not taken.
+    /// Restores the terminal as it was; does nothing when it was not taken.
     static func end() {
         let attributes = before.withLock { before in
             defer { before = nil }

@@ -9,19 +9,19 @@ enum Terminal {
         return getenv("TERM").map { strcmp($0, "dumb") != 0 } ?? false
     }
 
-    /// Prints a line; false when nobody reads any more.
+    /// Prints a line; false when the output is closed.
     @discardableResult
     static func print(_ line: some StringProtocol) -> Bool {
         print(bytes: Array(line.utf8))
     }
 
-    /// Prints bytes and a newline; false when nobody reads any more.
+    /// Prints bytes and a newline; false when the output is closed.
     @discardableResult
     static func print(bytes: [UInt8]) -> Bool {
         write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
     }
 
-    /// Prints lines that end with their newlines; false when nobody reads any more.
+    /// Prints lines that end with their newlines; false when the output is closed.
     static func print(lines: [UInt8]) -> Bool { write(lines, to: STDOUT_FILENO) }
 
     /// Writes text as it is, control characters included: what stands in it is ours.
@@ -52,7 +52,7 @@ enum Terminal {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Someone made the descriptor non-blocking, as shells' neighbours do; wait until it takes more.
+                // Another process made the descriptor non-blocking; wait until it takes more.
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, -1)
             } else if errno != EINTR {
@@ -64,7 +64,7 @@ enum Terminal {
 }
 
 extension StringProtocol {
-    /// The text with control characters escaped: what strangers send must not move the cursor or set colours.
+    /// The text with control characters escaped: text from outside must not move the cursor or set colours.
     var printable: String {
         guard unicodeScalars.contains(where: \.isControl) else { return String(self) }
         var text = ""

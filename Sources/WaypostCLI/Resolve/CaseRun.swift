@@ -27,7 +27,7 @@ final class CaseRun {
             guard Terminal.print(lines: output) else { return true }
         }
         if expectations > 0 || unreadable > 0 {
-            let bad = unreadable == 0 ? "" : ", \(unreadable) lines were no case"
+            let bad = unreadable == 0 ? "" : ", \(unreadable) lines were not cases"
             Terminal.note(
                 "\(expectations.counted("expectation")): \(expectations - failed) passed, \(failed) failed\(bad)"
             )
@@ -43,7 +43,7 @@ final class CaseRun {
             let asked = try ResolveCase(parsed)
             let answer = answer(asked)
             var writer = answer.writer(for: asked.id)
-            if !asked.expected.isEmpty { writer.member("pass", judge(answer, asked, line.number)) }
+            if !asked.expected.isEmpty { writer.member("pass", compare(answer, asked, line.number)) }
             writer.endObject()
             return writer.bytes
         } catch {
@@ -64,7 +64,7 @@ final class CaseRun {
         do {
             return try JSONValue(parsing: line.bytes, limits: .trustedFile)
         } catch {
-            throw Rejection(.badJSON, "the line is no JSON: \(error)")
+            throw Rejection(.badJSON, "the line is not JSON: \(error)")
         }
     }
 
@@ -82,7 +82,7 @@ final class CaseRun {
     }
 
     /// Compares an answer with what was expected; what differs goes to standard error, for people.
-    private func judge(_ answer: ResolveAnswer, _ asked: ResolveCase, _ line: Int) -> Bool {
+    private func compare(_ answer: ResolveAnswer, _ asked: ResolveCase, _ line: Int) -> Bool {
         expectations += 1
         let differences = asked.expected.sorted { $0.key.rawValue < $1.key.rawValue }
             .flatMap { ExpectedValue.differences($0.value, answer[$0.key], at: $0.key.rawValue) }

@@ -18,8 +18,8 @@ enum ResolutionText {
                 "route".padding(to: 8) + style.green((resolution.route ?? "").printable) + name.printable)
         }
         add("url", resolution.url)
-        if !resolution.hops.isEmpty { add("over", resolution.hops.joined(separator: " → ")) }
-        if resolution.fellBack { add("why", "nothing took the URL; this is its route_fallback_url") }
+        if !resolution.hops.isEmpty { add("via", resolution.hops.joined(separator: " → ")) }
+        if resolution.fellBack { add("why", "no route matches the URL; this is its route_fallback_url") }
         guard resolution.error == nil, resolution.method == nil else { return lines }
         for (key, value) in resolution.parameters.merged.sorted(by: { $0.key < $1.key }) {
             add("param", "\(key) = \(value.text)")

@@ -54,7 +54,7 @@ struct ResolveCase {
             guard let key = Expected(rawValue: key) else {
                 let known = Expected.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Rejection(
-                    .badField, "expect: \(key.debugDescription) is in no answer; there are \(known)")
+                    .badField, "expect: \(key.debugDescription) is not in an answer; possible keys: \(known)")
             }
             expected[key] = value
         }

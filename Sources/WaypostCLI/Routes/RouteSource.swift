@@ -7,7 +7,7 @@ import WaypostMessages
 struct RouteSource: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Routes as TheRouter exports them, [{\"path\",\"class\",\"priority\"}]; - is standard input.",
+            "A list of routes as TheRouter exports it, [{\"path\",\"class\",\"priority\"}]; - is standard input.",
             valueName: "file"))
     var routes: String?
 
@@ -17,13 +17,15 @@ struct RouteSource: ParsableArguments {
     @Option(
         name: .customLong("map"),
         help: ArgumentHelp(
-            "A relocation document to lay over the routes: a map, a patch or bare entries; repeat it for layers, the "
-                + "later over the earlier.", valueName: "file"))
+            "A relocation document to apply: a map, a patch or entries. May be repeated: each is a layer, and later "
+                + "layers win.", valueName: "file"))
     var maps: [String] = []
 
     func validate() throws {
-        guard routes == nil || !demo else { throw ValidationError("--routes and --demo: only one of them") }
-        guard Set(maps).count == maps.count else { throw ValidationError("--map: a file is named twice") }
+        guard routes == nil || !demo else { throw ValidationError("use --routes or --demo, not both") }
+        guard Set(maps).count == maps.count else {
+            throw ValidationError("--map: the same file is given twice")
+        }
         guard ([routes].compactMap(\.self) + maps).count(where: { $0 == "-" }) < 2 else {
             throw ValidationError("only one file can be standard input")
         }
@@ -32,9 +34,9 @@ struct RouteSource: ParsableArguments {
     /// Whether there are routes at all.
     var isGiven: Bool { routes != nil || demo }
 
-    /// Complains when neither was given.
+    /// Throws when neither was given.
     func validateGiven() throws {
-        guard isGiven else { throw ValidationError("say whose routes: --routes FILE or --demo") }
+        guard isGiven else { throw ValidationError("the routes are missing: --routes FILE or --demo") }
     }
 
     /// The routes as they are listed.

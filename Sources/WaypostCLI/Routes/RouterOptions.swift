@@ -5,22 +5,23 @@ import Waypost
 struct RouterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "How patterns and parameters are read: \(Dialect.names.joined(separator: ", ")).",
+            "The dialect of patterns and parameters: \(Dialect.names.joined(separator: ", ")).",
             valueName: "name"))
     var dialect = Dialect.waypost.name
 
-    @Option(help: ArgumentHelp("ReerRouter's Mode 2: patterns are paths under this host.", valueName: "host"))
+    @Option(
+        help: ArgumentHelp("For ReerRouter's Mode 2: patterns are paths under this host.", valueName: "host"))
     var host: String?
 
     @Option(
         help: ArgumentHelp(
-            "The route that http and https URLs go to when no other takes them.", valueName: "url"))
+            "The route for http and https URLs that match no other route.", valueName: "url"))
     var webPath: String?
 
     @Option(
         name: .customLong("allow-scheme"),
         help: ArgumentHelp(
-            "A scheme that may be opened; repeat it for more. Those of the routes when absent.",
+            "A scheme that may be opened; may be repeated. Default: those of the routes.",
             valueName: "scheme"))
     var schemes: [String] = []
 
@@ -55,12 +56,12 @@ struct RouterSetup: Hashable {
     ) throws(Fault) {
         guard var dialect = Dialect(name: name) else {
             throw Fault(
-                detail: "the dialect \(name.debugDescription) is unknown; there are "
+                detail: "the dialect \(name.debugDescription) is unknown; possible: "
                     + Dialect.names.joined(separator: ", "))
         }
         if let host {
             guard dialect == .reerRouter else {
-                throw Fault(detail: "a host goes with the dialect reerRouter, not with \(name)")
+                throw Fault(detail: "--host needs the dialect reerRouter; this is \(name)")
             }
             dialect = .reerRouter(host: host)
         }

@@ -17,7 +17,7 @@ struct AgentNumberOptions: ParsableArguments, CustomReflectable {
         init?(intValue: Int) { nil }
     }
 
-    /// What was given on the command line, by name; every name is there.
+    /// The options on the command line, by name; nil for those that were not given.
     private(set) var given: Settings.Options = [:]
 
     init() {}

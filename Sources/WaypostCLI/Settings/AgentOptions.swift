@@ -1,34 +1,36 @@
 import ArgumentParser
 import Configuration
 
-/// What `waypost agent` can be told, beside the broker.
+/// The options of `waypost agent`, without those for the broker.
 struct AgentOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The agent's name in all topics.", valueName: "id"))
+    @Option(help: ArgumentHelp("The agent's name, as it appears in topics.", valueName: "id"))
     var agent: String?
 
     @Option(
         name: .customLong("group"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A group it is in; repeat it for more. Every agent is in the group all.", valueName: "group"))
+            "A group that the agent belongs to; may be repeated. Every agent is in the group all.",
+            valueName: "group"))
     var groups: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The directory for what must survive.",
+            "The directory for data that must survive a restart.",
             discussion: "Default: $STATE_DIRECTORY, else ~/.local/state/waypost/ID.", valueName: "directory"),
         completion: .directory)
     var state: String?
 
-    @Flag(help: "Set a damaged state file aside and begin a new one; a sound one stays.")
+    @Flag(help: "Rename a damaged state file and start with a new one; an intact file is kept.")
     var freshState = false
 
     @Option(
         help: ArgumentHelp(
-            "Stand-in routes: TheRouter's exported list; each path records its openings.", valueName: "file"),
+            "Placeholder routes from a list exported by TheRouter; each counts how often it is opened.",
+            valueName: "file"),
         completion: .file(extensions: ["json"]))
     var routes: String?
 
-    @Flag(help: "Load the demo's screens and services.")
+    @Flag(help: "Load the screens and services of the demo.")
     var demo = false
 
     @Option(
@@ -40,7 +42,7 @@ struct AgentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "When a commit counts: full (on the disk), normal, or off (for measuring only).",
+            "When data counts as stored: full (on the disk), normal, or off (for measurements only).",
             discussion: "Default: full.", valueName: "mode"),
         completion: .list(["full", "normal", "off"]))
     var durability: String?
@@ -48,43 +50,44 @@ struct AgentOptions: ParsableArguments {
     @Option(
         name: .customLong("trust-key"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A public key (PEM or base64, Ed25519) that maps must be signed with; repeat it for more.",
-            discussion: "ID is what signatures call it; the file's name when absent.", valueName: "[id=]file")
+            "A public key (PEM or base64, Ed25519); maps must be signed with it. May be repeated.",
+            discussion: "ID is the key id in signatures. Default: the file's name.", valueName: "[id=]file")
     )
     var trustKeys: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "How many of the trusted keys must have signed a map.", discussion: "Default: 1.",
+            "How many of the trusted keys must sign a map.", discussion: "Default: 1.",
             valueName: "number"))
     var trustThreshold: Int?
 
-    @Flag(help: "Commands must be signed too; those that are signed are checked either way.")
+    @Flag(help: "Commands must be signed, too. Signed commands are always checked.")
     var signedCommands = false
 
     @Option(
         help: ArgumentHelp(
-            "What becomes of a map in force whose exp passes: keep or revert.", discussion: "Default: keep.",
+            "What happens to the map in force when its exp has passed: keep or revert.",
+            discussion: "Default: keep.",
             valueName: "what"))
     var expiredMaps: String?
 
     @Option(
         name: .customLong("redact-key"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A key whose values are masked in everything the agent publishes, beside password, token and the like; "
-                + "repeat it for more.", valueName: "key"))
+            "A key whose values are masked in all that the agent publishes, like those of password and token; "
+                + "may be repeated.", valueName: "key"))
     var redactKeys: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Show counters and timers as Prometheus text at http://HOST:PORT/metrics.",
+            "Serve counters and timers as Prometheus text at http://HOST:PORT/metrics.",
             valueName: "host:port"))
     var metrics: String?
 
     @OptionGroup(title: "Limits and times")
     var numbers: AgentNumberOptions
 
-    /// What was given on the command line.
+    /// The options on the command line.
     var given: Settings.Options {
         [
             "agent": agent.map(ConfigContent.string),

@@ -1,19 +1,19 @@
 import ArgumentParser
 import Configuration
 
-/// Where the broker is and how we are trusted there; the same for every command that talks to one.
+/// Where the broker is and how to log in; the same for every command that uses one.
 struct BrokerOptions: ParsableArguments {
     @Option(
         name: .customLong("broker"),
         help: ArgumentHelp(
-            "mqtt://host:1883, mqtts://host:8883 or unix:///path; repeat it for brokers to be tried in turn.",
+            "mqtt://host:1883, mqtts://host:8883 or unix:///path. May be repeated: the brokers are tried in turn.",
             discussion: "Default: mqtt://127.0.0.1:1883.", valueName: "url"))
     var brokers: [String] = []
 
-    @Option(help: ArgumentHelp("The first levels of every topic.", discussion: "Default: waypost/v1."))
+    @Option(help: ArgumentHelp("The prefix of every topic.", discussion: "Default: waypost/v1."))
     var root: String?
 
-    @Option(help: "The name to sign in with.")
+    @Option(help: "The user name for the broker.")
     var username: String?
 
     @Option(
@@ -23,15 +23,18 @@ struct BrokerOptions: ParsableArguments {
     var passwordFile: String?
 
     @Option(
-        help: ArgumentHelp("PEM certificates to trust; else the system's.", valueName: "file"),
+        help: ArgumentHelp(
+            "PEM certificates of trusted authorities.", discussion: "Default: the system's.",
+            valueName: "file"),
         completion: .file())
     var caFile: String?
 
     @Option(
-        help: ArgumentHelp("Our PEM certificate, for mutual TLS.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("The client's PEM certificate, for mutual TLS.", valueName: "file"),
+        completion: .file())
     var certFile: String?
 
-    @Option(help: ArgumentHelp("Its PEM key.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("The PEM key of that certificate.", valueName: "file"), completion: .file())
     var keyFile: String?
 
     @Option(
@@ -43,16 +46,16 @@ struct BrokerOptions: ParsableArguments {
     @Option(
         name: .customLong("config"),
         help: ArgumentHelp(
-            "A YAML or JSON file of settings, named as the options are.",
+            "A YAML or JSON file with settings; they have the names of the options.",
             discussion: """
-                Every option may also come from the environment, as WAYPOST_ and its name in capitals \
-                (WAYPOST_PASSWORD_FILE). An option goes before the environment, that before the file.
+                Every option can also be set in the environment, as WAYPOST_ and its name in capitals \
+                (WAYPOST_PASSWORD_FILE). The command line wins over the environment, and that over the file.
                 """,
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var configurationFile: String?
 
-    /// What was given on the command line.
+    /// The options on the command line.
     var given: Settings.Options {
         [
             "broker": brokers.isEmpty ? nil : .stringArray(brokers),

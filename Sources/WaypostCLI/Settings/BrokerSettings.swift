@@ -3,7 +3,7 @@ import WaypostMessages
 
 /// The broker's settings, read and checked.
 struct BrokerSettings: Sendable {
-    /// Where a broker is looked for unless told otherwise.
+    /// The broker unless one is given.
     static let defaultBroker = "mqtt://127.0.0.1:1883"
 
     var brokers: [BrokerURL]
@@ -24,7 +24,7 @@ struct BrokerSettings: Sendable {
         guard let topics = Topics(root: root) else {
             throw CommandError(
                 .usage,
-                "root \(root.debugDescription) is no topic: no wildcards, spaces, empty levels, slash at an end"
+                "root \(root.debugDescription) is not a topic prefix: it has wildcards, spaces, empty levels or a slash at an end"
             )
         }
         self.topics = topics
@@ -92,10 +92,11 @@ struct BrokerSettings: Sendable {
         guard options != TLSOptions() else { return nil }
         guard isNeeded else {
             throw CommandError(
-                .usage, "certificates are given, but no broker is mqtts://; TLS would not be used")
+                .usage,
+                "there are certificates, but no broker URL begins with mqtts://; TLS would not be used")
         }
         guard (options.certificateFile == nil) == (options.keyFile == nil) else {
-            throw CommandError(.usage, "--cert-file and --key-file belong together")
+            throw CommandError(.usage, "--cert-file and --key-file must be used together")
         }
         if let file = options.caFile { try GuardedFile.check(file, purpose: "CA file") }
         if let file = options.certificateFile { try GuardedFile.check(file, purpose: "certificate file") }

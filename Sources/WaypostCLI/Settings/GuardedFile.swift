@@ -6,8 +6,8 @@ enum GuardedFile {
     ///
     /// The group may read a secret: so it is handed over by systemd, and kept by Debian's group for keys.
     /// - Parameters:
-    ///   - purpose: what the file is to us, for the error: `password file`.
-    ///   - isSecret: whether nobody else may read it either.
+    ///   - purpose: what the file is for, in the error: `password file`.
+    ///   - isSecret: whether others may not read it either.
     static func check(_ path: String, purpose: String, isSecret: Bool = false) throws(CommandError) {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -5,7 +5,7 @@ import Waypost
 ///
 /// One file serves `waypost agent` and, say, `waypost doctor`, which knows only some of them.
 struct SettingNames {
-    /// All of them; read from the options, so that a new one need not be told here, and the password, which is none.
+    /// All of them; read from the options, so that a new one needs no line here, and the password, which is not an option.
     static let all: [String] =
         Set(
             ["password"] + ((try? AgentOptions.parse([]))?.given.keys.map(\.self) ?? [])
@@ -19,23 +19,23 @@ struct SettingNames {
         for name in names(in: bytes) {
             let place = "configuration file \(file)" + (name.line.map { ", line \($0)" } ?? "")
             guard !name.isNested else {
-                // Nobody would look there, and a default would hold in silence.
+                // It would not be read, and the default would hold without a notice.
                 throw CommandError(
-                    .usage, "\(place): \(name.text) stands below another name; settings are flat, one a line")
+                    .usage, "\(place): \(name.text) is below another name; settings are not nested")
             }
             guard !all.contains(name.text) else { continue }
             let nearest = NearestNames.find(name.text, among: all, limit: 1).first
             throw CommandError(
                 .usage,
                 "\(place): there is no setting \(name.text.debugDescription)"
-                    + (nearest.map { "; is \($0) meant?" } ?? "; see: waypost agent --help"))
+                    + (nearest.map { "; did you mean \($0)?" } ?? "; see: waypost agent --help"))
         }
     }
 
-    /// The variables that look like a setting's with a slip in it, each with what may have been meant.
+    /// The variables that look like a misspelt setting, each with the one that may be meant.
     ///
-    /// Others that begin with `WAYPOST_` may be somebody's own.
-    static func slips(in environment: some Sequence<String>) -> [(variable: String, meant: String)] {
+    /// Others that begin with `WAYPOST_` may have another purpose.
+    static func typos(in environment: some Sequence<String>) -> [(variable: String, meant: String)] {
         environment.sorted().compactMap { variable in
             guard variable.hasPrefix("WAYPOST_") else { return nil }
             let name = variable.dropFirst(8).lowercased().replacing("_", with: "-")

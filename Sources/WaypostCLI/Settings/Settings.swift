@@ -6,7 +6,7 @@ import FoundationEssentials
 /// A setting's name is that of its long option: `--password-file`, `WAYPOST_PASSWORD_FILE`, and in the file
 /// `password-file`.
 struct Settings {
-    /// What stood on the command line.
+    /// The options on the command line.
     typealias Options = [String: ConfigContent?]
 
     private let reader: ConfigReader
@@ -23,8 +23,8 @@ struct Settings {
         var providers: [any ConfigProvider] = [
             InMemoryProvider(name: "options", values: values), environment.prefixKeys(with: "waypost"),
         ]
-        for slip in SettingNames.slips(in: ProcessInfo.processInfo.environment.keys) {
-            Terminal.note("waypost: warning: \(slip.variable) is no setting; is \(slip.meant) meant?")
+        for typo in SettingNames.typos(in: ProcessInfo.processInfo.environment.keys) {
+            Terminal.note("waypost: warning: \(typo.variable) is not a setting; did you mean \(typo.meant)?")
         }
         let named = ProcessInfo.processInfo.environment["WAYPOST_CONFIG"]
         if let path = file ?? named.flatMap({ $0.isEmpty ? nil : $0 }) {

@@ -1,7 +1,7 @@
 import MQTTLink
 import WaypostMessages
 
-/// Listens at the broker, over lost connections, and puts what comes into the state.
+/// Listens at the broker, reconnects when the connection is lost, and puts what comes into the state.
 struct WatchFeed {
     private static let longestPause = Duration.seconds(5)
 

@@ -19,7 +19,7 @@ struct WatchLoop {
         let session = try await feed.connect()
         guard ScreenMode.begin() else {
             await session.close()
-            throw CommandError(.failed, "the terminal can't be drawn on; see: waypost logcat")
+            throw CommandError(.failed, "this terminal does not support a screen; use waypost logcat")
         }
         defer { ScreenMode.end() }
         let (feed, state) = (feed, state)
@@ -35,7 +35,7 @@ struct WatchLoop {
         await follow()
         ScreenMode.end()
         for task in tasks { task.cancel() }
-        // It says goodbye to the broker when it is cancelled.
+        // It disconnects when it is cancelled.
         await tasks[0].value
         try Task.checkCancellation()
     }

@@ -4,17 +4,17 @@ package import Waypost
 package struct CommandPayload: Sendable {
     /// The command's fields.
     package let json: JSONValue
-    /// Why the signatures do not do; nil when they do, or none is wanted.
+    /// Why the signatures are not accepted; nil when they are, or none is required.
     package private(set) var fault: Rejection?
 
-    /// Reads a payload without a look at its signatures: one that was checked when it came.
+    /// Reads a payload that was checked when it arrived, without checking its signatures again.
     ///
     /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
     package init(stored bytes: [UInt8], limits: JSONLimits) throws(Rejection) {
         (json, _) = try Self.unwrap(bytes, limits)
     }
 
-    /// Reads a payload for an audience, and checks that it is signed as it ought to be.
+    /// Reads a payload for an audience, and checks its signatures.
     ///
     /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
     package init(
@@ -26,7 +26,7 @@ package struct CommandPayload: Sendable {
         do throws(Rejection) {
             guard let envelope else {
                 if mustBeSigned {
-                    throw Rejection(.unsigned, "commands must be signed here, and this one is not")
+                    throw Rejection(.unsigned, "commands must be signed; this one is not")
                 }
                 return
             }

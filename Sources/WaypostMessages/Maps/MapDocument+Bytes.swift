@@ -28,7 +28,7 @@ extension MapDocument {
         self = isPatch ? try MapDocument(patch: json) : try MapDocument(map: json)
         guard isSigned, rules.trusted.arePinned else { return }
         guard audience != nil else {
-            throw Rejection(.badField, "aud is missing; a signed document names whom it is for")
+            throw Rejection(.badField, "aud is missing; a signed document must name its audience")
         }
         // Or what was signed as a patch could be delivered as a map, and a map as a patch.
         let type = isPatch ? "patch" : "map"
@@ -51,7 +51,7 @@ extension MapDocument {
         let outer = try parse(bytes, limits)
         guard SignedEnvelope.isOne(outer) else {
             guard !rules.trusted.arePinned else {
-                throw Rejection(.unsigned, "a key is pinned and this document is not signed")
+                throw Rejection(.unsigned, "documents must be signed; this one is not")
             }
             return (try parse(bytes, rules.limits), false)
         }

@@ -30,7 +30,7 @@ package struct VerifyingKey: Sendable, Hashable {
         defer { EVP_PKEY_free(key) }
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
-        // A wrong signature leaves an error with the thread, where TLS on it would take it for its own.
+        // A wrong signature leaves an error with the thread, where TLS would take it for its own.
         defer { ERR_clear_error() }
         return EVP_DigestVerifyInit(context, nil, nil, nil, key) == 1
             && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
@@ -51,7 +51,7 @@ package struct SigningKey: Sendable {
     /// - Throws: ``KeyError`` saying what was found, and nothing of the key.
     package init(text: String) throws(KeyError) {
         seed = try KeyText.read(text, label: "PRIVATE KEY", prefix: Self.derPrefix)
-        guard publicBytes != nil else { throw KeyError(detail: "OpenSSL does not take the key") }
+        guard publicBytes != nil else { throw KeyError(detail: "OpenSSL does not accept the key") }
     }
 
     /// The public key that belongs to it.
@@ -97,14 +97,14 @@ private enum KeyText {
         guard let start = lines.firstIndex(of: "-----BEGIN\(label.filter { $0 != " " })-----") else {
             if let found = lines.first(where: { $0.hasPrefix("-----BEGIN") }) {
                 throw KeyError(
-                    detail: "there is \(found.dropFirst(10).prefix(32)), not a \(label) for Ed25519")
+                    detail: "expected an Ed25519 \(label); found \(found.dropFirst(10).prefix(32))")
             }
             return try raw(lines.joined(), "the 32 bytes of a key in base64")
         }
         let body = lines[(start + 1)...].prefix { !$0.hasPrefix("-----END") }.joined()
         let der = try decoded(body, "the PEM")
         guard der.count == prefix.count + 32, der.starts(with: prefix) else {
-            throw KeyError(detail: "the \(label) is not one for Ed25519")
+            throw KeyError(detail: "the \(label) is not an Ed25519 key")
         }
         return Array(der.suffix(32))
     }
@@ -112,7 +112,7 @@ private enum KeyText {
     private static func raw(_ text: String, _ wanted: String) throws(KeyError) -> [UInt8] {
         let bytes = try decoded(text, wanted)
         guard bytes.count == 32 else {
-            throw KeyError(detail: "\(wanted) wanted, found \(bytes.count) bytes")
+            throw KeyError(detail: "expected \(wanted); found \(bytes.count) bytes")
         }
         return bytes
     }

@@ -32,7 +32,7 @@ package struct SignedEnvelope: Sendable, Hashable {
     package init(_ json: JSONValue) throws(Rejection) {
         let fields = Fields(of: json)
         guard let type = try fields.text("payloadType"), type.hasSuffix("json") else {
-            throw Rejection(.badField, "payloadType must be a type of JSON, such as \(Self.mapType)")
+            throw Rejection(.badField, "payloadType must be a JSON type, such as \(Self.mapType)")
         }
         guard let text = try fields.text("payload"), let bytes = Base64.decode(text) else {
             throw Rejection(.badField, "payload must be the document in base64")
@@ -124,7 +124,7 @@ package struct TrustedKeys: Sendable {
         guard good >= threshold else {
             throw Rejection(
                 .badSignature,
-                "\(good) of the \(threshold) signatures wanted are good; there are "
+                "\(good) of \(threshold) required signatures are valid; the document has "
                     + "\(envelope.signatures.count), and \(keys.count) keys are trusted")
         }
     }

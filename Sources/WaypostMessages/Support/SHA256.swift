@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The digest by which documents and commands are told apart (FIPS 180-4).
+/// The digest by which documents and commands are compared (FIPS 180-4).
 package enum SHA256 {
     /// The digest of some bytes: 32 bytes.
     package static func digest(of bytes: [UInt8]) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// Whom a message to agents is for: one agent, or all agents of a group.
+/// The receivers of a message to agents: one agent, or all agents of a group.
 package enum Audience: Sendable, Hashable, CustomStringConvertible {
     case agent(String)
     case group(String)

@@ -5,7 +5,7 @@ package enum InboundTopic: Sendable, Hashable {
     case patch(agent: String)
     case echo(agent: String)
 
-    /// Whom the message is for.
+    /// The receivers of the message.
     package var audience: Audience {
         switch self {
         case .command(let audience, _), .map(let audience): audience
