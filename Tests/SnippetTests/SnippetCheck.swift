@@ -1,5 +1,7 @@
 import Foundation
+import MQTTLink
 import Testing
+import WaypostAgent
 
 /// Each block of Swift in the README and the documentation is one of the snippets in this folder, which compile.
 ///
@@ -34,6 +36,18 @@ import Testing
             #expect(isThere, "\(page) names \(cells[1]), which is no test")
         }
         #expect(promises == Set("123456789"))
+    }
+
+    @Test func `lists every setting with its default, its range and its meaning`() throws {
+        let page = try Place.text(of: "Sources/WaypostAgent/WaypostAgent.docc/Operating.md")
+        let defaults = AgentConfiguration(
+            agent: "k1", stateDirectory: "", link: MQTTLinkConfiguration(brokers: [], clientID: "k1"))
+        for setting in AgentSetting.all {
+            let range = "\(setting.range.lowerBound) to \(setting.range.upperBound)"
+            let row =
+                "| `\(setting.name)` | \(setting.get(defaults)) | \(range) | \(setting.unit) | \(setting.meaning) |"
+            #expect(page.contains(row + "\n"), "Operating.md has no row \(row)")
+        }
     }
 }
 
