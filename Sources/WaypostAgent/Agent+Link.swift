@@ -30,7 +30,7 @@ extension Agent {
             reporter.failed(
                 .sessionLost,
                 "\(connection.broker) has no session of this agent any more; "
-                    + "what was sent while it was away and was not delivered is gone", in: .link)
+                    + "what was sent while the agent was away and was not delivered is lost", in: .link)
         }
         outbox.publish(topics.state(of: configuration.agent)) { presence.message(.birth) }
         publishDocuments()
@@ -54,14 +54,14 @@ extension Agent {
         outbox.disconnected()
         guard reason.cause != .stopped else { return }
         manager?.notify("STATUS=offline: \(reason)")
-        // It was asked for, and logged then.
+        // The agent asked for it itself, and logged it then.
         guard reason.cause != .renewing else { return }
         logger.warning("\(reason)")
         reporter.log(.warning, "Link", reason.description)
         if let code = reason.code { reporter.failed(code, reason.description, in: .link) }
     }
 
-    /// Whether the broker ought to have a session of ours and has none; asked once a connection.
+    /// Whether the broker should have a session of this agent and has none; asked once for each connection.
     private func isSessionLost(_ connection: Connection) -> Bool {
         let broker = connection.broker.description
         // With several brokers, each has sessions of its own.
@@ -73,7 +73,7 @@ extension Agent {
         return known == broker && !connection.sessionPresent
     }
 
-    /// A message to oneself: some brokers grant a subscription that they never serve, and take what they then drop.
+    /// A message to itself: some brokers grant a subscription and deliver nothing, or accept a message and drop it.
     private func testEcho() {
         let message = MQTTMessage(
             topic: topics.echo(of: configuration.agent), payload: Array("{\"boot\":\"\(events.boot)\"}".utf8),
@@ -83,7 +83,7 @@ extension Agent {
 
     // MARK: Publishing
 
-    /// The messages with what MQTT 5 can show of their content, where it is spoken.
+    /// The messages with the attributes of CloudEvents, when MQTT 5 is in use.
     func mirrored(_ messages: [OutgoingMessage]) -> [OutgoingMessage] {
         guard presence.version == .v5 else { return messages }
         let now = clock.wall()
@@ -95,7 +95,7 @@ extension Agent {
         }
     }
 
-    /// The most bytes that a payload may have now, with some left for topic and properties.
+    /// The most bytes that a payload may have now; some are left for topic and properties.
     var maximumPayload: Int {
         let broker = status.current.connection?.maximumPacketSize.map { Int($0) } ?? .max
         return max(1, min(configuration.limits.packetBytes, broker) - 1_024)
@@ -115,7 +115,7 @@ extension Agent {
         events.lost(outbox.enqueue(items))
     }
 
-    /// What became of messages that will not come back.
+    /// The final outcome of messages.
     func settled(_ results: [OutboxState.Settled]) {
         for result in results {
             switch result {

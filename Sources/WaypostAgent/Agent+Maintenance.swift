@@ -2,13 +2,13 @@ import Waypost
 import WaypostMessages
 
 extension Agent {
-    /// What has to be done from time to time, until the task is cancelled.
+    /// The regular work, until the task is cancelled.
     func runMaintenance() async {
         var lastHealth = clock.monotonic()
         var healthAfter = nextHealth()
         var cursor: Int64 = 0
         var lastSign: Int64 = 0
-        // An idle device sleeps.
+        // Few wake-ups, so that an idle device can sleep.
         let pause = min(
             10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
         while !Task.isCancelled {
@@ -37,7 +37,7 @@ extension Agent {
         return interval + Int64.random(in: -(interval / 10)...(interval / 10))
     }
 
-    /// Reports a link's loop that stands still, and that it goes on.
+    /// Reports that the link's loop stands still, and that it goes on again.
     func checkLoop() {
         switch loop.check(at: clock.monotonic()) {
         case nil: return
@@ -60,7 +60,7 @@ extension Agent {
             in: .link)
     }
 
-    /// Forgets old commands, a part of the table each time.
+    /// Forgets old commands, one part of the table each time.
     func forgetEndedCommands(after cursor: Int64) async -> Int64 {
         let now = clock.wall()
         guard clockMonitor.mayForget(at: now) else { return cursor }

@@ -7,9 +7,9 @@ extension Agent {
     /// Takes from a configuration what can change while the agent runs.
     ///
     /// That is the level of published events, what one sender may send (``AgentLimits/intakeRate``,
-    /// ``AgentLimits/intakeBurst``), the credentials, and the files for TLS. When credentials or certificates are
-    /// others, also in the same files, the link connects anew; the broker keeps the session meanwhile.
-    /// - Returns: the settings that differ from those at the start and can't change now.
+    /// ``AgentLimits/intakeBurst``), the credentials, and the files for TLS. When credentials or certificates have
+    /// changed, also within the same files, the link connects again; the broker keeps the session meanwhile.
+    /// - Returns: the settings that differ from those at the start and need a restart.
     /// - Throws: ``AgentConfigurationError`` naming the setting; nothing has changed then.
     public func reload(_ new: AgentConfiguration) throws(AgentConfigurationError) -> [String] {
         _ = try new.validatedTopics()
@@ -41,7 +41,7 @@ extension Agent {
             files = Self.marks(configuration.link.tls)
         }
 
-        /// Takes what may change; returns the link when it has to connect anew.
+        /// Takes what may change; returns the link when it has to connect again.
         mutating func change(to new: AgentConfiguration) -> (any MessageLink)? {
             let before = configuration
             let marks = Self.marks(new.link.tls)

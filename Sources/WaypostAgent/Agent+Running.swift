@@ -28,11 +28,11 @@ extension Agent {
         defer { for observer in observers { observer.cancel() } }
         if let file = store.setAside {
             let text =
-                "the state file was damaged and is set aside as \(file); ids and maps of before are forgotten"
+                "the state file was damaged and was set aside as \(file); the ids and maps in it are forgotten"
             logger.warning("\(text)")
             reporter.log(.warning, "Store", text)
         }
-        // Modules first: maps and stored commands refer to what they bring.
+        // Modules first: maps and stored commands refer to their routes and services.
         await loadModules()
         try maps.restore()
         events.setOverride(try store.commit { try $0.levelOverride() })
@@ -44,12 +44,12 @@ extension Agent {
         reloadable.withLock { $0.link = link }
         defer { reloadable.withLock { $0.link = nil } }
         startDelivery(over: link)
-        // Not a child: a disk that hangs must not hold the stop.
+        // Not a child task: a disk that hangs must not delay the stop.
         let journaling = Task { await journal.run() }
         do {
             try recover()
         } catch {
-            // The file was read a moment ago; what is unfinished stays there for the next start.
+            // The agent can serve all the same; what is unfinished stays on disk for the next start.
             logger.error("\(error)")
         }
         let maintenance = Task { await runMaintenance() }
@@ -70,7 +70,7 @@ extension Agent {
         ]
     }
 
-    /// Sets modules up; one that takes too long goes on by itself.
+    /// Sets modules up; one that takes too long goes on in the background.
     private func loadModules() async {
         let router = router
         await ShutdownSignal.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
@@ -82,7 +82,7 @@ extension Agent {
             reporter.failed(.module, text, in: .router)
         }
         for module in router.modulesLoading {
-            logger.warning("module \(module) is not set up yet; what it brings waits for it")
+            logger.warning("module \(module) is not set up yet; its routes and services wait for it")
         }
     }
 
@@ -99,7 +99,7 @@ extension Agent {
                 maximumBytes: { [weak self] in self?.maximumPayload ?? .max }))
     }
 
-    /// The link's settings, completed by what the protocol demands of an agent.
+    /// The link's settings, completed by what the protocol requires of an agent.
     private var linkConfiguration: MQTTLinkConfiguration {
         var link = configuration.link
         link.clientID = configuration.agent
@@ -120,7 +120,7 @@ extension Agent {
     private func recover() throws(StoreError) {
         let (records, sizes) = try store.commit { transaction in
             let records = try transaction.unfinished()
-            // One after another in a lane: only the first of each can have been started.
+            // In a lane one runs after another: only the first of each lane can have been started.
             var lanes: Set<String> = []
             let mayHaveStarted = records.filter { record in
                 record.state == .received && lanes.insert(lane(of: record)).inserted
@@ -192,7 +192,7 @@ extension Agent {
 
     // MARK: Stop
 
-    /// Intake stores without running, what runs ends, what waits is sent, the goodbye follows, the link disconnects.
+    /// Commands are stored and not run, what runs ends, what waits is sent, the goodbye follows, the link disconnects.
     private func stop(_ link: any MessageLink, _ journaling: Task<Void, Never>) async {
         manager?.notify("STOPPING=1")
         reporter.log(.info, "Agent", "stopping")

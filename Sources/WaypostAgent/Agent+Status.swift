@@ -15,7 +15,7 @@ extension Agent {
         outbox.publish(topics.health(of: configuration.agent)) { health.json.serialized() }
     }
 
-    /// Publishes the map in force and the routes that it leaves.
+    /// Publishes the map in force and the routes.
     func publishMaps() {
         outbox.publish(topics.applied(of: configuration.agent)) { maps.applied.encoded() }
         // Not here, which may be the link's thread: the list of a hundred thousand routes takes a while.
@@ -55,7 +55,7 @@ extension Agent {
 
     // MARK: Health
 
-    /// How the agent is, at this moment.
+    /// The state of the agent at this moment.
     var health: HealthReport {
         let link = status.current
         let connection = link.connection
@@ -94,7 +94,7 @@ extension Agent {
     ) -> [HealthReport.Check] {
         let failedModules = router.moduleFailures.map { "\($0.module): \($0.reason)" }
         let loadingModules = router.modulesLoading
-        // A clock that is wrong ends no map.
+        // With a wrong clock no map expires.
         let expired = clockMonitor.wasSound ? maps.expired(at: now) : []
         let unfit = maps.unfit
         let refused = link.refusedSubscriptions
@@ -104,7 +104,7 @@ extension Agent {
             HealthReport.Check(
                 "outbox",
                 problem: stored.isOutboxFull
-                    ? "full: no new commands until the broker has some reports" : nil, ok: "has room"),
+                    ? "full: no new commands until the broker has taken some reports" : nil, ok: "has room"),
             HealthReport.Check(
                 "publishes",
                 problem: sent.refusedAndDropped > 0 || sent.kept > 0
@@ -113,7 +113,9 @@ extension Agent {
             HealthReport.Check(
                 "clock",
                 problem: clockMonitor.wasSound
-                    ? nil : "stepped, or before the date of the build; exp is refused", ok: "sound"),
+                    ? nil
+                    : "stepped, or before the date of the build; commands and maps with exp are refused",
+                ok: "sound"),
             HealthReport.Check(
                 "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "turns"),
             HealthReport.Check(
@@ -150,7 +152,9 @@ extension Agent {
 
     // MARK: Metrics
 
-    /// Brings counters and gauges up to date, which happens at least every 10 s; for an exporter that is asked in between.
+    /// Brings counters and gauges up to date.
+    ///
+    /// The agent does so at least every 10 s; an exporter that is read in between calls it before.
     public func updateMetrics() {
         metrics.bring(
             upTo: {

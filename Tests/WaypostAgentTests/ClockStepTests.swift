@@ -23,7 +23,8 @@ import WaypostMessages
         #expect(failures.windowsOver(at: harness.clock.now).map(\.count) == [2])
     }
 
-    @Test func `repetitions whose window was not reported yet are reported before the next one`() async throws {
+    @Test func `repetitions whose window was not reported yet are reported before the next one`() async throws
+    {
         let harness = try await AgentHarness()
         let failures = FailureLog(limit: 1_000)
         for _ in 0..<3 { _ = failures.occurred(failure(harness, at: harness.clock.now)) }

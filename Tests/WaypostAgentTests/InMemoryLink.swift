@@ -60,7 +60,9 @@ final class InMemoryLink: MessageLink {
 
     private func onQueue(_ body: (any MQTTLinkDelegate) -> Void) {
         queue.sync {
-            guard !isStopped.load(ordering: .relaxed), let delegate = delegate.withLock({ $0 }) else { return }
+            guard !isStopped.load(ordering: .relaxed), let delegate = delegate.withLock({ $0 }) else {
+                return
+            }
             body(delegate)
         }
     }

@@ -78,8 +78,10 @@ import WaypostMessages
             "{\"id\":\"c1\",\"type\":\"ping\",\"at\":\(TurnedClock.start + 30_001)}")
         #expect(reply.code == .clockSkew)
         #expect(
-            try await harness.command("{\"id\":\"c2\",\"type\":\"ping\",\"at\":\(TurnedClock.start + 30_000)}")
-                .code == .ok)
+            try await harness.command(
+                "{\"id\":\"c2\",\"type\":\"ping\",\"at\":\(TurnedClock.start + 30_000)}"
+            )
+            .code == .ok)
     }
 
     @Test func `after a step of the clock an absolute exp is refused until the clock is sound again`()
@@ -89,7 +91,8 @@ import WaypostMessages
         _ = try await harness.command(#"{"id":"c0","type":"ping"}"#)
         harness.clock.step(120_000)
         let expiry = TurnedClock.start + 3_600_000
-        #expect(try await harness.command("{\"id\":\"c1\",\"type\":\"ping\",\"exp\":\(expiry)}").code == .clock)
+        #expect(
+            try await harness.command("{\"id\":\"c1\",\"type\":\"ping\",\"exp\":\(expiry)}").code == .clock)
         #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .ok)
         harness.clock.advance(60_000)
         #expect(try await harness.command("{\"id\":\"c3\",\"type\":\"ping\",\"exp\":\(expiry)}").code == .ok)

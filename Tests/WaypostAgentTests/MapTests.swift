@@ -56,7 +56,8 @@ import WaypostMessages
             $0.topic.hasSuffix("map/applied")
         }
         #expect(applied.isEmpty)
-        #expect(harness.agent.maps.applied.layers.first?.digest == before["layers"]?[0]?["digest"]?.stringValue)
+        #expect(
+            harness.agent.maps.applied.layers.first?.digest == before["layers"]?[0]?["digest"]?.stringValue)
     }
 
     @Test func `one bad entry refuses the document and the map in force stays`() async throws {

@@ -60,7 +60,10 @@ import WaypostMessages
         (#""type":"open","url":"scheme://own-redirect""#, .started),
         (#""type":"open","url":"scheme://intercepted""#, .started),
         (#""type":"open","url":"scheme://passed/1""#, .started),
-        (#""type":"open","url":"scheme://nowhere","params":{"route_fallback_url":"scheme://append"}"#, .started),
+        (
+            #""type":"open","url":"scheme://nowhere","params":{"route_fallback_url":"scheme://append"}"#,
+            .started
+        ),
         (#""type":"call","service":"LateLedger","method":"append","args":["c1"]"#, .started),
         (
             #""type":"open","url":"scheme://services?protocol=LateLedger&method=append","params":{"ivar1":"c1"}"#,
@@ -149,7 +152,8 @@ import WaypostMessages
         let payload = "{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"scheme://count\",\"lane\":\"\(lane)\"}"
         _ = try transaction.receive(
             topic: "waypost/v1/k1/cmd/me", id: id, digest: [1], payload: Array(payload.utf8), properties: nil,
-            at: TurnedClock.start, expires: TurnedClock.start + 60_000, keepUntil: TurnedClock.start + 900_000)
+            at: TurnedClock.start, expires: TurnedClock.start + 60_000, keepUntil: TurnedClock.start + 900_000
+        )
     }
 
     private func router(_ attempts: TestSupport.EventLog<Int>) throws -> Router {
@@ -175,7 +179,8 @@ import WaypostMessages
         #expect(attempts.events.sorted() == [1, 2, 2])
     }
 
-    @Test func `a command that ended the agent three times is interrupted and not tried again`() async throws {
+    @Test func `a command that ended the agent three times is interrupted and not tried again`() async throws
+    {
         let attempts = TestSupport.EventLog<Int>()
         let directory = try killed { transaction in
             try receive("a", in: transaction)

@@ -25,7 +25,7 @@ struct CommandResult: Sendable {
         CommandResult(code: .interrupted, detail: detail)
     }
 
-    /// What the sender canceled is answered, and no failure.
+    /// A command that its sender canceled is answered, and is no failure.
     var isFailure: Bool { code != .ok && code != .canceled }
 }
 

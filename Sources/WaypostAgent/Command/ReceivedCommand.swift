@@ -1,7 +1,7 @@
 import Waypost
 import WaypostMessages
 
-/// A command as far as intake could read it: it has an id and can be stored; whether it can be run is another question.
+/// A command as far as intake could read it: it has an id and can be stored, also when it can't be run.
 struct ReceivedCommand: Sendable {
     var topic: String
     var sender: String

@@ -2,7 +2,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Where the reply to a command goes and what goes back with it.
+/// Where the reply to a command goes and what is returned with it.
 struct ReplyAddress: Sendable, Hashable {
     /// The topic, always under the agent's own `reply/`.
     var topic: String

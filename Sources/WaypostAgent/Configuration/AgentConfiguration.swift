@@ -12,28 +12,28 @@ public struct AgentConfiguration: Sendable {
     public var stateDirectory: String
     /// Whether a damaged state file is set aside and a new one begun; false unless set.
     ///
-    /// A sound one always stays.
+    /// A file that is not damaged always stays.
     public var freshState: Bool
-    /// Whether systemd is told how the agent is, when it wants to know; false unless set.
+    /// Whether the agent reports its state to systemd, when systemd asks for it; false unless set.
     ///
     /// For a process that is the agent and nothing else: `READY=1`, `STATUS=`, `STOPPING=1`, and `WATCHDOG=1` as
     /// long as the link's loop turns.
     public var tellsServiceManager: Bool
     /// When a commit counts as done; ``Durability/full`` unless set.
     public var durability: Durability
-    /// The brokers, how to reach and trust them.
+    /// The brokers, and how to reach and trust them.
     ///
     /// Client id, subscriptions and session are filled in by the agent.
     public var link: MQTTLinkConfiguration
-    /// The bounds of everything.
+    /// The limits of everything.
     public var limits: AgentLimits
     /// The lowest level of log events that are published: one of `v d i w e f`; `i` unless set.
     public var logLevel: String
     /// Keys whose values are masked in events and reports, beside password, token, secret, authorization, cookie.
     public var redactedKeys: [String]
-    /// Whose signatures maps must bear; nobody's unless set.
+    /// The keys that must have signed maps; none unless set.
     public var trust: MapTrust
-    /// What becomes of a map in force whose `exp` passes; ``MapExpiry/keep`` unless set.
+    /// What happens to a map in force whose `exp` passes; ``MapExpiry/keep`` unless set.
     public var mapExpiry: MapExpiry
     /// How often health is published; 30 s unless set, ± 10 %.
     public var healthInterval: Duration
@@ -60,7 +60,7 @@ public struct AgentConfiguration: Sendable {
     }
 }
 
-/// Why an agent can't be made of a configuration.
+/// Why no agent can be made from a configuration.
 public struct AgentConfigurationError: Error, Sendable, CustomStringConvertible {
     /// The setting and what is wrong with it.
     public let description: String

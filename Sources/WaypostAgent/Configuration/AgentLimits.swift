@@ -1,6 +1,6 @@
 public import Waypost
 
-/// Every limit of the agent, with its default and its reason; all of them stand in health.
+/// Every limit of the agent, with its default and its reason; health shows all of them.
 ///
 /// What comes from outside is refused beyond a limit, or dropped and counted; nothing grows without one.
 public struct AgentLimits: Sendable, Hashable {
@@ -21,11 +21,11 @@ public struct AgentLimits: Sendable, Hashable {
 
     // MARK: Senders
 
-    /// Commands a second that one sender may send for long; 0 switches the limit off.
+    /// Commands a second that one sender may send over a longer time; 0 switches the limit off.
     public var intakeRate = 50
     /// Commands that one sender may send at once.
     public var intakeBurst = 100
-    /// Senders whose rate and `seq` are kept in memory; beyond it the one that was silent longest is forgotten.
+    /// Senders whose rate and `seq` are kept in memory; beyond it those that were silent longest are forgotten.
     public var senders = 1_000
 
     // MARK: Commands
@@ -34,18 +34,18 @@ public struct AgentLimits: Sendable, Hashable {
     public var waitingCommands = 10_000
     /// Commands that are remembered, so that a repeated id is recognised; more are refused with 429 `BUSY`.
     public var dedupeKeys = 100_000
-    /// How often a command is started at the most, when the agent ends before its result; then it is `interrupted`.
+    /// Starts of a command when the agent ends each time before its result; then it ends as `interrupted`.
     public var attempts = 3
     /// How long a handler may run.
     public var handlerDeadline = Duration.seconds(10)
     /// Steps of commands that one commit carries; 1 or more.
     ///
-    /// With 1 each step of each command waits for the disk by itself, which is for measuring only.
+    /// With 1 each step of each command has a commit of its own, which is for measuring only.
     public var commitEntries = 10_000
 
     // MARK: Log
 
-    /// Log events a second that are published for long.
+    /// Log events a second that are published over a longer time; 0 switches the limit off.
     public var logRate = 200
     /// Log events that are published at once.
     public var logBurst = 1_000

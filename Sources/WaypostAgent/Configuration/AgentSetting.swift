@@ -69,10 +69,12 @@ package struct AgentSetting: Sendable {
             "stop-within", "The longest time that a stop takes.", 1...300, unit: "seconds",
             .duration(\.stopWithin)),
         AgentSetting(
-            "handler-deadline", "The longest time that a handler runs; then the command ends with 408 DEADLINE.",
+            "handler-deadline",
+            "The longest time that a handler runs; then the command ends with 408 DEADLINE.",
             1...86_400, unit: "seconds", .duration(\.limits.handlerDeadline)),
         AgentSetting(
-            "intake-rate", "Commands a second, over a longer time, that one sender may send; 0 is no limit.", 0...1_000_000,
+            "intake-rate", "Commands a second, over a longer time, that one sender may send; 0 is no limit.",
+            0...1_000_000,
             health: "intakeRate", changesAtRunTime: true, .number(\.limits.intakeRate)),
         AgentSetting(
             "intake-burst", "Commands that one sender may send at once.", 0...1_000_000,
@@ -93,16 +95,20 @@ package struct AgentSetting: Sendable {
             "waiting-commands", "Commands that wait or run at one time; more are refused with 429 BUSY.",
             1...1_000_000, health: "waitingCommands", .number(\.limits.waitingCommands)),
         AgentSetting(
-            "dedupe-keys", "Commands whose ids are remembered, so that a repeated one is recognised; more get 429 BUSY.",
+            "dedupe-keys",
+            "Commands whose ids are remembered, so that a repeated one is recognised; more get 429 BUSY.",
             1...10_000_000, health: "dedupeKeys", .number(\.limits.dedupeKeys)),
         AgentSetting(
-            "attempts", "Starts of a command when the agent ends before its result; then it gets 520 INTERRUPTED.", 1...100,
+            "attempts",
+            "Starts of a command when the agent ends before its result; then it gets 520 INTERRUPTED.",
+            1...100,
             health: "attempts", .number(\.limits.attempts)),
         AgentSetting(
             "commit-entries", "Steps of commands in one commit; 1 is for measuring only.",
             1...1_000_000, health: "commitEntries", .number(\.limits.commitEntries)),
         AgentSetting(
-            "log-rate", "Log events a second, over a longer time, that are published; 0 is no limit.", 0...1_000_000, health: "logRate",
+            "log-rate", "Log events a second, over a longer time, that are published; 0 is no limit.",
+            0...1_000_000, health: "logRate",
             .number(\.limits.logRate)),
         AgentSetting(
             "log-burst", "Log events that are published at once.", 1...1_000_000, health: "logBurst",
@@ -114,23 +120,28 @@ package struct AgentSetting: Sendable {
             "log-pending", "Log events that wait while the broker is away; the least important are dropped.",
             1...1_000_000, health: "logPending", .number(\.limits.logPending)),
         AgentSetting(
-            "watched-failures", "Failures watched for repetitions, which are counted and not reported one by one.",
+            "watched-failures",
+            "Failures watched for repetitions, which are counted and not reported one by one.",
             0...1_000_000, health: "watchedFailures", .number(\.limits.watchedFailures)),
         AgentSetting(
-            "outbox-records", "Failure reports that wait on disk for the broker; more are counted, and commands get 503 OUTBOX.",
+            "outbox-records",
+            "Failure reports that wait on disk for the broker; more are counted, and commands get 503 OUTBOX.",
             1...1_000_000, health: "outboxRecords", .number(\.limits.outboxRecords)),
         AgentSetting(
             "outbox-bytes", "Bytes of failure reports that wait on disk for the broker.",
             4_096...4_294_967_296, unit: "bytes", health: "outboxBytes", .number(\.limits.outboxBytes)),
         AgentSetting(
-            "outbox-memory-bytes", "Bytes of stored messages that are in memory too; the others wait on disk.",
+            "outbox-memory-bytes",
+            "Bytes of stored messages that are in memory too; the others wait on disk.",
             65_536...4_294_967_296, unit: "bytes", health: "outboxMemoryBytes",
             .number(\.limits.outboxMemoryBytes)),
         AgentSetting(
-            "volatile-bytes", "Bytes of waiting messages that are not stored, such as events; more are dropped.",
+            "volatile-bytes",
+            "Bytes of waiting messages that are not stored, such as events; more are dropped.",
             65_536...4_294_967_296, unit: "bytes", health: "volatileBytes", .number(\.limits.volatileBytes)),
         AgentSetting(
-            "in-flight", "Messages that are sent and not yet acknowledged by the broker.", 1...65_535, health: "inFlight",
+            "in-flight", "Messages that are sent and not yet acknowledged by the broker.", 1...65_535,
+            health: "inFlight",
             .number(\.limits.inFlight)),
     ]
 }

@@ -1,4 +1,4 @@
-/// What becomes of a map in force whose `exp` passes.
+/// What happens to a map in force whose `exp` passes.
 public enum MapExpiry: String, Sendable, Hashable, CaseIterable {
     /// It stays; health turns red and the end is reported every hour.
     case keep

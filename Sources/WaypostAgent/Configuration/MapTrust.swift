@@ -1,6 +1,6 @@
 import WaypostMessages
 
-/// Whose signatures relocation maps and patches must bear: DSSE envelopes, Ed25519.
+/// The keys whose signatures relocation maps and patches must have: DSSE envelopes, Ed25519.
 ///
 /// Without keys nothing needs to be signed. Once there is one, what is not signed is refused with 401 `UNSIGNED`.
 public struct MapTrust: Sendable, Equatable {
@@ -18,18 +18,18 @@ public struct MapTrust: Sendable, Equatable {
     /// One that is signed is checked either way.
     public var coversCommands = false
 
-    /// Nobody's.
+    /// No keys: nothing needs to be signed.
     public init() {}
 
-    /// How many keys are pinned.
+    /// How many keys are trusted.
     public var count: Int { pinned.count }
 
-    /// Pins a public key.
+    /// Adds a public key to those that are trusted.
     ///
     /// - Parameters:
     ///   - id: The name that signatures may give it as `keyid`.
     ///   - key: PEM, as `openssl pkey -pubout` writes it, or the 32 bytes in base64.
-    /// - Throws: ``KeyError`` when it is no public key for Ed25519, or pinned already.
+    /// - Throws: ``KeyError`` when it is no public key for Ed25519, or trusted already.
     public mutating func pin(_ id: String, key: String) throws(KeyError) {
         let verifying: VerifyingKey
         do {
@@ -39,12 +39,12 @@ public struct MapTrust: Sendable, Equatable {
         }
         // One key under two names would count twice.
         guard !pinned.contains(where: { $0.id == id || $0.key == verifying }) else {
-            throw KeyError(description: "this key, or one of that name, is pinned already")
+            throw KeyError(description: "this key, or one of that name, is trusted already")
         }
         pinned.append((id, verifying))
     }
 
-    /// Whether both trust the same keys alike.
+    /// Whether both trust the same keys by the same rules.
     public static func == (one: MapTrust, other: MapTrust) -> Bool {
         one.threshold == other.threshold && one.coversCommands == other.coversCommands
             && one.pinned.map(\.id) == other.pinned.map(\.id)

@@ -3,7 +3,7 @@ import WaypostMessages
 
 /// The attributes of CloudEvents 1.0 that go with a message over MQTT 5, as user properties: its binary mode.
 ///
-/// They mirror what the payload says; nothing rests on them.
+/// They repeat what the payload says; nothing depends on them.
 struct CloudEvent {
     private let type: String
     private let source: String
@@ -22,7 +22,7 @@ struct CloudEvent {
         case .routes: type = "waypost.routes"
         case .applied: type = "waypost.map.applied"
         }
-        // The sender is told apart in the source: ids are unique for one.
+        // The source names the sender: ids are unique for one sender only.
         source = if case .reply = content { message.topic } else { "\(topics.root)/\(agent)" }
         let payload = PayloadSummary(message.payload)
         switch (content, payload.id) {
@@ -42,7 +42,7 @@ struct CloudEvent {
     }
 }
 
-/// What can be seen of a payload of our own writing without reading it as a whole.
+/// A few fields of a payload that the agent wrote itself, found without parsing all of it.
 private struct PayloadSummary {
     private let bytes: [UInt8]
 
@@ -63,7 +63,7 @@ private struct PayloadSummary {
     /// When it happened: a reply's `at`, a report's `last`.
     var time: Int64? {
         for key in [#","at":"#, #","last":"#] {
-            // Behind what the sender's text may hold.
+            // Only at the end: text of the sender's stands before it.
             let tail = max(bytes.startIndex, bytes.endIndex - 1024)
             guard let place = number(after: key, from: tail, limit: 1024) else { continue }
             let digits = bytes[place...].prefix(14).prefix { (0x30...0x39).contains($0) }

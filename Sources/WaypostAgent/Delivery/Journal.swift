@@ -3,7 +3,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Makes what happened durable, many at a time, and lets go out what must not go out before.
+/// Stores what happened, many entries in one commit, and then sends what must not be sent before.
 ///
 /// While one commit waits for the disk the next entries gather, so that under load a commit carries many.
 final class Journal: Sendable {
@@ -15,7 +15,7 @@ final class Journal: Sendable {
         case failed(FailureReport)
         /// The broker has the reply of the stored command.
         case replyAcknowledged(sequence: Int64)
-        /// No broker takes the reply; another takes its place.
+        /// The reply is too large for the broker; another takes its place.
         case replyReplaced(sequence: Int64, MQTTMessage)
         /// The broker has the row of the outbox.
         case reportAcknowledged(sequence: Int64)
@@ -76,7 +76,8 @@ final class Journal: Sendable {
     /// Makes it durable that a command was started; false when the journal was closed before.
     func storeStart(of job: CommandJob) async -> Bool {
         await withCheckedContinuation { continuation in
-            send(.started(sequence: job.sequence, attempt: job.attempt) { continuation.resume(returning: $0) })
+            send(
+                .started(sequence: job.sequence, attempt: job.attempt) { continuation.resume(returning: $0) })
         }
     }
 
@@ -120,14 +121,14 @@ final class Journal: Sendable {
         }
     }
 
-    /// The broker takes no packet as large as a stored reply: one that says so takes its place.
+    /// A stored reply is too large for the broker: one that says so takes its place.
     func tooLarge(_ item: OutboxItem, limit: Int?) {
         guard case .reply(let sequence) = item.origin,
             let json = try? JSONValue(parsing: item.message.payload, limits: .trustedFile),
             let reply = try? Reply(json)
         else { return }
         let smaller = Reply.tooLarge(item.message.payload.count, limit: limit, inPlaceOf: reply)
-        // One that is as small as can be and is still refused stays stored.
+        // A reply that can't be made smaller stays stored.
         guard smaller.encoded().count < item.message.payload.count else { return }
         var message = item.message
         message.payload = smaller.encoded()
@@ -146,7 +147,7 @@ final class Journal: Sendable {
         mailbox.close()
     }
 
-    /// Commits until ``close()``; a full disk is waited for until then.
+    /// Commits until ``close()``; on a full disk it tries again until then.
     func run() async {
         while let entries = await mailbox.next() {
             for batch in entries.chunks(limits.commitEntries) {
@@ -158,10 +159,10 @@ final class Journal: Sendable {
         }
     }
 
-    /// Commits a batch and lets go out what waited for it; false when the journal was closed before it was done.
+    /// Commits a batch and sends what waited for it; false when the journal was closed before that succeeded.
     private func commit(_ batch: ArraySlice<Entry>) async -> Bool {
         while true {
-            // A commit that fails must leave no trace: it works on a copy.
+            // A commit that fails must change nothing here: it works on a copy.
             let (quota, overflow) = state.withLock { ($0.quota, $0.overflow) }
             do {
                 let written = try await store.commitInBackground {
@@ -221,7 +222,8 @@ final class Journal: Sendable {
         let now = clock.wall()
         var report = FailureReport(
             id: Identifier.ulid(at: now), code: .dropped, origin: .agent,
-            detail: "\(count) failure reports found no space in the outbox while the broker was away", at: now)
+            detail: "\(count) failure reports found no space in the outbox while the broker was away", at: now
+        )
         report.count = count
         return report
     }
@@ -257,7 +259,7 @@ final class Journal: Sendable {
 }
 
 extension Reply {
-    /// What a sender gets in the place of a reply that is too large to be sent.
+    /// What a sender gets instead of a reply that is too large to be sent.
     static func tooLarge(_ bytes: Int, limit: Int?, inPlaceOf reply: Reply) -> Reply {
         let taken = limit.map { "\($0) can be sent" } ?? "the broker takes no packet as large"
         return Reply(

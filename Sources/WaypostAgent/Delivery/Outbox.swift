@@ -4,16 +4,16 @@ import Waypost
 
 /// Sends what waits, in order and within the window: ``OutboxState`` decides behind a lock.
 ///
-/// The caller that brings news sends what it makes possible, on its own thread: handing it to a task first would cost
-/// a change of thread for every batch of replies and one for every batch of acknowledgements.
+/// Each caller sends on its own thread what its call made possible: a task would cost a change of thread for every
+/// batch of replies and one for every batch of acknowledgements.
 final class Outbox: Sendable {
-    /// What delivery hands on; connected by the agent.
+    /// What the outbox calls; connected by the agent.
     struct Connections: Sendable {
-        /// Hands messages to the link; called behind the lock, so that the order is kept, and must not call back.
+        /// Gives messages to the link; called under the lock, so that the order is kept, and must not call back.
         var publish: @Sendable ([OutgoingMessage]) -> Void
-        /// What became of messages that will not come back.
+        /// The final outcome of messages.
         var settled: @Sendable ([OutboxState.Settled]) -> Void
-        /// Log messages no longer pile up.
+        /// There is space for log messages again.
         var hasRoomForLogs: @Sendable () -> Void
     }
 
@@ -53,7 +53,7 @@ final class Outbox: Sendable {
 
     /// Log messages beyond which events wait in the log, where they are dropped by level.
     static let fewLogs = 100
-    /// How long a refusal that may pass is waited for at first; it doubles up to ``longestRetry``.
+    /// How long the agent waits after a refusal that may pass; it doubles up to ``longestRetry``.
     private static let firstRetry = Duration.seconds(1)
     private static let longestRetry = Duration.seconds(60)
     /// Bytes of messages that are read from disk at one time.
@@ -113,7 +113,7 @@ final class Outbox: Sendable {
         return droppedEvents
     }
 
-    /// Publishes a retained document about the agent; the newest one of a topic goes last, on whatever threads it is made.
+    /// Publishes a retained document about the agent; the newest one of a topic goes last, from any thread.
     func publish(_ topic: String, _ payload: () -> [UInt8]) {
         let version = versions.add(1, ordering: .sequentiallyConsistent).newValue
         let message = MQTTMessage.retained(topic, payload())
@@ -132,7 +132,7 @@ final class Outbox: Sendable {
 
     func disconnected() { change { $0.items.disconnected() } }
 
-    /// Takes what became of messages, and hands on what is final.
+    /// Takes the link's receipts, and passes on what is final.
     func settled(_ receipts: [PublishReceipt]) {
         var settled: [OutboxState.Settled] = []
         var connections: Connections?
@@ -224,7 +224,7 @@ final class Outbox: Sendable {
 
     // MARK: The disk
 
-    /// Reads stored messages for which there was no room in memory.
+    /// Reads stored messages for which there was no space in memory.
     private func read(_ kind: OutboxItem.Kind, _ known: Set<Int64>) {
         let replyTopic = replyTopic
         Task {

@@ -104,7 +104,11 @@ struct OutboxState: Sendable {
     }
 
     private mutating func count(_ item: OutboxItem, _ sign: Int) {
-        if item.isStored { storedInMemory += sign * item.bytes } else { volatileInMemory += sign * item.bytes }
+        if item.isStored {
+            storedInMemory += sign * item.bytes
+        } else {
+            volatileInMemory += sign * item.bytes
+        }
     }
 
     /// Takes a retained document, unless a newer version of it came before.
@@ -147,7 +151,7 @@ struct OutboxState: Sendable {
         if isAll && !storedMeanwhile { unread.remove(kind) }
     }
 
-    /// Reading failed; it is tried again when there is news.
+    /// Reading failed; it is tried again with the next change.
     mutating func readFailed(_ kind: OutboxItem.Kind) { reading[kind] = nil }
 
     // MARK: The connection
@@ -161,7 +165,7 @@ struct OutboxState: Sendable {
         retry()
     }
 
-    /// Everything that was under way comes back to its place, for the broker may not have it.
+    /// Everything that was under way goes back to its place, because the broker may not have it.
     mutating func disconnected() {
         isOnline = false
         for (token, item) in underWay { putBack(Entry(token: token, item: item)) }
@@ -197,7 +201,7 @@ struct OutboxState: Sendable {
 
     // MARK: The broker's answers
 
-    /// Takes what became of a message; nil when it is not under way, or goes back to its place.
+    /// Takes a receipt; nil when its message is not under way, or goes back to its place.
     mutating func settled(_ receipt: PublishReceipt) -> Settled? {
         if let index = documents.firstIndex(where: { $0.underWay == receipt.token }) {
             return settled(document: index, receipt.result)

@@ -2,14 +2,14 @@ import Synchronization
 import Waypost
 import WaypostMessages
 
-/// Runs stored commands: ``LaneQueues`` decides behind a lock, and the caller that brought the news acts on it.
+/// Runs stored commands: ``LaneQueues`` decides behind a lock, and the caller carries it out.
 ///
 /// It never waits for a handler or for the disk. The task that ran a command goes on with the next of its lane:
 /// a change of thread for each would cost more than most commands do.
 final class CommandExecutor: Sendable {
-    /// What execution hands on; connected by the agent.
+    /// What the executor calls; connected by the agent.
     struct Connections: Sendable {
-        /// Makes STARTED durable; false when it can't be, for the agent stops.
+        /// Makes STARTED durable; false when the agent stops before that.
         var storeStart: @Sendable (CommandJob) async -> Bool
         var end: @Sendable (CommandJob, CommandResult, _ milliseconds: Int64) -> Void
         /// The sender learns that the work will take longer.
@@ -55,7 +55,7 @@ final class CommandExecutor: Sendable {
     func admitted(_ jobs: [CommandJob]) {
         guard !jobs.isEmpty else { return }
         let now = clock.monotonic()
-        // What waits in no lane must be in time all the same.
+        // What needs no lane must not have expired either.
         let atOnce = jobs.map { now < $0.startBy ? runner.runAtOnce($0) : .expired }
         let actions = change { state -> [LaneQueues.Action] in
             // What comes now runs at the next start.
@@ -88,7 +88,7 @@ final class CommandExecutor: Sendable {
     /// Returns after ``stop()`` and the end of the last command that runs.
     func stopped() async { await ended.wait() }
 
-    /// Commands about other commands run at once, for in a lane they would wait behind what they are about.
+    /// Cancels at once: in a lane it would wait behind the command that it cancels.
     private static func cancel(
         _ target: String, for job: CommandJob, _ queues: inout LaneQueues
     ) -> [LaneQueues.Action] {
@@ -150,7 +150,9 @@ final class CommandExecutor: Sendable {
         closeWhenDone()
     }
 
-    /// A handler is about to run, now that the router knows which: what must not run twice is durably started first.
+    /// Called when a handler is about to run, now that the router knows which.
+    ///
+    /// The start of what must not run twice is stored first.
     private func beforeHandler(of job: CommandJob, _ start: HandlerStart) async throws {
         let now = clock.monotonic()
         // A command that has ended already, at its deadline or by a cancellation, must not begin after that.
@@ -181,7 +183,7 @@ final class CommandExecutor: Sendable {
                 return []
             }
             var actions = state.queues.finished(job.sequence, result, at: now)
-            // A cancelled task would cancel what it runs next; that gets one of its own. No cancellation can
+            // A cancelled task would cancel what it runs next; that gets its own task. No cancellation can
             // come later, since the task is not known by the old command's number any more.
             if case .run(let following)? = actions.last, let task, !task.isCancelled {
                 actions.removeLast()

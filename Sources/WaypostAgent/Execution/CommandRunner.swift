@@ -1,7 +1,7 @@
 import Waypost
 import WaypostMessages
 
-/// Turns a command into a use of the router or the registry, and what comes of it into a result.
+/// Turns a command into an open or a call, and its outcome into a result.
 final class CommandRunner: Sendable {
     /// Awaited just before a handler runs; throws when it must not.
     typealias BeforeHandler = @Sendable (HandlerStart) async throws -> Void
@@ -10,7 +10,7 @@ final class CommandRunner: Sendable {
     struct AgentCommands: Sendable {
         /// The answer to `ping`.
         var health: @Sendable () -> JSONValue
-        /// Publishes recent events again; gives how many, and the number of the last.
+        /// Publishes recent events again; returns how many, and the number of the last.
         var replay: @Sendable (_ since: Int64, _ maximum: Int) -> (count: Int, last: Int64)
         /// Changes what is published.
         var setLevel: @Sendable (LevelOverride) -> Void

@@ -72,7 +72,7 @@ struct LaneQueues: Sendable {
             + next(in: entry.job.command.lane, at: now)
     }
 
-    /// A command could not be started, for the agent stops: it stays on disk for the next start.
+    /// A command could not be started, because the agent stops: it stays on disk for the next start.
     mutating func leftOnDisk(_ sequence: Int64) {
         guard let entry = running.removeValue(forKey: sequence) else { return }
         count -= 1
@@ -124,7 +124,11 @@ struct LaneQueues: Sendable {
             count -= 1
             return (
                 .waiting,
-                [.end(job, CommandResult(code: .canceled, detail: "canceled while it waited"), milliseconds: 0)]
+                [
+                    .end(
+                        job, CommandResult(code: .canceled, detail: "canceled while it waited"),
+                        milliseconds: 0)
+                ]
             )
         }
         let isForeign =
@@ -156,7 +160,7 @@ struct LaneQueues: Sendable {
         return actions
     }
 
-    /// Drops everything that waits, for the agent stops; it is on disk and runs at the next start.
+    /// Drops everything that waits, because the agent stops; it is on disk and runs at the next start.
     mutating func stopped() {
         count -= waiting.values.reduce(0) { $0 + $1.count }
         waiting = [:]

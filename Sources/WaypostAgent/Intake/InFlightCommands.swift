@@ -1,9 +1,9 @@
 import Waypost
 
-/// The stored commands that have no result on disk yet: one that comes again meanwhile need not ask the store.
+/// The stored commands that have no result on disk yet: one that comes again meanwhile does not need the store.
 ///
-/// After a connection was lost the broker delivers again what it had no acknowledgement for. Bounded by the commands
-/// that may wait. Only the same bytes on the same topic are known here; what else an id was used for the store knows.
+/// After a connection was lost the broker delivers again what it had no acknowledgement for. Limited by the commands
+/// that may wait. Here only the same bytes on the same topic are known; the store knows all uses of an id.
 final class InFlightCommands: Sendable {
     private struct Known {
         var sequence: Int64

@@ -6,7 +6,7 @@ import WaypostMessages
 ///
 /// It runs on the link's thread, between the reading and the writing of acknowledgements.
 final class Intake: Sendable {
-    /// What intake hands on, and what it asks; connected by the agent.
+    /// What intake calls; connected by the agent.
     struct Connections: Sendable {
         /// Stored commands, in order of arrival.
         var dispatch: @Sendable ([CommandJob]) -> Void
@@ -86,7 +86,7 @@ final class Intake: Sendable {
 
     var counters: Counters { state.withLock(\.counters) }
 
-    /// Senders begin anew under other limits.
+    /// Sets other limits; all senders may send a whole burst again.
     func setSenderLimits(rate: Int, burst: Int) {
         let now = clock.monotonic()
         state.withLock { state in
@@ -95,12 +95,12 @@ final class Intake: Sendable {
         }
     }
 
-    /// Commands that were forgotten make room in the table of known ids.
+    /// Commands were forgotten, so there is space in the table of known ids.
     func forgot(_ count: Int) { state.withLock { $0.keys -= count } }
 
     /// Takes a batch and says whether it may be acknowledged.
     ///
-    /// Nothing of it is acknowledged before this returns, for the acknowledgements leave afterwards.
+    /// Nothing of it is acknowledged before this returns, because the acknowledgements leave afterwards.
     func take(_ batch: [MQTTMessage]) -> BatchDecision {
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
@@ -108,7 +108,8 @@ final class Intake: Sendable {
             guard let topic = topics.inbound(message.topic), isAddressedToUs(topic.audience) else {
                 reject(
                     Rejection(
-                        .badField, "topic \(message.topic.debugDescription): the names in it break the rule"))
+                        .badField, "topic \(message.topic.debugDescription): a name in it is not allowed here"
+                    ))
                 continue
             }
             switch topic {
@@ -117,7 +118,7 @@ final class Intake: Sendable {
                     commands.append(command)
                 }
             case .map, .patch:
-                // Commands that came before a map are stored before it, those after it after it.
+                // In the order of arrival: commands that came before a map are stored before it.
                 guard store(&commands, at: now), apply(message, to: topic, at: now) else { return .refuse }
             case .echo: connections.echoReceived()
             }
@@ -201,7 +202,7 @@ final class Intake: Sendable {
         }
         if isTooFast {
             return Rejection(
-                .busy, "\(sender) sends more than \(state.withLock(\.rate)) commands a second for long")
+                .busy, "\(sender) sends more than \(state.withLock(\.rate)) commands a second")
         }
         if connections.isOutboxFull() {
             return Rejection(.outbox, "the outbox is full; the broker has to take reports first")
@@ -233,7 +234,7 @@ final class Intake: Sendable {
 
     // MARK: Storing
 
-    /// Stores the commands and hands on what is new; false when they can't be stored.
+    /// Stores the commands and dispatches the new ones; false when they can't be stored.
     private func store(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
         defer { commands = [] }
         for (command, sequence) in inFlight.takeRepeated(&commands) {
@@ -242,7 +243,7 @@ final class Intake: Sendable {
         return commands.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
     }
 
-    /// Stores the commands in one transaction and hands on what is new; false when they can't be stored.
+    /// Stores the commands in one transaction and dispatches the new ones; false when they can't be stored.
     private func store(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
         FaultPoint.beforeStore.reached()
         let room = limits.dedupeKeys - state.withLock(\.keys)
@@ -311,7 +312,7 @@ final class Intake: Sendable {
         return .success(receipt)
     }
 
-    /// The job of a stored command; nil when it is not run, and then its end is handed on.
+    /// The job of a stored command; nil when it is not run, and then its end is passed on.
     private func job(of received: ReceivedCommand, _ sequence: Int64, at now: Int64) -> CommandJob? {
         state.withLock { $0.keys += 1 }
         let command: Command
@@ -350,7 +351,7 @@ final class Intake: Sendable {
 
     // MARK: Rejecting
 
-    /// Reports what can't be answered, for it names no sender or no id.
+    /// Reports what can't be answered, because it names no sender or no id.
     private func reject(_ rejection: Rejection) {
         state.withLock { $0.counters.rejected += 1 }
         reporter.failed(rejection.code, rejection.detail, in: .intake)
@@ -362,7 +363,7 @@ final class Intake: Sendable {
         connections.reply(
             Reply(id: command.id, code: rejection.code, at: clock.wall(), detail: rejection.detail),
             command.address)
-        // What a sender has too much of is reported once for all its commands.
+        // Too many commands are one failure of their sender, not one for each command.
         let ref = rejection.code == .busy || rejection.code == .outbox ? nil : command.id
         reporter.failed(rejection.code, rejection.detail, in: .intake, ref: ref)
     }

@@ -1,6 +1,6 @@
 /// What is kept of each sender: how much it may still send, and the newest `seq`.
 ///
-/// A bounded number of senders: beyond it the one that was silent longest is forgotten.
+/// For a limited number of senders: beyond it those that were silent longest are forgotten.
 struct SenderTable: Sendable {
     private struct Sender {
         var bucket: TokenBucket
@@ -20,7 +20,7 @@ struct SenderTable: Sendable {
         self.burst = burst
     }
 
-    /// Senders begin anew under other limits.
+    /// Sets other limits; all senders may send a whole burst again.
     mutating func setLimits(rate: Int, burst: Int, at now: Int64) {
         self.rate = rate
         self.burst = burst

@@ -56,7 +56,7 @@ struct MapLayers: Sendable {
         }
     }
 
-    /// Leaves out what is over, when `reverts`; returns what is to be reported now.
+    /// Leaves out what has expired, when `reverts`; returns what is to be reported now.
     mutating func timePassed(
         wall now: Int64, monotonic: Int64, every interval: Int64, reverts: Bool
     ) -> [Expired] {
@@ -69,7 +69,7 @@ struct MapLayers: Sendable {
 
     /// Takes a document into its layer; false when it is in force already.
     ///
-    /// - Throws: ``Rejection`` when it is older than what was applied, over, or meant for another.
+    /// - Throws: ``Rejection`` when it is older than what was applied, has expired, or is meant for another audience.
     mutating func take(
         _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], at now: Int64,
         isClockSound: Bool
@@ -83,7 +83,7 @@ struct MapLayers: Sendable {
             if let revision = document.revision, revision < floor {
                 throw Rejection(.rollback, "rev \(revision) is below \(floor), which was applied before")
             }
-            // Before its time is looked at: one in force stays in force, however often it comes again.
+            // Before its exp is checked: a map in force stays in force, however often it comes again.
             if known?.digest == digest, document.revision == nil || document.revision == floor {
                 return false
             }
@@ -100,7 +100,8 @@ struct MapLayers: Sendable {
         stored[key] = MapRecord(
             layer: key, revision: document.revision, revisionFloor: max(floor, document.revision ?? 0),
             digest: digest, applied: now, expires: document.expires,
-            entries: JSONValue.array(try entries(of: document, on: key, over: known).map(\.json)).serialized())
+            entries: JSONValue.array(try entries(of: document, on: key, over: known).map(\.json)).serialized()
+        )
         if key == agent { remove(MapRecord.patchLayer) }
         refused[name(of: key)] = nil
         reverted.remove(key)
@@ -123,7 +124,7 @@ struct MapLayers: Sendable {
         do throws(RelocationError) {
             if let known { patches = try layer(known) }
         } catch {
-            // What does not fit this build any more can't be built upon.
+            // Patches that do not fit this build any more are replaced.
             patches.entries = []
         }
         patches.patch(document.entries)
@@ -163,7 +164,7 @@ struct MapLayers: Sendable {
             unfit[key].map { error in
                 AppliedMap.Inactive(
                     layer: name(of: key), index: error.index ?? 0,
-                    reason: "the whole layer is left out, for it does not fit this build: \(error)")
+                    reason: "the whole layer is left out, because it does not fit this build: \(error)")
             }
         }
         return AppliedMap(

@@ -91,7 +91,7 @@ final class RelocationMaps: Sendable {
                 return true
             }
             do throws(RelocationError) {
-                // With the layers that are in force: those that are left out can't keep a good map out.
+                // Only with the layers in force: those that are left out can't keep a good map out.
                 compiled = try compile(next)
             } catch {
                 throw Rejection(error)
@@ -220,10 +220,10 @@ final class RelocationMaps: Sendable {
 
     // MARK: Time and routes
 
-    /// Has the end of maps looked at in the next turn of the link's loop.
+    /// Checks for expired maps in the next turn of the link's loop.
     func checkTimeSoon() { mustCheckTime.store(true, ordering: .relaxed) }
 
-    /// Routes have changed: has what did not fit tried again in the next turn of the link's loop.
+    /// Routes have changed: tries what did not fit again, in the next turn of the link's loop.
     func tryAgainSoon() { mustTryAgain.store(true, ordering: .releasing) }
 
     /// A turn of the link's loop.
@@ -234,7 +234,7 @@ final class RelocationMaps: Sendable {
 
     private func checkExpiry() {
         let now = clock.wall()
-        // A clock that is wrong ends no map.
+        // With a wrong clock no map expires.
         guard clockMonitor.isSound(at: now) else { return }
         var layers = state.withLock(\.layers)
         let reverted = layers.reverted
@@ -246,7 +246,7 @@ final class RelocationMaps: Sendable {
             reporter.log(.warning, "Map", "expired \(name); \(whatHappens)", isError: true)
             reporter.failed(
                 .mapExpired,
-                "the map of \(name) was good until \(map.expires); \(whatHappens) until a new one comes",
+                "the map of \(name) was valid until \(map.expires); \(whatHappens) until a new one comes",
                 in: .map)
         }
         if layers.reverted != reverted {

@@ -1,7 +1,7 @@
 public import Logging
 import WaypostMessages
 
-/// Makes events of an agent out of log lines; see ``Agent/logHandler(label:)``.
+/// Turns log lines into events of an agent; see ``Agent/logHandler(label:)``.
 ///
 /// `trace` is V, `debug` D, `info` and `notice` I, `warning` W, `error` E, `critical` F. Metadata stands behind the
 /// message as `key=value`, sorted by key; values of redacted keys are masked.
@@ -11,9 +11,9 @@ public struct AgentLogHandler: LogHandler {
 
     /// What every line of this logger carries.
     public var metadata: Logger.Metadata = [:]
-    /// What lines carry beside that, asked for with each line.
+    /// Gives further metadata, asked for with each line.
     public var metadataProvider: Logger.MetadataProvider?
-    /// The lowest level that is handed on; `trace` unless set, for the agent's own level decides what is published.
+    /// The lowest level that is passed on; `trace` unless set, because the agent's own level decides.
     public var logLevel: Logger.Level = .trace
 
     private let tag: String
@@ -30,7 +30,7 @@ public struct AgentLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    /// Takes a line; it is put together only when its level is published.
+    /// Publishes a line; its text is made only when its level is published.
     public func log(event: Logging.LogEvent) {
         let level = LogLevel(event.level)
         events.log(level, tag, text(event), isError: level >= .error)
@@ -45,7 +45,7 @@ public struct AgentLogHandler: LogHandler {
 
     private func pairs(_ metadata: Logger.Metadata) -> [String] {
         metadata.sorted { $0.key < $1.key }.map { key, value in
-            // The event masks what ends at a space; a value here may have some.
+            // In an event a masked value ends at a space; a value here may contain spaces.
             "\(key)=\(events.redaction.hides(key) ? "***" : text(value))"
         }
     }

@@ -3,10 +3,10 @@ import Synchronization
 import Waypost
 import WaypostMessages
 
-/// The agent's counters and timers for whatever backend the process has for swift-metrics.
+/// The agent's counters and timers, for the backend that the process has for swift-metrics.
 ///
-/// Counters are brought up to date every two seconds from those that health shows, so that a command pays nothing for
-/// them; only durations are recorded as they happen.
+/// Counters are brought up to date from those that health shows, at least every 10 s, so that a command pays nothing
+/// for them; only durations are recorded as they happen.
 final class AgentMetrics: Sendable {
     /// How long handlers ran, `waypost_handler_seconds`.
     let handler: Timer
@@ -60,7 +60,7 @@ final class AgentMetrics: Sendable {
 
     /// Brings the counters up to what was counted, and the gauges to what is now.
     ///
-    /// `read` is called behind the lock, so that of two callers none brings older totals than the other.
+    /// `read` is called under the lock, so that older totals never replace newer ones.
     func bring(
         upTo read: () -> Totals, commandsWaiting waiting: Int, outbox: Int, isOnline: Bool
     ) {

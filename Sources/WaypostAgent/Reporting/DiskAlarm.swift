@@ -2,12 +2,12 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Says at QoS 0 that nothing can be stored any more, over a connection of its own.
+/// Reports at QoS 0 that nothing can be stored any more, over a connection of its own.
 ///
-/// The agent's own connection can't: the broker delivers there what is not acknowledged, and that can't be stored, so
-/// it is dropped before anything else gets through. What goes out at QoS 1 would have to be stored first.
+/// The agent's own connection can't be used: on it the broker first delivers what is not acknowledged, and because
+/// that can't be stored, the connection is dropped. A report at QoS 1 would have to be stored first.
 final class DiskAlarm: Sendable {
-    /// How long one alarm is enough, in milliseconds.
+    /// The shortest time between two alarms, in milliseconds.
     private static let interval: Int64 = 30_000
     private static let patience = Duration.seconds(10)
 
@@ -38,7 +38,7 @@ final class DiskAlarm: Sendable {
         guard isDue, !link.brokers.isEmpty else { return }
         let (link, message) = (link, message(problem))
         Task.detached {
-            // An operator who can't be reached will see a red health once there is room again.
+            // When this fails, the operator sees a red health once there is space again.
             guard let session = try? await MQTTSession.connect(link, within: Self.patience, messageLimit: 1)
             else {
                 return

@@ -92,8 +92,8 @@ final class EventLog: Sendable {
 
     /// Takes note of an event, and publishes it soon when its level is published.
     ///
-    /// An event of another level costs a look at the level. It gets no number, for a number that never appears
-    /// would look to a reader like a loss.
+    /// An event of another level costs a look at the level. It gets no number, because a number that
+    /// never appears would look like a loss to a reader.
     func log(
         _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, url: String? = nil,
         isError: Bool = false, ref: String? = nil
@@ -109,7 +109,7 @@ final class EventLog: Sendable {
             event.sequence = state.sequence
             state.ring.append(event)
             if state.ring.count > limits.logRing { state.ring.removeFirst() }
-            // Failures are never held back by the rate of the rest.
+            // Errors are never dropped because of the rate of other events.
             guard state.bucket.take(at: clock.monotonic()) || level >= .error else {
                 state.dropped += 1
                 state.droppedEver += 1
@@ -157,7 +157,7 @@ final class EventLog: Sendable {
         }
     }
 
-    /// There is room again for what gathered meanwhile.
+    /// There is space again for what gathered meanwhile.
     func flushWhenRoom() {
         let mustFlush = state.withLock { state in
             guard !state.isFlushing, !state.pending.isEmpty else { return false }
@@ -174,7 +174,8 @@ final class EventLog: Sendable {
             var batch = Batch(level: level)
             for event in events where event.level == level {
                 let line = event.encoded()
-                if batch.events == Self.maximumBatch || batch.payload.count + line.count + 1 > maximumBytes() {
+                if batch.events == Self.maximumBatch || batch.payload.count + line.count + 1 > maximumBytes()
+                {
                     batches.append(batch)
                     batch = Batch(level: level)
                 }

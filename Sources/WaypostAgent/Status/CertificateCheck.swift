@@ -1,6 +1,6 @@
 import MQTTLink
 
-/// How long the certificates of a connection are still good: the agent's own, from its file, and the broker's.
+/// How long the certificates of a connection are still valid: the agent's own, from its file, and the broker's.
 struct CertificateCheck: Sendable {
     /// A certificate that ends sooner than this turns health red: two weeks are enough to renew one in working hours.
     static let warning: Int64 = 14 * 86_400
@@ -8,7 +8,7 @@ struct CertificateCheck: Sendable {
     /// The agent's own, for mutual TLS.
     let file: String?
 
-    /// What is found; nil when there are no certificates to speak of.
+    /// The finding; nil when there are no certificates.
     ///
     /// - Parameters:
     ///   - broker: the broker's, of the connection that is there or was there last.

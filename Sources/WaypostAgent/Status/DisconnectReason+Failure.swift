@@ -3,7 +3,7 @@ import Waypost
 import WaypostMessages
 
 extension DisconnectReason {
-    /// The code under which the end of a connection is reported; nil for what is part of the day.
+    /// The code under which the end of a connection is reported; nil for what happens in normal operation.
     var code: Code? {
         switch cause {
         case .refused: .connectRefused

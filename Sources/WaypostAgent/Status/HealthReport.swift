@@ -3,7 +3,7 @@ import WaypostMessages
 
 /// The health document: checks, counters, and the limits in force; the agent fills it in.
 struct HealthReport: Sendable {
-    /// One thing that is well or not.
+    /// One check and its result.
     struct Check: Sendable {
         var name: String
         var isOK: Bool
@@ -11,7 +11,7 @@ struct HealthReport: Sendable {
 
         /// - Parameters:
         ///   - problem: what is wrong; nil when nothing is.
-        ///   - ok: what is said then.
+        ///   - ok: the detail when nothing is wrong.
         init(_ name: String, problem: String?, ok: String) {
             self.name = name
             isOK = problem == nil

@@ -34,7 +34,7 @@ final class LinkStatus: Sendable {
 
     func echoReceived() { state.withLock { $0.echo = .ok } }
 
-    /// Whether the message to itself ought to be back by now and is not; true once a connection.
+    /// Whether the message to itself should be back by now and is not; true once for each connection.
     func isEchoMissing() -> Bool {
         state.withLock { state in
             guard state.echo == .pending, state.connects > 0 else { return false }

@@ -28,8 +28,8 @@ final class Presence: Sendable {
     /// Raises the epoch and makes the will of the next connection of it.
     func will() -> MQTTMessage {
         let before = state.withLock(\.epoch)
-        // A full disk must not keep the agent off the broker, where it can say that the disk is full; the epoch
-        // then rises in memory and is made up for with the next one that can be stored.
+        // A full disk must not keep the agent off the broker, where it can report that the disk is full. The epoch
+        // then rises in memory, and the next one that can be stored is higher.
         let raised = raiseStored(before) ?? before + 1
         state.withLock { $0.epoch = raised }
         return .retained(topic, message(.will))

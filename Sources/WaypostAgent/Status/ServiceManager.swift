@@ -1,13 +1,13 @@
 import Glibc
 
-/// The service manager that started the process and wants to know how it is, as systemd does: datagrams to a
+/// The service manager that started the process and asks for its state, such as systemd: it gets datagrams on a
 /// socket named in the environment (sd_notify(3)).
 struct ServiceManager: Sendable {
     private let socket: String
-    /// How often it wants a sign that all is well, in milliseconds; nil when it does not.
+    /// How often it expects a sign that all is well, in milliseconds; nil when it expects none.
     let watchdog: Int64?
 
-    /// Nil when there is none that listens.
+    /// Nil when the environment names none.
     init?(environment: (String) -> String? = { getenv($0).map { String(cString: $0) } }) {
         guard let socket = environment("NOTIFY_SOCKET"), socket.hasPrefix("/") || socket.hasPrefix("@"),
             socket.utf8.count < MemoryLayout.size(ofValue: sockaddr_un().sun_path)

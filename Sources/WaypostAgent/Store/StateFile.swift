@@ -18,7 +18,7 @@ struct StateFile: Sendable {
         (device, inode) = (status.st_dev, status.st_ino)
     }
 
-    /// Complains when the path no longer names the file that is open: what is written there nobody finds again.
+    /// Throws when the path no longer names the open file: what is written to it then would be lost.
     func checkPlace() throws(StoreError) {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -11,7 +11,7 @@ package struct StateInspection: Sendable {
     package let unfinished: Int
     /// Reports that wait for the broker.
     package let reports: Int
-    /// What SQLite's own check complains of.
+    /// What SQLite's own check found wrong.
     package let damage: [String]
 
     /// - Throws: ``StoreError`` when the file can't be read.

@@ -55,7 +55,7 @@ package final class Store: Sendable {
         configuration.label = "waypost.store"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // Before the first table, so that a file can give back what it no longer needs.
+            // Before the first table, so that pages can be returned to the file system.
             try db.execute(
                 sql: """
                     PRAGMA auto_vacuum = INCREMENTAL;

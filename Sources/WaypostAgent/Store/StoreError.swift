@@ -2,7 +2,7 @@ import GRDB
 
 /// Why the state directory can't be used, with what to do about it.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-    /// What stands in the way.
+    /// The reason.
     public enum Reason: Sendable, Hashable {
         /// Another process holds the directory's lock.
         case locked
@@ -18,9 +18,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case system(code: Int32)
     }
 
-    /// What stands in the way.
+    /// The reason.
     public let reason: Reason
-    /// The file or directory concerned.
+    /// The file or directory.
     public let path: String
     /// What was being done and what was found.
     public let detail: String
@@ -52,11 +52,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
             "\(path): schema \(found) was written by a newer Waypost (this one knows \(supported)); "
                 + "nothing was touched; use the newer version, or another state directory"
         case .corrupt:
-            "\(path): not a sound database (\(detail)); start once with --fresh-state to set it aside and begin anew"
+            "\(path): not a sound database (\(detail)); "
+                + "start once with --fresh-state to set it aside and begin a new one"
         case .gone:
             "\(path): \(detail); nothing is acknowledged until it is back; put it back, or restart the agent"
         case .full:
-            "\(path): no space left on the device (\(detail)); make room, the agent goes on by itself"
+            "\(path): no space left on the device (\(detail)); make space, and the agent goes on by itself"
         case .system(let code):
             "\(path): \(detail) (SQLite code \(code))"
         }

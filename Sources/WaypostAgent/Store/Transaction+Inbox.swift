@@ -99,7 +99,8 @@ extension Store.Transaction {
 
     /// Every command that has no result, in order of arrival.
     func unfinished() throws -> [InboxRecord] {
-        try Row.fetchAll(database, sql: "SELECT * FROM inbox WHERE state < 2 ORDER BY seq").map(InboxRecord.init)
+        try Row.fetchAll(database, sql: "SELECT * FROM inbox WHERE state < 2 ORDER BY seq").map(
+            InboxRecord.init)
     }
 
     /// Commands with a result whose reply the broker does not have yet, in order of arrival.

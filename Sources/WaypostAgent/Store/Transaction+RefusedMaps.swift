@@ -5,7 +5,7 @@ import WaypostMessages
 extension Store.Transaction {
     private static var refusedPrefix: String { "refused/" }
 
-    /// Remembers that a document was refused, so that it is not reported anew at every start.
+    /// Remembers that a document was refused, so that it is not reported again at every start.
     func save(_ refused: AppliedMap.Refused) throws {
         try setText(Self.refusedPrefix + refused.layer, refused.json.text)
     }

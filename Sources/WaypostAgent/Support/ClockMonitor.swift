@@ -1,7 +1,7 @@
 import CBuildDate
 import Waypost
 
-/// Says whether the wall clock can be trusted; asked by all that compares it with times from outside.
+/// Says whether the wall clock can be trusted; asked by all code that compares it with times from outside.
 final class ClockMonitor: Sendable {
     private struct State {
         var check: ClockCheck

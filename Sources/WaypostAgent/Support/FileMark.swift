@@ -1,6 +1,6 @@
 import Glibc
 
-/// What tells a file from what it was before: one of these changes when it is written or replaced.
+/// Shows whether a file has changed: one of these differs after it was written or replaced.
 struct FileMark: Sendable, Equatable {
     private var node: UInt64
     private var size: Int64

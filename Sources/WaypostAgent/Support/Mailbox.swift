@@ -1,6 +1,6 @@
 import Waypost
 
-/// Hands values from any thread to one task, in order and all that is there at once.
+/// Passes values from any thread to one task, in order; the task takes all that wait at once.
 ///
 /// The reader gets batches, so that work which costs per turn, such as a commit, is paid once for many values.
 final class Mailbox<Element: Sendable>: Sendable {

@@ -1,15 +1,16 @@
 import Waypost
 import WaypostMessages
 
-/// How a part tells operators something: as an event of the log, or as a failure report.
+/// How a part reports something: as an event of the log, or as a failure report.
 ///
 /// Connected by the agent, so that no part names the log or the outbox.
 struct Reporter: Sendable {
     /// An event, before its text is made: most are of a level that no one reads.
-    typealias Log = @Sendable (
-        _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, _ isError: Bool,
-        _ ref: String?
-    ) -> Void
+    typealias Log =
+        @Sendable (
+            _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, _ isError: Bool,
+            _ ref: String?
+        ) -> Void
 
     let clock: AgentClock
     let writeEvent: Log

@@ -1,6 +1,6 @@
 import Waypost
 
-/// Says once that the agent is to stop, to everything that waits.
+/// Signals once that the agent must stop, to everything that waits for it.
 final class ShutdownSignal: Sendable {
     private struct State {
         var isRequested = false
@@ -55,7 +55,7 @@ final class ShutdownSignal: Sendable {
 
     /// Waits for `work`, but no longer than `limit`, and no longer than until the agent is to stop.
     ///
-    /// What is late goes on by itself: nothing that hangs may hold a start or a stop.
+    /// What is late goes on in the background: nothing that hangs may delay a start or a stop.
     static func wait(
         atMost limit: Duration, orUntil shutdown: ShutdownSignal? = nil,
         for work: @escaping @Sendable () async -> Void
