@@ -87,7 +87,8 @@ import WaypostMessages
 
     @Test func `params do not turn a service URL into another call`() async throws {
         let (reply, ledger, all) = try await reply(
-            to: #"{"id":"once","type":"open","url":"scheme://services?protocol=CalculatorService&method=add&ivar1=2&ivar2=40","params":{"protocol":"LedgerService","method":"append","ivar1":"40"}}"#,
+            to:
+                #"{"id":"once","type":"open","url":"scheme://services?protocol=CalculatorService&method=add&ivar1=2&ivar2=40","params":{"protocol":"LedgerService","method":"append","ivar1":"40"}}"#,
             crashingAt: "after-handler")
         #expect(reply.result["value"] == 80)
         #expect(ledger.isEmpty)
@@ -105,7 +106,8 @@ import WaypostMessages
     @Test func `one that ends the agent each time is interrupted after the third`() async throws {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
-        let first = try AgentProcess("k1", broker: broker.url, environment: ["WAYPOST_FAULT": "after-handler"])
+        let first = try AgentProcess(
+            "k1", broker: broker.url, environment: ["WAYPOST_FAULT": "after-handler"])
         try await first.online()
         try await backend.publish(Self.put, to: "waypost/v1/k1/cmd/me")
         #expect(try await first.ended() == -SIGKILL)
@@ -128,7 +130,8 @@ import WaypostMessages
         await backend.disconnect()
     }
 
-    @Test func `a module's map and service are there after a crash, before anything was opened`() async throws {
+    @Test func `a module's map and service are there after a crash, before anything was opened`() async throws
+    {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
         let first = try AgentProcess("k1", broker: broker.url)
@@ -143,7 +146,8 @@ import WaypostMessages
         let again = try AgentProcess("k1", broker: broker.url, directory: first.directory)
         try await again.online()
         let call = try await backend.command(
-            #"{"id":"c1","type":"call","service":"PrinterService","method":"print","args":["line"]}"#, to: "k1")
+            #"{"id":"c1","type":"call","service":"PrinterService","method":"print","args":["line"]}"#,
+            to: "k1")
         #expect(call.code == .ok)
         let open = try await backend.command(
             #"{"id":"c2","type":"open","url":"scheme://router/demo"}"#, to: "k1")

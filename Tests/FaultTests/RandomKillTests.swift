@@ -94,7 +94,8 @@ import WaypostMessages
             case 2: #""type":"open","url":"scheme://router/append/entry-\#(id)""#
             case 3: #""type":"open","url":"scheme://router/old-append/entry-\#(id)""#
             case 4, 5: #""type":"open","url":"scheme://router/moved/entry-\#(id)""#
-            case 6: #""type":"open","url":"scheme://services?protocol=LedgerService&method=append&ivar1=entry-\#(id)""#
+            case 6:
+                #""type":"open","url":"scheme://services?protocol=LedgerService&method=append&ivar1=entry-\#(id)""#
             case 7: #""type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]"#
             default: #""type":"open","url":"scheme://router/user/\#(number)""#
             }

@@ -1,3 +1,4 @@
+import Waypost
 import WaypostMessages
 
 /// A stored command on its way through execution.
@@ -11,4 +12,21 @@ struct CommandJob: Sendable {
     var startBy: Int64
     /// Which start this is, from 1: the agent may have ended while an earlier one ran.
     var attempt = 1
+}
+
+/// A command as far as intake could read it: it has an id and can be stored, also when it can't be run.
+struct ReceivedCommand: Sendable {
+    var topic: String
+    var sender: String
+    var id: String
+    /// SHA-256 of the payload.
+    var digest: [UInt8]
+    var payload: [UInt8]
+    var address: ReplyAddress
+    /// The command, or why it is stored and answered without being run.
+    var command: Result<Command, Rejection>
+    /// Why it is not even stored, when its id is not known yet: retained, not signed, too fast.
+    var rejection: Rejection?
+    /// When it must have been started, in milliseconds since 1970.
+    var expires: Int64
 }

@@ -1,4 +1,5 @@
 public import MQTTLink
+import WaypostMessages
 
 /// What an agent needs to know before it starts.
 public struct AgentConfiguration: Sendable {
@@ -64,4 +65,72 @@ public struct AgentConfiguration: Sendable {
 public struct AgentConfigurationError: Error, Sendable, CustomStringConvertible {
     /// The setting and what is wrong with it.
     public let description: String
+}
+
+/// When a commit counts as done.
+public enum Durability: String, Sendable, Hashable, CaseIterable {
+    /// Every commit is on the disk before it returns: what the guarantees rest on.
+    case full
+    /// Survives a crash of the process, not a loss of power.
+    case normal
+    /// For measuring only: the operating system writes when it likes.
+    case off
+
+    /// The value of SQLite's `PRAGMA synchronous`.
+    var pragma: String {
+        switch self {
+        case .full: "FULL"
+        case .normal: "NORMAL"
+        case .off: "OFF"
+        }
+    }
+}
+
+/// What happens to a map in force whose `exp` passes.
+public enum MapExpiry: String, Sendable, Hashable, CaseIterable {
+    /// It stays; health turns red and the end is reported every hour.
+    case keep
+    /// It is left out until a new one comes; health turns red and the end is reported every hour.
+    case revert
+}
+
+extension AgentConfiguration {
+    func validatedTopics() throws(AgentConfigurationError) -> Topics {
+        guard Name.isValid(agent) else {
+            throw fault("agent", agent, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        for group in groups where !Name.isValid(group) || group == "all" {
+            throw fault("group", group, "must be 1 to 64 characters of A-Z a-z 0-9 _ -, and not all")
+        }
+        guard let topics = Topics(root: root) else {
+            throw fault("root", root, "must be topic levels without wildcards, spaces or empty levels")
+        }
+        return topics
+    }
+
+    func validatedLogLevel() throws(AgentConfigurationError) -> LogLevel {
+        guard let level = LogLevel(letter: logLevel) else {
+            throw fault("log level", logLevel, "must be one of v d i w e f")
+        }
+        return level
+    }
+
+    func validateNumbers() throws(AgentConfigurationError) {
+        for setting in AgentSetting.all where !setting.range.contains(setting.get(self)) {
+            throw fault(
+                setting.name, "\(setting.get(self))",
+                "must be \(setting.range.lowerBound) to \(setting.range.upperBound) \(setting.unit)")
+        }
+    }
+
+    func validateTrust() throws(AgentConfigurationError) {
+        guard trust.count == 0 || (1...trust.count).contains(trust.threshold) else {
+            throw fault(
+                "trust threshold", "\(trust.threshold)", "must be 1 to \(trust.count), the number of keys")
+        }
+    }
+
+    private func fault(_ setting: String, _ value: String, _ rule: String) -> AgentConfigurationError {
+        AgentConfigurationError(description: "\(setting) \(value.debugDescription) \(rule)")
+    }
 }

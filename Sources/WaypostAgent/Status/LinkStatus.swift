@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostMessages
 
 /// What is known of the connection to the broker, for health.
 final class LinkStatus: Sendable {
@@ -40,6 +41,21 @@ final class LinkStatus: Sendable {
             guard state.echo == .pending, state.connects > 0 else { return false }
             state.echo = .missing
             return true
+        }
+    }
+}
+
+extension DisconnectReason {
+    /// The code under which the end of a connection is reported; nil for what happens in normal operation.
+    var code: Code? {
+        switch cause {
+        case .refused: .connectRefused
+        case .tls: .tls
+        case .clientIDConflict, .sessionTakenOver: .clientIDConflict
+        case .packetTooLarge: .tooLarge
+        case .unknownHost, .network, .closedByBroker, .timedOut, .keepAlive, .serverDisconnect,
+            .protocolViolation, .batchRefused, .library, .renewing, .stopped:
+            nil
         }
     }
 }
