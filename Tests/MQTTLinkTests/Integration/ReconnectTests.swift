@@ -148,7 +148,9 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `what does not fit into the queue is told so, and the rest is sent`() async throws {
+    @Test func `what does not fit into the queue gets a receipt that says so, and the rest is sent`()
+        async throws
+    {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let configuration = try MQTTLinkConfiguration.test(broker) { $0.queueLimit = 100 }

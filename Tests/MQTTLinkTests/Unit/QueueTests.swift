@@ -82,7 +82,7 @@ struct QueueTests {
     }
 
     @Test func `a keepalive is looked at when it can have a result, then each second`() {
-        var clock = TurnedClock()
+        var clock = ManualClock()
         let start = clock.now
         var keepAlive = KeepAliveClock(interval: .seconds(30), at: start)
         #expect(keepAlive.due == start + .seconds(30))
