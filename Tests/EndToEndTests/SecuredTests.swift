@@ -191,9 +191,9 @@ struct SecuredTests {
         try await agent.online()
         let ping = try await secured.run(["ping", "--agent", "k1"] + secured.trust + own)
         #expect(ping.status == 0, "\(ping.errorLines)")
-        let stranger = try await secured.run(["ping", "--agent", "k1"] + secured.trust)
-        #expect(stranger.status == 4)
-        #expect(stranger.errorLines.joined().contains("certificate"), "\(stranger.errorLines)")
+        let unknown = try await secured.run(["ping", "--agent", "k1"] + secured.trust)
+        #expect(unknown.status == 4)
+        #expect(unknown.errorLines.joined().contains("certificate"), "\(unknown.errorLines)")
         let late = try await secured.run(
             [
                 "doctor", "--cert-file", secured.certificates["expired.pem"], "--key-file",

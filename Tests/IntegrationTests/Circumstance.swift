@@ -182,7 +182,7 @@ enum Circumstance: String {
         return fixture.backend
     }
 
-    /// Has twenty commands fail while the broker is away, of which five find room; the row's command comes with the
+    /// Has twenty commands fail while the broker is away, of which the outbox takes five; the row's command comes with the
     /// broker's return, before it can have taken a report.
     private func fillOutbox(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
         let agent = try fixture.agent(["--outbox-records", "5"])

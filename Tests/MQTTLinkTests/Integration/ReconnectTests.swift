@@ -79,7 +79,7 @@ struct ReconnectTests {
             link.publish([OutgoingMessage(2, "a", "online")])
             let messages = try await recorder.received(1)
             #expect(messages.map(\.text) == ["online"])
-            // Away for the same reason is said once: the connection's end, and that nobody listens.
+            // Away for the same reason is said once: the connection's end, and that there is no broker.
             #expect(recorder.reasons.count <= 3)
         }
     }

@@ -14,7 +14,7 @@ struct QueueTests {
         slice.compactMap { if case .caller(let token) = $0.origin { token } else { nil } }
     }
 
-    @Test func `messages are taken in order, as many as there is room for`() {
+    @Test func `messages are taken in order, as many as are asked for`() {
         let mailbox = Mailbox(limit: 10_000, byteLimit: .max)
         mailbox.publish(messages(0..<5_000))
         var taken: [UInt64] = []
