@@ -35,7 +35,7 @@ struct BenchTests {
         #expect(try await site.agent.terminate() == 0)
     }
 
-    @Test func `what the agent holds back is told by name, and is no loss`() async throws {
+    @Test func `what the agent refuses is counted by name, and is not lost`() async throws {
         let site = try await Site.open(["--demo", "--intake-rate", "1", "--intake-burst", "1"])
         let ending = try await site.run("bench", "--agent", "k1", "--count", "100", "--json")
         let report = try report(ending)

@@ -10,7 +10,7 @@ struct BrokerVersionTests {
             ("mosquitto version 2.0.18", ["CVE-2024-8376"], ["CVE-2023-0809"]),
             ("mosquitto version 1.5.1", ["CVE-2023-28366"], ["CVE-2021-34432", "CVE-2021-41039"]),
         ])
-    func `a version is known for what was mended after it, and not for what came later`(
+    func `a version has the faults that were fixed after it, and not those that came later`(
         _ text: String, _ named: [String], _ unnamed: [String]
     ) {
         let finding = BrokerVersion(text).finding
@@ -23,7 +23,7 @@ struct BrokerVersionTests {
     @Test(arguments: [
         "mosquitto version 2.0.19", "mosquitto version 2.1.0", "EMQX 5.8", "mosquitto version", "",
     ])
-    func `nothing is said of one without known faults, nor of a stranger`(_ text: String) {
+    func `there is no warning for a version without known faults, or of another broker`(_ text: String) {
         let finding = BrokerVersion(text).finding
         #expect(finding.status == .ok)
         #expect(finding.found == text)

@@ -43,7 +43,7 @@ struct DoctorTests {
     func `what the broker's rules keep from a sender is found, whether it says so or not`(
         _ version: String
     ) async throws {
-        // k1 may do all it needs; the stranger may listen and not speak.
+        // k1 may do all it needs; the unknown user may read and not write.
         let broker = try await TestBroker.start(
             ["allow_anonymous true", "acl_file @dir/acl"],
             files: [

@@ -26,7 +26,7 @@ struct LogTests {
         logcat.send(signal: SIGTERM)
         let lines = try await logcat.ending().output
         #expect(lines.contains { $0.hasPrefix("V/Router") && $0.contains("id=8") })
-        // Another tag is not touched: calls are told at level V.
+        // Another tag is not touched: calls are logged at level V.
         #expect(!lines.contains { $0.hasPrefix("V/Service") })
         #expect(try await again.terminate() == 0)
     }
@@ -57,7 +57,7 @@ struct LogTests {
         _ = try await site.run("open", "scheme://router/demo?id=1", "--agent", "k1")
         let logcat = try site.start("logcat", "--since", "10m", "--json", "Router:I", "*:S")
         try await logcat.printed("demo?id=1")
-        // Somebody else asks for the same events; they come by on the same topics.
+        // Another operator asks for the same events; they come by on the same topics.
         let other = try await site.run("replay", "--agent", "k1")
         #expect(other.output.contains { $0.contains("demo?id=1") })
         _ = try await site.run("open", "scheme://router/demo?id=2", "--agent", "k1")

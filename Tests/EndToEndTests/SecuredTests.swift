@@ -94,7 +94,7 @@ struct SecuredTests {
         }
     }
 
-    @Test func `a wrong password is told by the operator and by the agent, without the password`()
+    @Test func `a wrong password is reported by the operator and by the agent, without the password`()
         async throws
     {
         let secured = try await Self.guarded()
@@ -181,7 +181,7 @@ struct SecuredTests {
         #expect(try await agent.terminate() == 0)
     }
 
-    @Test func `mutual TLS lets in who has a certificate, and nobody else`() async throws {
+    @Test func `mutual TLS accepts a client with a certificate, and no other`() async throws {
         let secured = try await Secured(more: ["allow_anonymous true", "require_certificate true"])
         let own = [
             "--cert-file", secured.certificates["client.pem"], "--key-file",
@@ -191,9 +191,9 @@ struct SecuredTests {
         try await agent.online()
         let ping = try await secured.run(["ping", "--agent", "k1"] + secured.trust + own)
         #expect(ping.status == 0, "\(ping.errorLines)")
-        let stranger = try await secured.run(["ping", "--agent", "k1"] + secured.trust)
-        #expect(stranger.status == 4)
-        #expect(stranger.errorLines.joined().contains("certificate"), "\(stranger.errorLines)")
+        let unknown = try await secured.run(["ping", "--agent", "k1"] + secured.trust)
+        #expect(unknown.status == 4)
+        #expect(unknown.errorLines.joined().contains("certificate"), "\(unknown.errorLines)")
         let late = try await secured.run(
             [
                 "doctor", "--cert-file", secured.certificates["expired.pem"], "--key-file",

@@ -30,15 +30,15 @@ import Waypost
             arguments + ["--agent", "k1", "--wait", "30s"], environment: ["WAYPOST_BROKER": broker.url])
     }
 
-    @Test func `a signed map is applied, and what nobody trusted has signed is not`() async throws {
+    @Test func `a map signed by a trusted key is applied, and another is not`() async throws {
         let broker = try await TestBroker.start()
-        let (release, stranger) = (try await key("release"), try await key("stranger"))
+        let (release, unknown) = (try await key("release"), try await key("unknown"))
         let agent = try AgentProcess(
             "k1", broker: broker.url, arguments: ["--demo", "--trust-key", "release=\(release.open)"])
         try await agent.online()
         let move = ["relocate", "--from", "scheme://router/demo", "--to", "scheme://router/demo1"]
         for (options, word) in [
-            ([], "UNSIGNED"), (["--sign-key", stranger.secret], "BAD_SIGNATURE"),
+            ([], "UNSIGNED"), (["--sign-key", unknown.secret], "BAD_SIGNATURE"),
             (["--sign-key", release.secret], "applied"),
         ] {
             let ending = try await RunningCommand.run(
@@ -54,14 +54,14 @@ import Waypost
 
     @Test func `commands must be signed where that is configured`() async throws {
         let broker = try await TestBroker.start()
-        let (ops, stranger) = (try await key("ops"), try await key("stranger"))
+        let (ops, unknown) = (try await key("ops"), try await key("unknown"))
         let agent = try AgentProcess(
             "k1", broker: broker.url, arguments: ["--demo", "--trust-key", ops.open, "--signed-commands"])
         try await agent.online()
         let plain = try await run(broker, "open", "scheme://router/demo")
         #expect(plain.status == 1)
         #expect(plain.output.first?.contains("UNSIGNED") == true)
-        let forged = try await run(broker, "open", "scheme://router/demo", "--sign-key", stranger.secret)
+        let forged = try await run(broker, "open", "scheme://router/demo", "--sign-key", unknown.secret)
         #expect(forged.output.first?.contains("BAD_SIGNATURE") == true)
         let good = try await run(
             broker, "call", "CalculatorService", "add", "--args", "[2,40]", "--sign-key", ops.secret)

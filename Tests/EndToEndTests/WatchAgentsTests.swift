@@ -98,7 +98,7 @@ struct WatchAgentsTests {
         will.epoch = birth.epoch - 1
         try await backend.publish(will.encoded(), to: "waypost/v1/k1/state", retain: true)
 
-        // The broker now keeps the will, and shows no birth to whoever comes.
+        // The broker now keeps the will, and a new subscriber sees no birth.
         let table = try await site.run("agents")
         #expect(table.output.contains { $0.hasPrefix("k1 ") && $0.contains("online") })
         let agents = try await site.run("agents", "--json").output.map { try JSONValue(parsing: $0) }

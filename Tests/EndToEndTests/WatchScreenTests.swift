@@ -84,7 +84,7 @@ struct WatchScreenTests {
         #expect(try await terminal.status() == 0)
     }
 
-    @Test func `what a stranger sends can't move the cursor`() async throws {
+    @Test func `text from outside can't move the cursor`() async throws {
         let site = try await Site.open()
         let terminal = try watch(site, columns: 120)
         try await terminal.shows("1 of 1 agents online")

@@ -4,14 +4,14 @@ import Testing
 import Waypost
 
 /// A broker and what is around it, for one row.
-final class Scene: Sendable {
+final class Fixture: Sendable {
     let broker: TestBroker
     let backend: Backend
     let certificates: TestCertificates?
     /// The port of the listener with TLS.
     let securePort: UInt16
     let version: String
-    /// Those that were started, which end with the scene.
+    /// Those that were started, which end with the fixture.
     private let agents = Guarded<[AgentProcess]>([])
 
     init(_ given: Circumstance, _ version: String) async throws {
@@ -110,88 +110,88 @@ enum Circumstance: String {
     case brokenModule = "a feature module can't be set up"
 
     /// Makes it so, and sends what the row sends; returns the backend that sees what comes of it.
-    func play(_ scene: Scene, _ row: VectorRow) async throws -> Backend {
+    func play(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
         switch self {
-        case .well: try await send(row, scene, to: try scene.agent())
+        case .well: try await send(row, fixture, to: try fixture.agent())
         case .signatures:
-            let key = scene.broker.directory + "/release.pub"
-            let secret = scene.broker.directory + "/release.pem"
+            let key = fixture.broker.directory + "/release.pub"
+            let secret = fixture.broker.directory + "/release.pem"
             _ = try await Tool.run("openssl", ["genpkey", "-algorithm", "ed25519", "-out", secret])
             _ = try await Tool.run("openssl", ["pkey", "-in", secret, "-pubout", "-out", key])
             try await send(
-                row, scene, to: scene.agent(["--trust-key", "release=\(key)", "--signed-commands"]))
+                row, fixture, to: fixture.agent(["--trust-key", "release=\(key)", "--signed-commands"]))
         case .retained:
-            try await row.send(scene.backend, retained: true)
-            try await scene.agent().online()
+            try await row.send(fixture.backend, retained: true)
+            try await fixture.agent().online()
         case .death:
-            let dying = try scene.agent(environment: ["WAYPOST_FAULT": "after-started"])
+            let dying = try fixture.agent(environment: ["WAYPOST_FAULT": "after-started"])
             try await dying.online()
-            try await row.send(scene.backend)
+            try await row.send(fixture.backend)
             _ = try await dying.ended()
-            try await scene.agent(directory: dying.directory).online()
+            try await fixture.agent(directory: dying.directory).online()
         case .noState:
-            let agent = try scene.agent()
+            let agent = try fixture.agent()
             try await agent.online()
             try FileManager.default.moveItem(atPath: agent.directory, toPath: agent.directory + "-away")
-            try await row.send(scene.backend)
+            try await row.send(fixture.backend)
         case .wrongClock:
             // Ten years.
             try await send(
-                row, scene, to: scene.agent(environment: ["WAYPOST_CLOCK_OFFSET": "-315360000000"]))
-        case .outboxFull: return try await fillOutbox(scene, row)
+                row, fixture, to: fixture.agent(environment: ["WAYPOST_CLOCK_OFFSET": "-315360000000"]))
+        case .outboxFull: return try await fillOutbox(fixture, row)
         case .wrongPassword:
-            let password = scene.broker.directory + "/password"
-            let agent = try scene.agent(["--username", "k1", "--password-file", password])
+            let password = fixture.broker.directory + "/password"
+            let agent = try fixture.agent(["--username", "k1", "--password-file", password])
             try await agent.printed("refused with")
             try Data("right\n".utf8).write(to: URL(fileURLWithPath: password))
             kill(agent.processID, SIGHUP)
             try await agent.online()
         case .strangeCertificate:
-            let certificates = try #require(scene.certificates)
+            let certificates = try #require(fixture.certificates)
             try certificates.copy("other-ca.pem", to: "trusted.pem")
-            let agent = try scene.agent(
-                ["--ca-file", certificates["trusted.pem"]], url: "mqtts://localhost:\(scene.securePort)")
+            let agent = try fixture.agent(
+                ["--ca-file", certificates["trusted.pem"]], url: "mqtts://localhost:\(fixture.securePort)")
             try await agent.printed("certificate")
             try certificates.copy("ca.pem", to: "trusted.pem")
             kill(agent.processID, SIGHUP)
             try await agent.online()
             certificates.remove()
-        case .noEcho: try await scene.agent(["--health-interval", "1"]).online()
+        case .noEcho: try await fixture.agent(["--health-interval", "1"]).online()
         case .twoAgents:
             // They take the session from each other until one of them sees why, and keeps away for minutes; what it
             // has to say is on its disk.
-            let agents = [try scene.agent(), try scene.agent()]
+            let agents = [try fixture.agent(), try fixture.agent()]
             var loser: AgentProcess?
             try await until("one of the two gives way") {
-                loser = agents.first { $0.lines.contains { $0.contains("an id of its own") } }
+                loser = agents.first { $0.lines.contains { $0.contains("its own client id") } }
                 return loser != nil
             }
             for agent in agents { _ = try await agent.terminate() }
-            try await scene.agent(directory: loser?.directory).online()
+            try await fixture.agent(directory: loser?.directory).online()
         case .forgetfulBroker:
-            let agent = try scene.agent()
+            let agent = try fixture.agent()
             try await agent.online()
-            return try await scene.restart(before: agent) {
-                try await scene.broker.kill()
-                try await scene.broker.start()
+            return try await fixture.restart(before: agent) {
+                try await fixture.broker.kill()
+                try await fixture.broker.start()
             }
-        case .noSubscription: _ = try scene.agent()
+        case .noSubscription: _ = try fixture.agent()
         case .brokenModule:
             let directory = NSTemporaryDirectory() + "waypost-no-paper-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             try Data().write(to: URL(fileURLWithPath: directory + "/no-paper"))
-            try await send(row, scene, to: scene.agent(directory: directory))
+            try await send(row, fixture, to: fixture.agent(directory: directory))
         case .stalledLoop:
             try await send(
-                row, scene, to: scene.agent(environment: ["WAYPOST_STALL": "before-store:1:35000"]))
+                row, fixture, to: fixture.agent(environment: ["WAYPOST_STALL": "before-store:1:35000"]))
         }
-        return scene.backend
+        return fixture.backend
     }
 
-    /// Has twenty commands fail while the broker is away, of which five find room; the row's command comes with the
+    /// Has twenty commands fail while the broker is away, of which the outbox takes five; the row's command comes with the
     /// broker's return, before it can have taken a report.
-    private func fillOutbox(_ scene: Scene, _ row: VectorRow) async throws -> Backend {
-        let agent = try scene.agent(["--outbox-records", "5"])
+    private func fillOutbox(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
+        let agent = try fixture.agent(["--outbox-records", "5"])
         try await agent.online()
         var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[3000]"#]
         commands += (0..<20).map {
@@ -200,18 +200,18 @@ enum Circumstance: String {
         commands.append(
             #""id":"end","type":"call","service":"LedgerService","method":"append","args":["end"]"#)
         for command in commands {
-            try await scene.backend.publish("{\"lane\":\"one\",\(command)}", to: "waypost/v1/k1/cmd/me")
+            try await fixture.backend.publish("{\"lane\":\"one\",\(command)}", to: "waypost/v1/k1/cmd/me")
         }
-        try await scene.backend.wait(for: "the nap to be taken") { seen in
+        try await fixture.backend.wait(for: "the nap to be taken") { seen in
             seen.contains { $0.json?["id"] == "nap" && $0.json?["status"] == "accepted" }
         }
-        try await scene.broker.stop()
+        try await fixture.broker.stop()
         let ledger = agent.directory + "/ledger.txt"
         try await until("the last command ran") {
             (try? String(contentsOfFile: ledger, encoding: .utf8))?.contains("end") == true
         }
-        return try await scene.restart(before: agent) {
-            try await scene.broker.start()
+        return try await fixture.restart(before: agent) {
+            try await fixture.broker.start()
         } then: { backend in
             try await row.send(backend)
         }
@@ -226,8 +226,8 @@ enum Circumstance: String {
         }
     }
 
-    private func send(_ row: VectorRow, _ scene: Scene, to agent: AgentProcess) async throws {
+    private func send(_ row: VectorRow, _ fixture: Fixture, to agent: AgentProcess) async throws {
         try await agent.online()
-        try await row.send(scene.backend)
+        try await row.send(fixture.backend)
     }
 }

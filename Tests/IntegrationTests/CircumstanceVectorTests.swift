@@ -21,11 +21,11 @@ import WaypostMessages
     @Test(arguments: cases) func `does what its table says`(_ vector: Case) async throws {
         let name = try #require(vector.row.circumstance)
         let given = try #require(Circumstance(rawValue: name))
-        let scene = try await Scene(given, vector.version)
-        let backend = try await given.play(scene, vector.row)
+        let fixture = try await Fixture(given, vector.version)
+        let backend = try await given.play(fixture, vector.row)
         await vector.row.check(backend, after: 0, vector.version, within: .seconds(90))
         await backend.disconnect()
-        scene.broker.end()
+        fixture.broker.end()
     }
 
     /// Together the two tables have every code that there is.

@@ -75,25 +75,32 @@ import WaypostMessages
         }
 
         // A sender whose name breaks the rule is reported and not run.
-        try await backend.publish(#"{"id":"x1","type":"ping"}"#, to: "waypost/v1/k1/cmd/no good")
+        try await backend.publish(
+            #"{"id":"x1","type":"call","service":"LedgerService","method":"append","args":["x1"]}"#,
+            to: "waypost/v1/k1/cmd/no good")
         _ = try await backend.message(on: failures) { $0["detail"]?.stringValue?.contains("no good") == true }
 
         // The agent is as well as before.
         let reply = try await backend.command(#"{"id":"after","type":"ping"}"#, to: "k1")
         #expect(reply.code == .ok)
+        #expect(agent.ledger.isEmpty, "\(agent.ledger)")
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
     }
 
-    @Test func `a retained command is refused`() async throws {
+    @Test func `a retained command is refused and does not run`() async throws {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
         try await backend.publish(
-            #"{"id":"old","type":"open","url":"scheme://router/demo"}"#, to: "waypost/v1/k1/cmd/me",
-            retain: true)
+            #"{"id":"old","type":"call","service":"LedgerService","method":"append","args":["old"]}"#,
+            to: "waypost/v1/k1/cmd/me", retain: true)
         let agent = try AgentProcess("k1", broker: broker.url)
         let reply = try await backend.reply(to: "old", of: "k1")
         #expect(reply.code == .retainedCommand)
+        // Behind it in the same lane; it is the only one in the ledger.
+        let new = #"{"id":"new","type":"call","service":"LedgerService","method":"append","args":["new"]}"#
+        #expect(try await backend.command(new, to: "k1").result == 1)
+        #expect(agent.ledger.count == 1, "\(agent.ledger)")
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
     }

@@ -43,16 +43,26 @@ import WaypostMessages
         try await agent.online()
         // Without persistence it forgets everything.
         try await broker.restart()
-        try await agent.online()
+        try await agent.online(times: 2)
         let backend = try await Backend(broker: broker.url)
         // The report may have gone out before we were there; the agent's ring still has it.
         let id = "replay"
         try await backend.publish(
             #"{"id":"\#(id)","type":"replay","since":0}"#, to: "waypost/v1/k1/cmd/me")
-        let event = try await backend.event(of: "k1") {
+        let reply = try await backend.reply(to: id, of: "k1")
+        let count = try #require(reply.result["replayed"]?.intValue)
+        let last = try #require(reply.result["last"]?.intValue)
+        @Sendable func events(_ seen: [Backend.Seen]) -> [Int64: JSONValue] {
+            let all = seen.filter { $0.topic.hasPrefix("waypost/v1/k1/log/") }.flatMap(\.lines)
+            let numbered = all.compactMap { event in event["seq"]?.intValue.map { ($0, event) } }
+            return Dictionary(numbered.filter { $0.0 <= last }) { first, _ in first }
+        }
+        try await backend.wait(for: "all events of the replay") { events($0).count >= count }
+        let reports = events(backend.seen).values.filter {
             $0["msg"]?.stringValue?.contains("SESSION_LOST") == true
         }
-        #expect(event["l"] == "W" || event["l"] == "E")
+        #expect(reports.count == 1, "\(reports)")
+        #expect(reports.allSatisfy { $0["l"] == "W" || $0["l"] == "E" })
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
     }
@@ -90,11 +100,15 @@ import WaypostMessages
             #"{"id":"once","type":"call","service":"LedgerService","method":"append","args":["b"]}"#, to: "k1"
         )
         #expect(reused.code == .idReused)
+        // Lanes run in order: when this one has run, nothing of the others is still to come.
+        let end = #"{"id":"end","type":"call","service":"LedgerService","method":"append","args":["end"]}"#
+        #expect(try await backend.command(end, to: "k1").result == 2)
+        #expect(agent.ledger.count == 2, "\(agent.ledger)")
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
     }
 
-    @Test func `routes, health and the map in force are retained for whoever comes later`() async throws {
+    @Test func `routes, health and the map in force are retained for a later subscriber`() async throws {
         let broker = try await TestBroker.start()
         let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--group", "fleet"])
         try await agent.online()

@@ -20,8 +20,16 @@ public final class AgentProcess: Sendable {
             environment: environment)
     }
 
-    /// Waits for the line that says that the agent is online.
-    public func online() async throws { try await printed("online") }
+    /// Waits for the line that says that the agent is online; with `times`, for that many connections.
+    public func online(times: Int = 1) async throws {
+        try await command.printedError("online at", times: times)
+    }
+
+    /// The lines that the demo's LedgerService has written: one for each time that it ran.
+    public var ledger: [String] {
+        let text = (try? String(contentsOfFile: directory + "/ledger.txt", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
 
     /// Waits for a line with `needle` in it.
     @discardableResult

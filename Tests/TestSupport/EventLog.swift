@@ -91,5 +91,5 @@ public struct Timeout: Error, CustomStringConvertible {
     public var seen: [String]
 
     /// Both, in lines.
-    public var description: String { "waited in vain for \(what); seen:\n" + seen.joined(separator: "\n") }
+    public var description: String { "timed out waiting for \(what); seen:\n" + seen.joined(separator: "\n") }
 }

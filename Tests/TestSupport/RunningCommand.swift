@@ -88,12 +88,16 @@ public final class RunningCommand: Sendable {
         }
     }
 
-    /// Waits for a line on standard error.
+    /// Waits for a line on standard error; with `times`, for that many: the last of them.
     @discardableResult
-    public func printedError(_ needle: String) async throws -> String {
-        try await log.first("\(needle) on standard error") { event in
-            if case .errorLine(let line) = event, line.contains(needle) { line } else { nil }
+    public func printedError(_ needle: String, times: Int = 1) async throws -> String {
+        @Sendable func lines(_ events: [Event]) -> [String] {
+            events.compactMap {
+                if case .errorLine(let line) = $0, line.contains(needle) { line } else { nil }
+            }
         }
+        try await log.wait(for: "\(needle) on standard error, \(times) times") { lines($0).count >= times }
+        return lines(log.events)[times - 1]
     }
 
     /// Waits for the end of the process: the exit status, or the signal that killed it, negative.

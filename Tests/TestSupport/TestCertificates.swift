@@ -1,6 +1,6 @@
 import Foundation
 
-/// Certificates for one test, made with openssl: an authority, servers good and bad, a client, a stranger.
+/// Certificates for one test, made with openssl: an authority, servers good and bad, a client, an unknown client.
 ///
 /// In `directory`: `ca.pem`, `other-ca.pem`, and for each of `server`, `expired`, `elsewhere`, `client` a
 /// `NAME.pem` and a `NAME.key`. The servers are for `localhost` and 127.0.0.1, except `elsewhere`.

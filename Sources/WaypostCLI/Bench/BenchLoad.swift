@@ -85,7 +85,7 @@ final class BenchLoad: MQTTLinkDelegate {
         return false
     }
 
-    /// Sends what is due and has room.
+    /// Sends what is due, as far as the window allows.
     func pump() {
         let numbers = state.withLock { state -> Range<Int> in
             guard case .running = state.phase, !isComplete(state) else { return 0..<0 }

@@ -47,7 +47,7 @@ struct EventDeduplicator: Sendable {
 
     /// Whether the event is new; it is known from now on.
     mutating func isNew(_ event: LogEvent, from agent: String) -> Bool {
-        // An event without a number can't be told from another.
+        // An event without a number can't be recognised.
         guard event.sequence > 0 else { return true }
         if seen[agent]?.boot != event.boot {
             if seen.count >= Self.maximumAgents { seen.removeAll() }

@@ -2,7 +2,7 @@ import MQTTLink
 import Synchronization
 import TestSupport
 
-/// What a link told its delegate.
+/// A call of a link to its delegate.
 enum LinkEvent: Sendable {
     case connected(Connection)
     case batch([MQTTMessage])
@@ -15,7 +15,7 @@ enum LinkEvent: Sendable {
     var reason: DisconnectReason? { if case .disconnected(let reason) = self { reason } else { nil } }
 }
 
-/// A delegate that writes down what it is told, and answers as the test wants.
+/// A delegate that records its calls, and answers as the test wants.
 final class LinkRecorder: MQTTLinkDelegate {
     let log = EventLog<LinkEvent>()
     private let answer: @Sendable ([MQTTMessage]) -> BatchDecision

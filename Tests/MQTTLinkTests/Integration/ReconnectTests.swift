@@ -79,7 +79,7 @@ struct ReconnectTests {
             link.publish([OutgoingMessage(2, "a", "online")])
             let messages = try await recorder.received(1)
             #expect(messages.map(\.text) == ["online"])
-            // Away for the same reason is said once: the connection's end, and that nobody listens.
+            // Away for the same reason is said once: the connection's end, and that there is no broker.
             #expect(recorder.reasons.count <= 3)
         }
     }
@@ -148,7 +148,9 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `what does not fit into the queue is told so, and the rest is sent`() async throws {
+    @Test func `what does not fit into the queue gets a receipt that says so, and the rest is sent`()
+        async throws
+    {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let configuration = try MQTTLinkConfiguration.test(broker) { $0.queueLimit = 100 }

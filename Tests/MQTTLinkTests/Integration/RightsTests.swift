@@ -14,7 +14,7 @@ struct RightsTests {
     }
 
     @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v5, .v311])
-    func `a wrong password is told as such, the right one lets in`(
+    func `a wrong password is reported as such, and the right one is accepted`(
         version: MQTTLinkConfiguration.ProtocolVersion
     ) async throws {
         let broker = try await broker()

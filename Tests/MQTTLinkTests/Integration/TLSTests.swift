@@ -57,7 +57,7 @@ struct TLSTests {
         }
     }
 
-    @Test func `a connection tells the broker's certificate and its end`() async throws {
+    @Test func `a connection has the broker's certificate and its end date`() async throws {
         try await withTLS { broker, certificates in
             let tls = TLSOptions(caFile: certificates["ca.pem"])
             try await withLink(try configuration(broker, tls)) { _, recorder in
@@ -112,7 +112,7 @@ struct TLSTests {
         }
     }
 
-    @Test func `mutual TLS lets in who has a certificate, and nobody else`() async throws {
+    @Test func `mutual TLS accepts a client with a certificate, and no other`() async throws {
         try await withTLS(more: ["require_certificate true"]) { broker, certificates in
             let trust = TLSOptions(caFile: certificates["ca.pem"])
             try await withLink(try configuration(broker, trust)) { _, recorder in

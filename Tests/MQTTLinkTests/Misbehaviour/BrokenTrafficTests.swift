@@ -38,7 +38,9 @@ struct BrokenTrafficTests {
         }
     }
 
-    @Test func `a broker that takes the session again and again is met with minutes of peace`() async throws {
+    @Test func `a broker that takes the session again and again makes the link wait for minutes`()
+        async throws
+    {
         let broker = try FakeBroker { connection in
             try connection.accept()
         }
@@ -166,7 +168,7 @@ struct BrokenTrafficTests {
         }
     }
 
-    @Test func `a packet that nobody asked for ends the connection`() async throws {
+    @Test func `a packet that was not requested ends the connection`() async throws {
         let broker = try FakeBroker { connection in
             let version = try connection.accept()
             if connection.number == 1 { try connection.send(type: 6, flags: 2, [0, 1]) }

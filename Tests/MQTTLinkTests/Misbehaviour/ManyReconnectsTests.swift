@@ -30,7 +30,7 @@ struct ManyReconnectsTests {
         await #expect(processExitsWith: .success) {
             let broker = try FakeBroker { connection in
                 try connection.accept()
-                // Going down: an end that is nobody's fault.
+                // Server shutting down: not an error of the client.
                 try connection.send(type: 14, [0x8B, 0])
             }
             let configuration = try MQTTLinkConfiguration.test(url: broker.url) {

@@ -106,7 +106,7 @@ struct SigningInTests {
         }
     }
 
-    @Test func `a refused subscription is told apart from a granted and a lowered one`() async throws {
+    @Test func `a refused, a granted and a lowered subscription are reported as such`() async throws {
         let broker = try FakeBroker { connection in
             let version = try connection.accept()
             for code in [UInt8(0x80), 1, 0, 2] { try connection.suback(code, version: version) }

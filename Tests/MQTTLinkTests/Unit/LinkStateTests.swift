@@ -27,7 +27,7 @@ struct LinkStateTests {
 
     /// Lets the time pass until the next attempt, and returns it with the delay.
     private func next(
-        _ state: inout LinkState, _ clock: inout TurnedClock
+        _ state: inout LinkState, _ clock: inout ManualClock
     ) throws -> (attempt: LinkState.Attempt, delay: Duration) {
         let deadline = try #require(state.deadline)
         let delay = clock.now.duration(to: deadline)
@@ -36,13 +36,13 @@ struct LinkStateTests {
         return (try #require(attempt(actions)), delay)
     }
 
-    private func goOnline(_ state: inout LinkState, _ clock: TurnedClock) {
+    private func goOnline(_ state: inout LinkState, _ clock: ManualClock) {
         _ = state.accepted(at: clock.now)
         _ = state.subscribed(at: clock.now)
     }
 
     @Test func `it connects, subscribes, and only then announces`() {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         let first = state.started(at: clock.now)
         #expect(attempt(first)?.version == .v5)
         #expect(state.accepted(at: clock.now) == [.subscribe])
@@ -54,7 +54,7 @@ struct LinkStateTests {
     }
 
     @Test func `an attempt that is not answered ends at its deadline, and not before`() {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         clock.turn(.seconds(9))
         #expect(state.timePassed(at: clock.now).isEmpty)
@@ -65,7 +65,7 @@ struct LinkStateTests {
     }
 
     @Test func `subscriptions that are not answered end the connection`() {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         _ = state.accepted(at: clock.now)
         clock.turn(.seconds(10))
@@ -76,7 +76,7 @@ struct LinkStateTests {
 
     @Test(arguments: [UInt64(1), 2, 3, 4, 5])
     func `delays are random below an upper end that doubles to a minute`(seed: UInt64) throws {
-        var (state, clock) = (state([one], seed: seed), TurnedClock())
+        var (state, clock) = (state([one], seed: seed), ManualClock())
         _ = state.started(at: clock.now)
         var ceiling = Duration.milliseconds(500)
         for round in 0..<12 {
@@ -91,7 +91,7 @@ struct LinkStateTests {
     @Test func `full jitter spreads a thousand links over the whole delay`() throws {
         var below = 0
         for seed in 0..<1_000 as Range<UInt64> {
-            var (state, clock) = (state([one], seed: seed), TurnedClock())
+            var (state, clock) = (state([one], seed: seed), ManualClock())
             _ = state.started(at: clock.now)
             for _ in 0..<9 {
                 _ = state.ended(.closedByBroker, at: clock.now)
@@ -105,7 +105,7 @@ struct LinkStateTests {
     }
 
     @Test func `a stable connection sets the delay back, a short one does not`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         for _ in 0..<10 {
             _ = state.ended(.closedByBroker, at: clock.now)
@@ -126,7 +126,7 @@ struct LinkStateTests {
     }
 
     @Test func `brokers are tried in turn, and delays grow by the round`() throws {
-        var (state, clock) = (state([one, two]), TurnedClock())
+        var (state, clock) = (state([one, two]), ManualClock())
         var tried = [try #require(attempt(state.started(at: clock.now))).broker]
         for _ in 0..<5 {
             _ = state.ended(.timedOut, at: clock.now)
@@ -138,7 +138,7 @@ struct LinkStateTests {
     }
 
     @Test func `after a lost connection the same broker is tried first`() throws {
-        var (state, clock) = (state([one, two]), TurnedClock())
+        var (state, clock) = (state([one, two]), ManualClock())
         _ = state.started(at: clock.now)
         _ = state.ended(.timedOut, at: clock.now)
         #expect(try next(&state, &clock).attempt.broker == 1)
@@ -149,7 +149,7 @@ struct LinkStateTests {
     }
 
     @Test func `each failure turns to the next address of the broker`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         var turns = [try #require(attempt(state.started(at: clock.now))).addressTurn]
         for _ in 0..<3 {
             _ = state.ended(.timedOut, at: clock.now)
@@ -160,7 +160,7 @@ struct LinkStateTests {
 
     @Test func `the same cause is reported once, another one again, and all anew after a connection`() throws
     {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         let refused = LinkState.Cause.network(code: 111, text: "refused")
         var reports: [Bool] = []
@@ -176,7 +176,7 @@ struct LinkStateTests {
     }
 
     @Test func `a refused version is tried again at once with 3-1-1, and is remembered`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         state.stage = .handshaking
         let actions = state.ended(.refused(.unsupportedProtocolVersion, detail: nil), at: clock.now)
@@ -190,7 +190,7 @@ struct LinkStateTests {
     }
 
     @Test func `silence on 5 makes one try with 3-1-1, and goes back to 5 when that fails too`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         var versions = [try #require(attempt(state.started(at: clock.now))).version]
         for _ in 0..<3 {
             state.stage = .handshaking
@@ -201,7 +201,7 @@ struct LinkStateTests {
     }
 
     @Test func `a broker that is not there says nothing about its version`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         state.stage = .connecting
         _ = state.ended(.network(code: 111, text: "refused"), at: clock.now)
@@ -212,7 +212,7 @@ struct LinkStateTests {
     func `a forced version stays, whatever the broker says`(
         version: MQTTLinkConfiguration.ProtocolVersion
     ) throws {
-        var (state, clock) = (state([one]) { $0.version = version }, TurnedClock())
+        var (state, clock) = (state([one]) { $0.version = version }, ManualClock())
         let first = try #require(attempt(state.started(at: clock.now))).version
         state.stage = .handshaking
         _ = state.ended(.refused(.unsupportedProtocolVersion, detail: nil), at: clock.now)
@@ -221,7 +221,7 @@ struct LinkStateTests {
     }
 
     @Test func `five short sessions in a row are a suspected conflict with minutes of peace`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         var causes: [LinkState.Cause] = []
         for _ in 0..<6 {
@@ -241,7 +241,7 @@ struct LinkStateTests {
     }
 
     @Test func `one longer session ends the suspicion, and other ends do not count`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         let ends: [(Duration, LinkState.Cause)] = [
             (.seconds(1), .closedByBroker), (.seconds(1), .sessionTakenOver), (.seconds(1), .closedByBroker),
@@ -257,7 +257,7 @@ struct LinkStateTests {
     }
 
     @Test func `renewed credentials are tried at once, whatever it is doing`() throws {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         #expect(state.renewed(at: clock.now).isEmpty)
         let first = try #require(attempt(state.started(at: clock.now)))
         let second = state.renewed(at: clock.now)
@@ -278,7 +278,7 @@ struct LinkStateTests {
     }
 
     @Test func `stopping online says goodbye, disconnects, and finishes`() {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         goOnline(&state, clock)
         #expect(state.stopRequested(at: clock.now, within: .seconds(5)) == [.sayGoodbye])
@@ -289,7 +289,7 @@ struct LinkStateTests {
     }
 
     @Test func `stopping has an end of its own`() {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         goOnline(&state, clock)
         _ = state.stopRequested(at: clock.now, within: .seconds(5))
@@ -298,7 +298,7 @@ struct LinkStateTests {
     }
 
     @Test func `stopping while waiting or connecting is done at once`() {
-        var (state, clock) = (state([one]), TurnedClock())
+        var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
         #expect(state.stopRequested(at: clock.now, within: .seconds(5)) == [.close, .finish])
         var waiting = self.state([one])
@@ -310,7 +310,7 @@ struct LinkStateTests {
     }
 
     @Test func `without reconnecting each broker is tried once, and the last reason ends it`() {
-        var (state, clock) = (state([one, two]) { $0.reconnect.isOn = false }, TurnedClock())
+        var (state, clock) = (state([one, two]) { $0.reconnect.isOn = false }, ManualClock())
         _ = state.started(at: clock.now)
         let first = state.ended(.timedOut, at: clock.now)
         #expect(attempt(first)?.broker == 1)
@@ -324,7 +324,7 @@ struct LinkStateTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `whatever happens in whatever order, it neither traps nor forgets to go on`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var (state, clock) = (state([one, two], seed: seed), TurnedClock())
+        var (state, clock) = (state([one, two], seed: seed), ManualClock())
         _ = state.started(at: clock.now)
         let causes: [LinkState.Cause] = [
             .timedOut, .closedByBroker, .refused(.unsupportedProtocolVersion, detail: nil), .sessionTakenOver,

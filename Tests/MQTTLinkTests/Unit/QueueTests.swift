@@ -14,7 +14,7 @@ struct QueueTests {
         slice.compactMap { if case .caller(let token) = $0.origin { token } else { nil } }
     }
 
-    @Test func `messages are taken in order, as many as there is room for`() {
+    @Test func `messages are taken in order, as many as are asked for`() {
         let mailbox = Mailbox(limit: 10_000, byteLimit: .max)
         mailbox.publish(messages(0..<5_000))
         var taken: [UInt64] = []
@@ -82,7 +82,7 @@ struct QueueTests {
     }
 
     @Test func `a keepalive is looked at when it can have a result, then each second`() {
-        var clock = TurnedClock()
+        var clock = ManualClock()
         let start = clock.now
         var keepAlive = KeepAliveClock(interval: .seconds(30), at: start)
         #expect(keepAlive.due == start + .seconds(30))

@@ -1,5 +1,5 @@
-/// A clock that a test turns.
-struct TurnedClock {
+/// A clock that a test moves.
+struct ManualClock {
     private(set) var now = ContinuousClock.now
 
     mutating func turn(_ duration: Duration) { now += duration }
