@@ -13,8 +13,8 @@ import Testing
             "a/**/b",
             "1:14: \"a/**/b\" is not a pattern: a rest that is not the last component at byte 2"
         ),
-        ("1x://a", "1:12: \"1x://a\" is not a pattern: no valid scheme at byte 0"),
-        ("", "1:12: \"\" is not a pattern: nothing to read at byte 0"),
+        ("1x://a", "1:12: \"1x://a\" is not a pattern: the scheme is not valid at byte 0"),
+        ("", "1:12: \"\" is not a pattern: the text is empty at byte 0"),
         ("a/<int:id", "1:14: \"a/<int:id\" is not a pattern: a malformed placeholder at byte 2"),
         // An escape is no byte of the pattern, so the literal's beginning has to do.
         (#"a\u{7}b/:"#, "1:12: \"a\u{7}b/:\" is not a pattern: a control character at byte 1"),

@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a small table gives back the room it grew in`() throws {
+    @Test func `a small table frees the space that it had for growing`() throws {
         var table = RouteTable()
         for index in 0..<3000 as Range<UInt32> {
             try table.add(table.pattern("/a\(index)/:id"), index: index)

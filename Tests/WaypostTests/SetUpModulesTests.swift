@@ -37,6 +37,9 @@ import Testing
         func next() -> Int { first + 1 }
     }
 
+    /// Without a deadline: a machine with much to do must not end an open.
+    static func router() -> Router { Router(configuration: RouterConfiguration(handlerDeadline: nil)) }
+
     static func route(_ pattern: String, name: String? = nil) -> Route {
         Route(pattern, name: name) { _ in .opened() }
     }
@@ -48,7 +51,7 @@ import Testing
     }
 
     @Test func `modules are set up once, at the first open, behind what they need`() async throws {
-        let router = Router()
+        let router = Self.router()
         let log = Log()
         router.declare([
             Module(
@@ -71,7 +74,7 @@ import Testing
     }
 
     @Test func `what is declared is visible before it is set up`() throws {
-        let router = Router()
+        let router = Self.router()
         let log = Log()
         router.declare([
             Module(
@@ -94,7 +97,7 @@ import Testing
     }
 
     @Test func `one that fails takes only its own routes and services with it`() async throws {
-        let router = Router()
+        let router = Self.router()
         let log = Log()
         router.declare([
             Module(
@@ -115,7 +118,7 @@ import Testing
         #expect(await router.open("a://good").isSuccess)
         #expect(await router.open("scheme://services?protocol=Bad&method=next").code == .module)
         #expect(await router.open("scheme://services?protocol=Good&method=next").value == 1)
-        guard case .failure(let failure) = await router.services.call("Bad", "next") else {
+        guard case .failure(let failure) = await router.services.call("Bad", "next", deadline: nil) else {
             Issue.record("a module that failed was called")
             return
         }
@@ -127,7 +130,7 @@ import Testing
     }
 
     @Test func `a corrected one takes the place of one that failed`() async throws {
-        let router = Router()
+        let router = Self.router()
         router.declare([
             Module(
                 name: "Orders", routes: [Self.route("a://wrong")], services: [Self.service("Orders")],
@@ -143,7 +146,7 @@ import Testing
         #expect(await router.load().isEmpty)
         #expect(router.routes.map(\.path) == ["a://needy", "a://right"])
         #expect(await router.open("a://needy").isSuccess)
-        #expect(try await router.services.call("Orders", "next").get() == 42)
+        #expect(try await router.services.call("Orders", "next", deadline: nil).get() == 42)
     }
 
     static let refused: [([Route], [ExposedService])] = [
@@ -156,7 +159,7 @@ import Testing
     @Test(arguments: 0..<4)
     func `a registration that fails leaves nothing half done`(number: Int) async throws {
         let (routes, services) = Self.refused[number]
-        let router = Router()
+        let router = Self.router()
         try router.register("a://held") { _ in .opened() }
         try router.services.expose(Self.service("Held"))
         router.declare([Module(name: "Orders", routes: routes, services: services)])
@@ -169,7 +172,7 @@ import Testing
         ])
         #expect(router.moduleFailures.isEmpty)
         #expect(await router.open("a://new").isSuccess)
-        #expect(try await router.services.call("New", "next").get() == 1)
+        #expect(try await router.services.call("New", "next", deadline: nil).get() == 1)
     }
 
     static let wrong: [([(String, [String])], [String], String)] = [
@@ -182,7 +185,7 @@ import Testing
     func `modules that can not be ordered fail, and only they`(
         modules: [(String, [String])], failed: [String], part: String
     ) async {
-        let router = Router()
+        let router = Self.router()
         router.declare(
             modules.map {
                 Module(name: $0.0, dependencies: $0.1, routes: [Self.route("a://\($0.0)")])
@@ -196,7 +199,7 @@ import Testing
     }
 
     @Test func `a module that was missing may be declared later`() async {
-        let router = Router()
+        let router = Self.router()
         router.declare([Module(name: "A", dependencies: ["B"], routes: [Self.route("a://a")])])
         #expect(await router.open("a://a").code == .module)
         router.declare([Module(name: "B")])
@@ -204,7 +207,7 @@ import Testing
     }
 
     @Test func `the first of two of one name counts`() async {
-        let router = Router()
+        let router = Self.router()
         router.declare([
             Module(name: "A", routes: [Self.route("a://first")]),
             Module(name: "A", routes: [Self.route("a://second")]),
@@ -217,7 +220,7 @@ import Testing
     @Test(arguments: [false, true])
     func `an open waits for a slow module no longer than its deadline`(isTimedByCaller: Bool) async throws {
         let gate = Gate()
-        let router = Router()
+        let router = Self.router()
         try router.register("a://other") { _ in .opened() }
         router.declare([
             Module(name: "Quick"),
@@ -239,12 +242,12 @@ import Testing
         gate.open()
         #expect(await router.load().isEmpty)
         #expect(await router.open("a://other", context: OpenContext(deadline: .seconds(60))).isSuccess)
-        #expect(try await router.services.call("Slow", "next").get() == 1)
+        #expect(try await router.services.call("Slow", "next", deadline: nil).get() == 1)
     }
 
     @Test func `an open that is canceled while it waits for modules ends`() async {
         let gate = Gate()
-        let router = Router()
+        let router = Self.router()
         router.declare([Module(name: "Slow", run: { await gate.wait() })])
         let opening = Task { await router.open("a://x", context: OpenContext(deadline: .seconds(60))) }
         let loading = Task { await router.load() }
@@ -257,7 +260,7 @@ import Testing
     }
 
     @Test func `an interceptor of a set-up guards the first open of any route`() async throws {
-        let router = Router()
+        let router = Self.router()
         try router.register("a://secret") { _ in .opened() }
         router.declare([
             Module(
@@ -268,7 +271,7 @@ import Testing
     }
 
     @Test func `a module may open URLs and call services while it is set up`() async throws {
-        let router = Router()
+        let router = Self.router()
         let log = Log()
         try router.register("a://early") { _ in .opened() }
         try router.services.expose(Self.service("Early"))
@@ -278,7 +281,7 @@ import Testing
                 name: "Opener", dependencies: ["Needed"], routes: [Self.route("a://late")], log: log,
                 run: {
                     guard await router.open("a://early").isSuccess, await router.open("a://needed").isSuccess,
-                        try await router.services.call("Early", "next").get() == 1
+                        try await router.services.call("Early", "next", deadline: nil).get() == 1
                     else { throw Broken() }
                     // Not set up: neither itself nor what comes after it.
                     for url in ["a://late", "a://after"] { log.add("\(await router.open(url).code)") }
@@ -291,7 +294,7 @@ import Testing
     }
 
     @Test func `a change of what is registered is heard of once, outside all locks`() throws {
-        let router = Router()
+        let router = Self.router()
         let log = Log()
         // It changes something itself, which would hang in a lock.
         let handle = router.onRegistrationChange {

@@ -51,7 +51,7 @@ struct JSONParser {
         at += 1
         skipSpace()
         if take(UInt8(ascii: "}")) { return [:] }
-        // Room for six at once: growing from one would move a small object three times.
+        // Space for six at once: growing from one would move a small object three times.
         var members = [String: JSONValue](minimumCapacity: 6)
         while true {
             let start = at

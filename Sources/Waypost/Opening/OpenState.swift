@@ -82,7 +82,7 @@ struct OpenState: Sendable {
 
     /// Goes on to the fallback; nil when it may, otherwise why not.
     mutating func fallBack(to target: String) -> Rejection? {
-        // Once only: the fallback's own fallback would go on for ever with a wrong URL.
+        // Once only: the fallback's own fallback would never end with a wrong URL.
         caller[Self.fallbackKey] = nil
         return move(to: target)
     }

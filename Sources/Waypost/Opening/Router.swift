@@ -170,7 +170,7 @@ public final class Router: Sendable {
     ///
     /// A target in a scheme that no registered route has is no mistake: such an entry is inactive.
     /// - Parameter layers: The later over the earlier.
-    /// - Throws: ``RelocationError`` for a bad entry, for redirects in a circle or over too many hops, and for what the
+    /// - Throws: ``RelocationError`` for a bad entry, for redirects in a circle or too many in a row, and for what the
     ///   configuration's ``RouterConfiguration/allowedSchemes`` or ``RouterConfiguration/allowedHosts`` forbid.
     public func compile(_ layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
         try CompiledRelocation(layers, for: state)

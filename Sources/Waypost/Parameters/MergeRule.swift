@@ -1,7 +1,6 @@
 /// Which source wins when the same key comes from several sources of an open's parameters.
 ///
-/// What a relocation adds stands in for the caller and beats it: an operator who repairs a route means what
-/// the map says.
+/// Parameters of a relocation entry count as the caller's, and win over them.
 public enum MergeRule: String, Sendable, Hashable, CaseIterable {
     /// The caller over the path's placeholders over the query: Waypost's own rule.
     case callerOverPathOverQuery

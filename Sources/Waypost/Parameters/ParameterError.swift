@@ -1,10 +1,10 @@
-/// A parameter that is missing or is not what the destination needs.
+/// A parameter that is missing, or is not of the type that the handler needs.
 public struct ParameterError: Error, Hashable, Sendable {
     /// The key, with the path inside its value when that is a structure: `items[2].name`.
     public var key: String
-    /// What was given; nil when nothing was.
+    /// The value; nil when it is missing.
     public var found: JSONValue?
-    /// The type that was asked for.
+    /// The type that the handler needs.
     public var type: String
     /// What was wrong, as the rest of a sentence that begins with the key.
     public var reason: String

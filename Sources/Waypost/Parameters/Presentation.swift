@@ -2,9 +2,9 @@
 public enum JumpType: Int, Sendable, Hashable, CaseIterable, Codable {
     /// Shown over everything else.
     case modal = 0
-    /// Put on top of the stack; also what an unknown number means.
+    /// Pushed on the stack; also for an unknown number.
     case push = 1
-    /// Goes back to the destination if it lies in the stack, otherwise pushes it.
+    /// Goes back to the destination if it is in the stack, otherwise pushes it.
     case popToTarget = 2
     /// Becomes the root of the window.
     case windowNavRoot = 3
@@ -16,10 +16,10 @@ public enum JumpType: Int, Sendable, Hashable, CaseIterable, Codable {
 
 /// The presentation hints among an open's parameters, typed.
 ///
-/// They stay in the parameters too. A hint that makes no sense never stops an open: it falls back and says so
-/// in `warnings`, which the router reports.
+/// They stay in the parameters too. An invalid hint does not stop an open: its default is used, and the router reports
+/// the ``warnings``.
 public struct Presentation: Sendable, Hashable {
-    /// From `jumpType`: a number 0…5 or its digit; push when absent or something else.
+    /// From `jumpType`: a number 0…5 or its digit; push when it is absent or invalid.
     public var jumpType: JumpType
     /// From `tabBarSelecIndex` (TheRouter's spelling): the tab of `showTab`, from 0.
     public var tabBarSelecIndex: Int?

@@ -6,14 +6,14 @@ package struct PatternSyntax: Sendable, Hashable {
     ///
     /// True unless set.
     package var wildcards: Bool
-    /// The host that every pattern without a scheme lies under; nil when the first component is the host.
+    /// The host of all patterns without a scheme; nil when the first component is the host.
     ///
     /// ReerRouter's Mode 2: with `"phoenix.com"` the key `user/profile`, with or without a leading slash, matches
-    /// `myapp://phoenix.com/user/profile` and nothing under another host.
+    /// `myapp://phoenix.com/user/profile` and no URL with another host.
     package var host: String?
     /// Whether every route takes deeper URLs, as in KYRouter.
     ///
-    /// False unless set: routes opt in one by one.
+    /// False unless set.
     package var parentsTakeDeeper: Bool
     /// The names that may stand before the colon of `<name:parameter>`, beside `path`.
     package var converterNames: Set<String>

@@ -2,11 +2,11 @@
 public enum CapturedValue: Sendable, Hashable {
     /// The decoded text.
     case text(String)
-    /// What `<int:…>` made of it.
+    /// The number of `<int:…>`.
     case int(Int64)
-    /// What `<double:…>` made of it; always finite.
+    /// The number of `<double:…>`; always finite.
     case double(Double)
-    /// What `<bool:…>` made of it.
+    /// The truth value of `<bool:…>`.
     case bool(Bool)
 }
 
@@ -17,7 +17,7 @@ public enum CapturedValue: Sendable, Hashable {
 ///     }
 ///     let table = RouteTable(converters: ["year": year])   // for `/archive/<year:y>`
 ///
-/// It runs while the table is searched, so it should be quick and must have no effect.
+/// It runs while the table is searched, so it must be quick and have no side effects.
 public struct RouteConverter: Sendable {
     /// The value of a decoded component, or nil when it does not fit and the next candidate is to be tried.
     package var convert: @Sendable (String) -> CapturedValue?

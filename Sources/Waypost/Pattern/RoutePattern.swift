@@ -1,4 +1,4 @@
-/// The shape of the URLs that a route takes.
+/// A pattern of the URLs that a route takes.
 ///
 /// | Component | Matches | Gives |
 /// |---|---|---|
@@ -9,13 +9,12 @@
 /// | `*` | any one component | |
 /// | `<path:rest>`, `**` | one or more components, last only | the rest under `rest`, or `**` |
 ///
-/// A pattern with a scheme matches that scheme, one without any or none. `scheme://` alone is the fallback of its
+/// A pattern with a scheme matches that scheme, a pattern without one matches any scheme or none. `scheme://` alone is the fallback of its
 /// scheme from any depth, `://` alone the fallback of all. `/` matches a URL without components.
 ///
-/// The name behind a colon goes on over letters, digits, `_`, `-` and everything that is not ASCII; other
-/// characters end it. Between `<` and `>` all but `/`, `<`, `>`, `:`, `?` and `#` may stand. Literals may be
-/// percent-encoded, which is also the way to write a `:`, `*` or `<` that is meant literally. A query or fragment
-/// stays in the text and plays no part in matching.
+/// The name after a colon has letters, digits, `_`, `-` and all characters that are not ASCII; another character ends
+/// it. Between `<` and `>` all characters except `/`, `<`, `>`, `:`, `?` and `#` are allowed. Literals may be
+/// percent-encoded; write a literal `:`, `*` or `<` in this form. A query or fragment is not matched.
 ///
 /// Two patterns are equal when they have the same scheme and the same components, names included.
 public struct RoutePattern: Sendable {
@@ -32,7 +31,7 @@ public struct RoutePattern: Sendable {
     let base: String?
     let pieces: [PatternPiece]
 
-    /// Whether this is `scheme://` or `://`, which match from any depth what nothing else takes.
+    /// Whether this is `scheme://` or `://`, the fallback of a scheme or of all.
     public let isFallback: Bool
 
     /// Reads a pattern.

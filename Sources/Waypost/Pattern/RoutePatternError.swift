@@ -1,16 +1,16 @@
-/// A text that is no pattern: where reading stopped and why.
+/// Why a text is not a pattern: where reading stopped, and what was found.
 public struct RoutePatternError: Error, Hashable, Sendable {
     /// What was found.
     public enum Reason: Hashable, Sendable {
         /// The text is empty or only white space.
         case empty
-        /// What stands before `://` is no scheme.
+        /// The text before `://` is not a scheme.
         case invalidScheme
         /// A `:` or `<…>` without a name.
         case missingName
         /// The name occurs twice.
         case repeatedName(String)
-        /// A `<` without its `>`, or a name with a character that none may have.
+        /// A `<` without its `>`, or a name with a character that is not allowed.
         case malformedPlaceholder
         /// `<name:…>` with a name that is neither built in nor registered.
         case unknownConverter(String)
@@ -22,7 +22,7 @@ public struct RoutePatternError: Error, Hashable, Sendable {
         case dotComponent
         /// A control character or NUL, raw or encoded.
         case controlCharacter
-        /// What the bytes decode to is not UTF-8.
+        /// The decoded bytes are not UTF-8.
         case invalidUTF8
         /// More than ``RoutePattern/maximumBytes`` bytes.
         case tooLong

@@ -95,7 +95,7 @@ struct RelocationPlan: Sendable {
                         .cycle, item.place, "redirects lead in a circle: \(names(path[start...] + [here]))")
                 }
                 path.append(here)
-                // A circle longer than a chain may be is still called a circle, so the path is gone to its end;
+                // A circle longer than a chain may be is still called a circle, so the path is followed to its end;
                 // this happens once, for the map is then refused. A subtree inside itself only grows.
                 guard let next = next(after: here), path.count <= max(redirects.count, maximumHops) + 1,
                     here.components.count <= 2 * RelocationPath.maximumComponents
@@ -103,7 +103,7 @@ struct RelocationPlan: Sendable {
                 here = next
             }
             guard path.count - 1 <= maximumHops else {
-                let detail = "redirects go on over \(path.count - 1) hops, \(maximumHops) are allowed: "
+                let detail = "there are \(path.count - 1) redirects in a row, \(maximumHops) are allowed: "
                 throw error(.chain, item.place, detail + names(path[...]))
             }
         }

@@ -137,7 +137,7 @@ public final class ServiceRegistry: Sendable {
             throw ServiceFailure.failed("the factory of \(entry.name) needs \(entry.name) itself")
         }
         // One lock for all creations: with one per service, two services that need each other would lock two
-        // threads for ever. Inside a creation this task holds it already.
+        // threads without end. Inside a creation this task holds it already.
         guard making.contains(ObjectIdentifier(self)) else {
             return try creation.withLock { _ in
                 try Self.$making.withValue(making + [ObjectIdentifier(self), ObjectIdentifier(entry)]) {

@@ -72,7 +72,7 @@ struct HashIndex<Place: IndexPlace> {
     @inline(__always)
     static func homeBits(_ hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash &>> 37) & 0xfff }
 
-    /// The place in which something is put if there is room.
+    /// The place in which something is put if there is space.
     @inline(__always)
     static func home(_ bits: UInt32, capacity: UInt32) -> Int {
         Int(truncatingIfNeeded: (bits &* capacity) &>> 12)
@@ -108,7 +108,7 @@ struct HashIndex<Place: IndexPlace> {
     mutating func insert(_ new: Place, hash: UInt64) {
         var number = number(hash)
         while (owners[number].count + 1) * 12 > capacity(of: number) * Place.fullest {
-            makeRoom(in: number, hash: hash)
+            makeSpace(in: number, hash: hash)
             number = self.number(hash)
         }
         makeUnique(number, hash: hash)
@@ -189,7 +189,7 @@ struct HashIndex<Place: IndexPlace> {
         publish(number, prefix: hash)
     }
 
-    private mutating func makeRoom(in number: Int, hash: UInt64) {
+    private mutating func makeSpace(in number: Int, hash: UInt64) {
         let old = owners[number]
         let capacity = capacity(of: number)
         let isSmall = depth < Self.smallDepth
@@ -247,7 +247,7 @@ struct HashIndex<Place: IndexPlace> {
         }
     }
 
-    /// Moves all chunks into an extent, or into pages of their own, with no more room than they need now.
+    /// Moves all chunks into an extent, or into pages of their own, with no more space than they need now.
     mutating func compact(into extent: MemoryExtent?) {
         forEachChunk { index, number, prefix in
             let old = index.owners[number].page

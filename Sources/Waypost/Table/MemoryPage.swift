@@ -26,22 +26,22 @@ final class MemoryPage: @unchecked Sendable {
         memory.copyMemory(from: other.memory, byteCount: common)
     }
 
-    /// A copy of `other` in an extent, or on its own when there is no room.
+    /// A copy of `other` in an extent, or on its own when there is no space.
     init(copying other: MemoryPage, into extent: MemoryExtent) {
         byteCount = other.byteCount
-        let room = extent.take(byteCount)
-        self.extent = room == nil ? nil : extent
-        memory = room ?? .allocate(byteCount: byteCount, alignment: 64)
+        let space = extent.take(byteCount)
+        self.extent = space == nil ? nil : extent
+        memory = space ?? .allocate(byteCount: byteCount, alignment: 64)
         memory.copyMemory(from: other.memory, byteCount: byteCount)
     }
 
-    /// Zeroed memory of an extent, or on its own when there is no room.
+    /// Zeroed memory of an extent, or on its own when there is no space.
     init(byteCount: Int, in extent: MemoryExtent?) {
         self.byteCount = byteCount
-        let room = extent?.take(byteCount)
-        self.extent = room == nil ? nil : extent
-        memory = room ?? .allocate(byteCount: byteCount, alignment: 64)
-        if room == nil || extent?.isZeroed != true {
+        let space = extent?.take(byteCount)
+        self.extent = space == nil ? nil : extent
+        memory = space ?? .allocate(byteCount: byteCount, alignment: 64)
+        if space == nil || extent?.isZeroed != true {
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
         }
     }

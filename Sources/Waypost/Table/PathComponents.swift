@@ -48,7 +48,7 @@ struct TableSeed: BitwiseCopyable, Sendable {
         Self.mix(head ^ first, tail ^ second)
     }
 
-    // MARK: Ways through the tree
+    // MARK: Paths through the tree
     // An edge is found by the hash of all that leads to it, which is known before the node that it leaves: so the
     // places of all edges on a path are asked of the memory at once.
 
@@ -176,7 +176,7 @@ struct PathSplitter {
         count &+= 1
     }
 
-    /// Splits text with `%` in it: every component is decoded into `scratch`, which has room for all of it.
+    /// Splits text with `%` in it: every component is decoded into `scratch`, which has space for all of it.
     mutating func splitEncoded(from start: Int, to end: Int, scratch: UnsafeMutablePointer<UInt8>) {
         var start = start
         while start < end, count < capacity {

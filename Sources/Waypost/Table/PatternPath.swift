@@ -11,7 +11,7 @@ struct PatternPath {
     ) {
         guard let base = text.baseAddress else { return }
         if end >= 8 || start + 8 <= text.count { return add(PathWords(base, from: start, to: end), seed) }
-        // A text too short to read words in is moved to where there is room before it.
+        // A text too short to read words in is moved to where there is space before it.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { copy in
             guard let copied = copy.baseAddress else { return }
             copied.initialize(repeating: 0, count: 16)

@@ -66,10 +66,10 @@ extension RouteTable {
         guard reader.pointee.isPlain, path.upperBound < 64 else {
             return firstLongMatch(text, limit: limit, scheme: scheme, path: path)
         }
-        var room = SIMD2<UInt64>()
-        return withUnsafeMutableBytes(of: &room) { room in
+        var space = SIMD2<UInt64>()
+        return withUnsafeMutableBytes(of: &space) { space in
             var (text, limit) = (text, limit)
-            if limit < 16, let copy = room.baseAddress {
+            if limit < 16, let copy = space.baseAddress {
                 // As many bytes must be there to be read.
                 let words = SIMD2(
                     ByteWord.load(text, at: 0, limit: limit), ByteWord.load(text, at: 8, limit: limit))

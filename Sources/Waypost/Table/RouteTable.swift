@@ -93,7 +93,7 @@ public struct RouteTable: Sendable {
         return storage.remove(pattern, priority: priority.map { Int64($0) })
     }
 
-    /// Takes back the room in which a table grows, and moves what a large one is made of together, which makes look-ups
+    /// Frees the space that a table has for growing, and moves what a large one is made of together, which makes look-ups
     /// faster; worth it after many changes.
     public mutating func compact() {
         makeUnique()

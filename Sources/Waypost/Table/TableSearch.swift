@@ -99,7 +99,7 @@ struct TableSearch {
         return 0
     }
 
-    // MARK: Ways
+    // MARK: Paths
 
     @inline(__always)
     private func child(of index: UInt32, _ behind: UInt64, _ depth: Int) -> UInt32 {

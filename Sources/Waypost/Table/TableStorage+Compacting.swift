@@ -1,6 +1,6 @@
 extension TableStorage {
     /// Moves all pages of a compacted table together again, once seven eighths of it lie scattered; indices keep
-    /// the room they have.
+    /// the space they have.
     ///
     /// A table that has grown since waits until it is four times as large: so a route is seldom copied more than once.
     func compactAgain() {
@@ -15,7 +15,7 @@ extension TableStorage {
         movedBytes = total
     }
 
-    /// Takes back the room that indices have to grow, and moves all pages of a large table together.
+    /// Frees the space that indices have for growing, and moves all pages of a large table together.
     ///
     /// A change of a compacted table of 100 000 routes scatters some twenty of its 1 500 pages: for less than a sixteenth
     /// of all, nothing is done.

@@ -164,7 +164,7 @@ extension TableStorage {
 
     private func removeLiteral(_ hash: UInt64, _ length: Int, under parent: UInt32, child: UInt32) {
         edges.remove(hash: hash) { $0.parent == parent && $0.child == child }
-        if length > 16 { deadText += TextArena.room(counted: length) }
+        if length > 16 { deadText += TextArena.space(counted: length) }
         nodes.update(parent) { $0.literals -= 1 }
     }
 

@@ -9,9 +9,9 @@ struct TextArena {
 
     static let pageShift: UInt32 = 16
     static let pageBytes = 1 << 16
-    /// What lies behind the last text of a page: its `/`, and room to read.
+    /// What lies behind the last text of a page: its `/`, and space to read.
     private static let margin = 1 + 136
-    /// What lies before the first: room to read, and a reference of 0 for the empty text.
+    /// What lies before the first: space to read, and a reference of 0 for the empty text.
     private static let lead = 8
 
     private var pages: [MemoryPage] = []
@@ -73,7 +73,7 @@ struct TextArena {
     }
 
     /// The bytes that a text takes which was added with its length: two before it, and the `/` behind.
-    static func room(counted length: Int) -> Int { length + 3 }
+    static func space(counted length: Int) -> Int { length + 3 }
 
     /// A text that was added with its length.
     static func counted(_ reference: UInt32, in directory: Directory) -> UnsafeBufferPointer<UInt8> {

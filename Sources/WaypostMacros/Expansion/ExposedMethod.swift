@@ -141,11 +141,11 @@ struct ExposedType {
         if let attributed = bare.as(AttributedTypeSyntax.self) {
             let specifiers = attributed.specifiers.map(\.trimmedDescription)
             if specifiers.contains("inout") {
-                refuse("inout: nothing goes back but the result")
+                refuse("inout: only the result is returned")
                 return nil
             }
             if specifiers.contains(where: { $0.hasPrefix("isolated") }) {
-                refuse("an isolation: callers from outside have none")
+                refuse("an isolation: callers from outside have no actor")
                 return nil
             }
             bare = attributed.baseType.trimmed
@@ -156,15 +156,15 @@ struct ExposedType {
             bare = only.type.trimmed
         }
         if bare.is(FunctionTypeSyntax.self) {
-            refuse("a closure: code does not travel")
+            refuse("a closure: it can not be sent")
             return nil
         }
         if bare.is(TupleTypeSyntax.self), bare.as(TupleTypeSyntax.self)?.elements.isEmpty == false {
-            refuse("a tuple, which has no form in JSON; make it a Codable structure")
+            refuse("a tuple, which can not be written as JSON; make it a Codable structure")
             return nil
         }
         if let opaque = bare.as(SomeOrAnyTypeSyntax.self) {
-            refuse("'\(opaque.trimmedDescription)': what travels needs a type of its own, Codable")
+            refuse("'\(opaque.trimmedDescription)': an argument needs a concrete Codable type")
             return nil
         }
         if let optional = bare.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
