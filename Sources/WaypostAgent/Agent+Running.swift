@@ -116,6 +116,9 @@ extension Agent {
 
     // MARK: Recovery
 
+    /// 1 on disk after a stop at which no command was running.
+    private static var cleanStop: String { "clean_stop" }
+
     /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
     private func recover() throws(StoreError) {
         let (records, sizes) = try store.commit { transaction in
@@ -125,8 +128,11 @@ extension Agent {
             let mayHaveStarted = records.filter { record in
                 record.state == .received && lanes.insert(lane(of: record)).inserted
             }.map(\.sequence)
-            try transaction.countAttempt(of: mayHaveStarted)
-            let counted = Set(mayHaveStarted)
+            // After a clean stop nothing was under way.
+            let isClean = try transaction.number(Self.cleanStop) == 1
+            try transaction.setNumber(Self.cleanStop, 0)
+            let counted = isClean ? [] : Set(mayHaveStarted)
+            try transaction.countAttempt(of: counted.sorted())
             return (
                 records.map { record in
                     var record = record
@@ -212,6 +218,7 @@ extension Agent {
         let store = store
         await ShutdownSignal.wait(atMost: limit * 0.1) {
             await journaling.value
+            if executor.waiting == 0 { try? store.commit { try $0.setNumber(Self.cleanStop, 1) } }
             store.close()
         }
         updateMetrics()

@@ -179,6 +179,19 @@ import WaypostMessages
         #expect(attempts.events.sorted() == [1, 2, 2])
     }
 
+    @Test func `a clean stop is no attempt, however often the agent is restarted`() async throws {
+        let attempts = TestSupport.EventLog<Int>()
+        let directory = try killed { transaction in
+            try receive("a", in: transaction)
+            try transaction.setNumber("clean_stop", 1)
+        }
+        let harness = try await AgentHarness(directory: directory, router: router(attempts))
+        #expect(try await harness.reply(to: "a").attempt == 1)
+        try await harness.close()
+        let store = try Store(directory: directory)
+        #expect(try store.commit { try $0.number("clean_stop") } == 1)
+    }
+
     @Test func `a command that ended the agent three times is interrupted and not tried again`() async throws
     {
         let attempts = TestSupport.EventLog<Int>()

@@ -34,6 +34,7 @@ public final class MQTTSession: Sendable {
     /// Connects to the first broker that accepts the connection, each tried once, and makes the configuration's subscriptions.
     ///
     /// - Parameters:
+    ///   - configuration: the brokers, how to sign in, and the subscriptions.
     ///   - limit: how long all of that may take; 10 s unless given.
     ///   - messageLimit: how many messages may wait for the reader; 16 384 unless given.
     ///   - byteLimit: how many bytes they may have, headers included; 64 MiB unless given.

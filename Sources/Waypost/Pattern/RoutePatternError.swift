@@ -24,9 +24,9 @@ public struct RoutePatternError: Error, Hashable, Sendable {
         case controlCharacter
         /// The decoded bytes are not UTF-8.
         case invalidUTF8
-        /// More than ``RoutePattern/maximumBytes`` bytes.
+        /// More than 16 384 bytes.
         case tooLong
-        /// More than ``RoutePattern/maximumComponents`` components.
+        /// More than 128 components.
         case tooManyComponents
     }
 
