@@ -69,12 +69,6 @@ extension Router {
         return resolution.error == nil && !resolution.fellBack
     }
 
-    /// Whether opening this may run again after a crash: what would run was declared idempotent.
-    package func isIdempotent(_ url: String, parameters: [String: JSONValue] = [:]) -> Bool {
-        let resolution = resolve(url, parameters, namesNearest: false)
-        return resolution.error == nil && resolution.idempotent
-    }
-
     private func resolve(
         service url: RouteURL, _ parameters: [String: JSONValue], _ resolution: inout Resolution
     ) {

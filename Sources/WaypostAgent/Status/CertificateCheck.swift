@@ -2,9 +2,6 @@ import MQTTLink
 
 /// How long the certificates of a connection are still valid: the agent's own, from its file, and the broker's.
 struct CertificateCheck: Sendable {
-    /// A certificate that ends sooner than this turns health red: two weeks are enough to renew one in working hours.
-    static let warning: Int64 = 14 * 86_400
-
     /// The agent's own, for mutual TLS.
     let file: String?
 
@@ -15,7 +12,7 @@ struct CertificateCheck: Sendable {
     ///   - now: in milliseconds since 1970.
     func finding(broker: Certificate?, at now: Int64) -> (isOK: Bool, detail: String)? {
         // The file may be renewed at any time; the next connection will read it.
-        let own = file.map { (Certificate.inFile($0).first, $0) }
+        let own = file.map { (Certificate.firstToEnd(inFile: $0), $0) }
         var parts: [(isOK: Bool, text: String)] = []
         if let (certificate, path) = own {
             parts.append(
@@ -30,12 +27,11 @@ struct CertificateCheck: Sendable {
     private static func check(
         _ certificate: Certificate, _ whose: String, at now: Int64
     ) -> (isOK: Bool, text: String) {
-        let (left, overflow) = certificate.notAfter.subtractingReportingOverflow(now)
-        if certificate.notBefore > now { return (false, "\(whose) is not valid yet") }
-        guard !overflow, left > 0 else { return (false, "\(whose) has expired; renew it") }
-        let days = left / 86_400
-        return left < warning
-            ? (false, "\(whose) expires in \(days) days; renew it")
-            : (true, "\(whose) expires in \(days) days")
+        switch certificate.validity(at: now) {
+        case .notYetValid: (false, "\(whose) is not valid yet")
+        case .expired: (false, "\(whose) has expired; renew it")
+        case .valid(let days, isEnding: true): (false, "\(whose) expires in \(days) days; renew it")
+        case .valid(let days, isEnding: false): (true, "\(whose) expires in \(days) days")
+        }
     }
 }

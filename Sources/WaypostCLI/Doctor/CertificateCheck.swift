@@ -2,9 +2,6 @@ import MQTTLink
 
 /// Looks at the certificates of a connection: the broker's, our own, the authorities we trust.
 struct CertificateCheck {
-    /// Two weeks: enough to renew one in working hours.
-    private static let warning: Int64 = 14 * 86_400
-
     let tls: TLSOptions?
     /// In seconds since 1970.
     let now: Int64
@@ -29,8 +26,7 @@ struct CertificateCheck {
     }
 
     private func judge(file: String, _ whose: String) -> Finding {
-        // Of a file with several, the one that ends first.
-        guard let first = Certificate.inFile(file).min(by: { $0.notAfter < $1.notAfter }) else {
+        guard let first = Certificate.firstToEnd(inFile: file) else {
             return Finding(
                 "certificate", .failed, "\(whose): no certificate in \(file)",
                 advice: "it must contain PEM, beginning with -----BEGIN CERTIFICATE-----")
@@ -39,19 +35,17 @@ struct CertificateCheck {
     }
 
     private func judge(_ certificate: Certificate, _ what: String, renew whose: String) -> Finding {
-        let (left, overflow) = certificate.notAfter.subtractingReportingOverflow(now)
-        if certificate.notBefore > now {
-            return Finding(
+        let renew = "renew \(whose) certificate"
+        return switch certificate.validity(at: now) {
+        case .notYetValid:
+            Finding(
                 "certificate", .failed, "\(what) is not valid yet",
                 advice: "set this machine's clock, or wait")
+        case .expired: Finding("certificate", .failed, "\(what) has expired", advice: renew)
+        case .valid(let days, isEnding: true):
+            Finding("certificate", .warning, "\(what) expires in \(days) days", advice: renew)
+        case .valid(let days, isEnding: false):
+            Finding("certificate", .ok, "\(what) expires in \(days) days")
         }
-        guard !overflow, left > 0 else {
-            return Finding(
-                "certificate", .failed, "\(what) has expired", advice: "renew \(whose) certificate")
-        }
-        let text = "\(what) expires in \(left / 86_400) days"
-        return left < Self.warning
-            ? Finding("certificate", .warning, text, advice: "renew \(whose) certificate")
-            : Finding("certificate", .ok, text)
     }
 }
