@@ -121,7 +121,7 @@ extension Agent {
 
     /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
     private func recover() throws(StoreError) {
-        let (records, sizes) = try store.commit { transaction in
+        let (records, replies, reports) = try store.commit { transaction in
             let records = try transaction.unfinished()
             // In a lane one runs after another: only the first of each lane can have been started.
             var lanes: Set<String> = []
@@ -138,16 +138,16 @@ extension Agent {
                     var record = record
                     if counted.contains(record.sequence) { record.attempt += 1 }
                     return record
-                }, try transaction.outboxSizes()
+                }, try transaction.hasUnsentReplies(), try transaction.outboxSizes().count
             )
         }
-        // Replies and reports are read from disk when it is their turn.
-        outbox.storedEarlier([.reply, .failure])
-        if !records.isEmpty || !sizes.isEmpty {
+        // They are read from disk when it is their turn.
+        if replies { outbox.storedEarlier(.reply) }
+        if reports > 0 { outbox.storedEarlier(.failure) }
+        if !records.isEmpty || reports > 0 {
             reporter.log(
                 .info, "Agent",
-                "recovered \(records.count.counted("command")) and \(sizes.count.counted("report")) of an earlier run"
-            )
+                "recovered \(records.count.counted("command")) and \(reports.counted("report")) of an earlier run")
         }
         executor.admitted(records.compactMap(recovered))
     }

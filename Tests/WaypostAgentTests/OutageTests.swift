@@ -67,7 +67,9 @@ import WaypostMessages
         #expect(events.reduce(0) { $0 + $1.dropped } == dropped)
         #expect(Int64(events.count) + dropped == harness.agent.events.sequence)
         #expect(events.count { $0.level == .error && $0.message.hasPrefix("error ") } == 200)
-        #expect(harness.published.events.count { $0.topic.hasSuffix("/fail") } == 20)
+        try await harness.published.wait(for: "every report") { messages in
+            messages.count { $0.topic.hasSuffix("/fail") } == 20
+        }
         try await harness.close()
     }
 

@@ -121,7 +121,7 @@ final class Outbox: Sendable {
     }
 
     /// Stored messages of an earlier run wait on disk.
-    func storedEarlier(_ kinds: [OutboxItem.Kind]) { change { $0.items.storedEarlier(kinds) } }
+    func storedEarlier(_ kind: OutboxItem.Kind) { change { $0.items.storedEarlier(kind) } }
 
     func connected(receiveMaximum: Int) {
         change { state in

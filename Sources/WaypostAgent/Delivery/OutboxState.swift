@@ -126,8 +126,8 @@ struct OutboxState: Sendable {
 
     // MARK: The disk
 
-    /// There may be messages of these kinds on disk that are not in memory.
-    mutating func storedEarlier(_ kinds: [OutboxItem.Kind]) { unread.formUnion(kinds) }
+    /// There may be messages of this kind on disk that are not in memory.
+    mutating func storedEarlier(_ kind: OutboxItem.Kind) { unread.insert(kind) }
 
     /// The kinds to read from disk now, each with the messages that are in memory already.
     mutating func kindsToRead() -> [(kind: OutboxItem.Kind, known: Set<Int64>)] {

@@ -122,6 +122,10 @@ extension Store.Transaction {
         return (records, true)
     }
 
+    func hasUnsentReplies() throws -> Bool {
+        try Bool.fetchOne(database, sql: "SELECT EXISTS(SELECT 1 FROM inbox WHERE state = 2)") ?? false
+    }
+
     /// Counts a start of these commands, before they are started.
     func countAttempt(of sequences: [Int64]) throws {
         let update = try database.cachedStatement(sql: "UPDATE inbox SET attempt = attempt + 1 WHERE seq = ?")
