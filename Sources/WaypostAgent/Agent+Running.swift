@@ -147,7 +147,8 @@ extension Agent {
         if !records.isEmpty || reports > 0 {
             reporter.log(
                 .info, "Agent",
-                "recovered \(records.count.counted("command")) and \(reports.counted("report")) of an earlier run")
+                "recovered \(records.count.counted("command")) and \(reports.counted("report")) of an earlier run"
+            )
         }
         executor.admitted(records.compactMap(recovered))
     }

@@ -56,6 +56,13 @@ import WaypostMessages
                 try await broker.kill()
                 try await broker.start()
             }
+            // So that what is done is done among kills, and not all at the end.
+            if round % 25 == 24 {
+                let agent = try AgentProcess(
+                    "soak", broker: broker.url, directory: directory, arguments: Self.arguments)
+                try await sender.settleAll()
+                try await agent.kill()
+            }
         }
         let agent = try AgentProcess(
             "soak", broker: broker.url, directory: directory, arguments: Self.arguments)
@@ -96,7 +103,8 @@ import WaypostMessages
             case 4, 5: #""type":"open","url":"scheme://router/moved/entry-\#(id)""#
             case 6:
                 #""type":"open","url":"scheme://services?protocol=LedgerService&method=append&ivar1=entry-\#(id)""#
-            case 7: #""type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]"#
+            case 7 where number % 5 == 0:
+                #""type":"call","service":"LedgerService","method":"put","args":["k\#(number % 50)","v"]"#
             default: #""type":"open","url":"scheme://router/user/\#(number)""#
             }
         return "\(head),\(work)}"
@@ -144,8 +152,12 @@ private actor Sender {
             if open.isEmpty { return }
             for id in open.prefix(2_000) { await publish(sent[id] ?? "") }
             let before = replies.count
-            for _ in 0..<50 where sent.count > replies.count && replies.count == before {
+            // As long as replies come, what was sent is under way.
+            var (last, quiet) = (before, 0)
+            while sent.count > replies.count, quiet < 10 {
                 try await Task.sleep(for: .milliseconds(100))
+                quiet = replies.count == last ? quiet + 1 : 0
+                last = replies.count
             }
             idleRounds = replies.count == before ? idleRounds + 1 : 0
         }
