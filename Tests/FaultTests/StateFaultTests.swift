@@ -110,14 +110,10 @@ import WaypostMessages
         #expect(try await agent.terminate() == 0)
     }
 
-    @Test(.enabled(if: SmallDisk.isPossible, "takes the right to mount a file system"))
-    func `a full disk acknowledges nothing, says so at QoS 0, and all is done once there is room`()
-        async throws
-    {
-        let disk = try SmallDisk(kibibytes: 2_048)
-        defer { disk.end() }
-        let broker = try await TestBroker.start()
-        let backend = try await Backend(broker: broker.url)
+    /// An agent whose disk is full, and the ids of the commands that were sent to it since.
+    private func agentOnFullDisk(
+        _ disk: SmallDisk, _ broker: TestBroker, _ backend: Backend
+    ) async throws -> (AgentProcess, [String]) {
         let agent = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
         try await agent.online()
         try disk.fill()
@@ -128,6 +124,18 @@ import WaypostMessages
                 #"{"id":"\#(id)","type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]}"#,
                 to: Self.command)
         }
+        return (agent, ids)
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "takes the right to mount a file system"))
+    func `a full disk acknowledges nothing, says so at QoS 0, and all is done once there is room`()
+        async throws
+    {
+        let disk = try SmallDisk(kibibytes: 2_048)
+        defer { disk.end() }
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let (agent, ids) = try await agentOnFullDisk(disk, broker, backend)
         let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
         #expect(report["code"] == 503)
         disk.makeRoom()
@@ -142,15 +150,7 @@ import WaypostMessages
         defer { disk.end() }
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
-        let agent = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
-        try await agent.online()
-        try disk.fill()
-        let ids = (0..<60).map { "full-\($0)" }
-        for id in ids {
-            try await backend.publish(
-                #"{"id":"\#(id)","type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]}"#,
-                to: Self.command)
-        }
+        let (agent, ids) = try await agentOnFullDisk(disk, broker, backend)
         _ = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
         // The journal tried for ever, and the stop waited for it.
         #expect(try await agent.terminate() == 0)
