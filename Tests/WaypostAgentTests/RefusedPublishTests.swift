@@ -119,6 +119,19 @@ import WaypostMessages
         _ = try await harness.event { $0.level == .warning && $0.message.contains("\(14_000 - count)") }
         try await harness.close()
     }
+
+    @Test func `events are split into messages that it takes`() async throws {
+        let harness = try await AgentHarness(isOnline: false)
+        for number in 0..<300 {
+            harness.agent.events.log(.info, "Test", "line \(number) \(String(repeating: "x", count: 200))")
+        }
+        harness.link.connect(maximumPacketSize: 4_096)
+        _ = try await harness.event { $0.message.hasPrefix("line 299 ") }
+        let logs = harness.published.events.filter { $0.topic.hasSuffix("/log/i") }
+        #expect(logs.count > 10)
+        #expect(logs.allSatisfy { $0.payload.count < 4_096 })
+        try await harness.close()
+    }
 }
 
 @Suite struct `Queues that fill` {

@@ -53,15 +53,18 @@ import Testing
     @Test func `one of many routes is changed without copying the others`() throws {
         let router = Router()
         let count = 20_000
-        try router.register((0..<count).map { number in Route("a://group/\(number)/:id") { _ in .opened() } })
         let clock = ContinuousClock()
+        let routes = (0..<count).map { number in Route("a://group/\(number)/:id") { _ in .opened() } }
+        let all = try clock.measure { try router.register(routes) }
         let times = try (0..<5).map { turn in
             try clock.measure {
                 try router.register("a://other/\(turn)") { _ in .opened() }
                 router.unregister("a://other/\(turn)")
             }
         }
-        #expect((times.min() ?? .zero) < .milliseconds(100))
+        // Copying them would cost about as much as registering them.
+        let one = try #require(times.min())
+        #expect(one * 20 < all)
         #expect(router.routeCount == count)
         #expect(router.canOpen("a://group/\(count - 1)/7"))
     }

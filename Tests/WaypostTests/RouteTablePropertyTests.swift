@@ -142,12 +142,16 @@ import Testing
     @Test func `adversarial patterns cost no more than the nodes they make`() throws {
         // Every literal has a placeholder beside it: 2¹² ways lead through the table, and none to the end.
         var table = RouteTable()
-        for number in 0..<4096 as Range<UInt32> {
-            let components = (0..<12).map { number >> UInt32($0) & 1 == 0 ? "a" : ":p\($0)" }
-            try table.add(RoutePattern(components.joined(separator: "/") + "/end"), index: number)
+        let clock = ContinuousClock()
+        let building = try clock.measure {
+            for number in 0..<4096 as Range<UInt32> {
+                let components = (0..<12).map { number >> UInt32($0) & 1 == 0 ? "a" : ":p\($0)" }
+                try table.add(RoutePattern(components.joined(separator: "/") + "/end"), index: number)
+            }
         }
         let url = try RouteURL(Array(repeating: "a", count: 12).joined(separator: "/") + "/nowhere")
-        let duration = ContinuousClock().measure { #expect(table.firstMatch(url) == nil) }
-        #expect(duration < .seconds(5))
+        let searches = (0..<5).map { _ in clock.measure { #expect(table.firstMatch(url) == nil) } }
+        let search = try #require(searches.min())
+        #expect(search < building)
     }
 }
