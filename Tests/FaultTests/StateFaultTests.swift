@@ -117,11 +117,11 @@ import WaypostMessages
         let agent = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
         try await agent.online()
         try disk.fill()
-        // The log of the database has room for some commands yet.
+        // The log of the database may have space for some commands yet; what they do needs none.
         let ids = (0..<60).map { "full-\($0)" }
         for id in ids {
             try await backend.publish(
-                #"{"id":"\#(id)","type":"call","service":"LedgerService","method":"put","args":["\#(id)","v"]}"#,
+                #"{"id":"\#(id)","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
                 to: Self.command)
         }
         return (agent, ids)
