@@ -139,7 +139,10 @@ import WaypostMessages
         let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
         #expect(report["code"] == 503)
         disk.makeRoom()
-        for id in ids { #expect(try await backend.reply(to: id, of: "k1").status == .ok) }
+        for id in ids {
+            let reply = try await backend.reply(to: id, of: "k1")
+            #expect(reply.status == .ok, "\(reply.code) \(reply.detail ?? "")")
+        }
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import MQTTLink
 import TestSupport
 import Testing
@@ -61,6 +62,30 @@ import WaypostMessages
         try await expectStored(harness)
         #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .busy)
         signal.finish()
+    }
+}
+
+@Suite struct `A batch that can't be stored` {
+    // Each delivery took from what the sender may send, so that commands within the rate got BUSY.
+    @Test func `does not count against its senders' rate, however often the broker sends it`() async throws {
+        let harness = try await AgentHarness {
+            $0.limits.intakeRate = 1
+            $0.limits.intakeBurst = 10
+        }
+        let batch = (0..<10).map { number in
+            MQTTMessage(
+                topic: "waypost/v1/k1/cmd/me",
+                payload: Array("{\"id\":\"c\(number)\",\"type\":\"ping\"}".utf8),
+                qos: .atLeastOnce)
+        }
+        let directory = harness.agent.configuration.stateDirectory
+        try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
+        for _ in 0..<20 { #expect(harness.link.deliver(batch) == .refuse) }
+        try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
+        #expect(harness.link.deliver(batch) == .acknowledge)
+        for number in 0..<10 { #expect(try await harness.reply(to: "c\(number)").code == .ok) }
+        #expect(try await harness.command(#"{"id":"more","type":"ping"}"#).code == .busy)
+        try await harness.close()
     }
 }
 

@@ -174,6 +174,7 @@ final class Intake: Sendable {
                 address: replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue),
                 command: command,
                 rejection: rejection(of: message, sender, isTooFast: isTooFast) ?? payload.fault,
+                isTooFast: isTooFast,
                 expires: (try? command.get().expires) ?? now)
         } catch {
             reject(Rejection(error.code, "command of \(sender): \(error.detail)"))
@@ -240,7 +241,15 @@ final class Intake: Sendable {
         for (command, sequence) in inFlight.takeRepeated(&commands) {
             repeated(command, sequence, nil)
         }
-        return commands.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
+        for batch in commands.chunks(limits.commitEntries) where !store(batch, at: now) {
+            // The broker sends them again; a sender must not get BUSY for our full disk.
+            let again = commands[batch.startIndex...]
+            state.withLock { state in
+                for command in again where !command.isTooFast { state.senders.refund(command.sender) }
+            }
+            return false
+        }
+        return true
     }
 
     /// Stores the commands in one transaction and dispatches the new ones; false when they can't be stored.

@@ -35,6 +35,9 @@ struct SenderTable: Sendable {
         return use(sender, at: now) { $0.bucket.take(at: now) }
     }
 
+    /// Commands of `sender` could not be stored, and the broker sends them again: they do not count.
+    mutating func refund(_ sender: String) { senders[sender]?.bucket.refund() }
+
     /// Takes note of a sender's `seq`; returns the one before when some are missing in between.
     mutating func gap(before sequence: Int64, of sender: String, at now: Int64) -> Int64? {
         use(sender, at: now) { known in

@@ -23,6 +23,9 @@ struct TokenBucket: Sendable {
         return true
     }
 
+    /// Puts back a token that was taken for nothing.
+    mutating func refund() { level = min(Int64(burst) * 1000, level + 1000) }
+
     /// Whether nothing was taken for so long that the bucket is full again.
     mutating func isFull(at now: Int64) -> Bool {
         fill(at: now)
