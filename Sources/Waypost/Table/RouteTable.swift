@@ -53,7 +53,7 @@ public struct RouteTable: Sendable {
     /// Whether there is none.
     package var isEmpty: Bool { storage.count == 0 }
     /// The bytes that records and texts take, those shared with copies included.
-    package var byteCount: Int { storage.byteCount }
+    public var byteCount: Int { storage.byteCount }
 
     // MARK: Changes
 
