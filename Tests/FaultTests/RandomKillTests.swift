@@ -11,7 +11,9 @@ import WaypostMessages
 /// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 50 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
 @Suite(.aFewAtATime, .serialized) struct `Random kills` {
     /// The rate limit is on: a sender that has too much gets BUSY, and never for what has ended already.
-    private static let arguments = ["--demo", "--intake-rate", "500", "--intake-burst", "200"]
+    private static let arguments = [
+        "--demo", "--intake-rate", "500", "--intake-burst", "200", "--dedupe-keys", "1000000",
+    ]
 
     @Test
     func `every command ends in one status, nothing runs twice and nothing that was answered is missing`()
@@ -50,7 +52,9 @@ import WaypostMessages
             try await agent.kill()
             // A soak goes on for hours; whoever started it wants to see it move.
             if rounds > 100, round % 100 == 99 {
-                print("round \(round + 1) of \(rounds), \(number) commands, seed \(seed)")
+                let line = "round \(round + 1) of \(rounds), \(number) commands, seed \(seed)\n"
+                // Not held back in a buffer.
+                FileHandle.standardError.write(Data(line.utf8))
             }
             if round % 10 == 9 {
                 try await broker.kill()
