@@ -193,7 +193,7 @@ enum Circumstance: String {
     private func fillOutbox(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
         let agent = try fixture.agent(["--outbox-records", "5"])
         try await agent.online()
-        var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[3000]"#]
+        var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[9000]"#]
         commands += (0..<20).map {
             #""id":"f\#($0)","type":"open","url":"scheme://router/none/\#($0)"# + "\""
         }

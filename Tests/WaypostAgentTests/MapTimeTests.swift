@@ -66,7 +66,9 @@ import WaypostMessages
         harness.clock.advance(1)
         harness.checkExpiry()
         _ = try await harness.failure(after: before) { $0.code == .mapExpired }
-        let reports = harness.published.events.dropFirst(before).filter { $0.topic.hasSuffix("/fail") }
+        let reports = harness.published.events.dropFirst(before).filter {
+            $0.topic.hasSuffix("/fail") && String(decoding: $0.payload, as: UTF8.self).contains("MAP_EXPIRED")
+        }
         #expect(reports.count == 1)
 
         harness.receive(map(2, expires: harness.clock.now + 1), on: Self.topic)
