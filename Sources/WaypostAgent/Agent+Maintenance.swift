@@ -20,7 +20,7 @@ extension Agent {
                 lastSign = now
             }
             for failure in failures.windowsOver(at: clock.wall()) { journal.store(failure) }
-            _ = clockMonitor.isSound(at: clock.wall())
+            _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
             guard now - lastHealth >= healthAfter else { continue }

@@ -95,7 +95,7 @@ extension Agent {
         let failedModules = router.moduleFailures.map { "\($0.module): \($0.reason)" }
         let loadingModules = router.modulesLoading
         // With a wrong clock no map expires.
-        let expired = clockMonitor.wasSound ? maps.expired(at: now) : []
+        let expired = clockMonitor.wasCorrect ? maps.expired(at: now) : []
         let unfit = maps.unfit
         let refused = link.refusedSubscriptions
         let missingRoutes = reloadable.withLock(\.missingRoutes)
@@ -104,7 +104,8 @@ extension Agent {
             HealthReport.Check(
                 "outbox",
                 problem: stored.isOutboxFull
-                    ? "full: no new commands until the broker has taken some reports" : nil, ok: "has room"),
+                    ? "full: no new commands until the broker has taken some reports" : nil,
+                ok: "has free space"),
             HealthReport.Check(
                 "publishes",
                 problem: sent.refusedAndDropped > 0 || sent.kept > 0
@@ -112,12 +113,12 @@ extension Agent {
                     : nil, ok: "accepted"),
             HealthReport.Check(
                 "clock",
-                problem: clockMonitor.wasSound
+                problem: clockMonitor.wasCorrect
                     ? nil
                     : "stepped, or before the date of the build; commands and maps with exp are refused",
-                ok: "sound"),
+                ok: "correct"),
             HealthReport.Check(
-                "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "turns"),
+                "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "running"),
             HealthReport.Check(
                 "map",
                 problem: [

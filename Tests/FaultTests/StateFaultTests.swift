@@ -48,7 +48,7 @@ import WaypostMessages
         #expect(files.contains("waypost.sqlite"))
     }
 
-    @Test func `a sound file stays, also when a fresh one was allowed`() async throws {
+    @Test func `an intact file stays, also when a fresh one was allowed`() async throws {
         let broker = try await TestBroker.start()
         let directory = try await used(broker)
         let backend = try await Backend(broker: broker.url)

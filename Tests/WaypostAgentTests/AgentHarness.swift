@@ -172,7 +172,7 @@ struct TimeoutError: Error {
 
 /// Clocks that a test turns; both stand still otherwise.
 final class TurnedClock: Sendable {
-    /// Two days after the build: no sound clock is before it.
+    /// Two days after the build: no correct clock is before it.
     static let start = ClockCheck.buildDate + 2 * 86_400_000
 
     private let wall = Atomic<Int64>(TurnedClock.start)

@@ -84,7 +84,7 @@ import WaypostMessages
             .code == .ok)
     }
 
-    @Test func `after a step of the clock an absolute exp is refused until the clock is sound again`()
+    @Test func `after a step of the clock an absolute exp is refused until the clock is correct again`()
         async throws
     {
         let harness = try await AgentHarness(router: router())

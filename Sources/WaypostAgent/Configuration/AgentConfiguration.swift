@@ -18,7 +18,7 @@ public struct AgentConfiguration: Sendable {
     /// Whether the agent reports its state to systemd, when systemd asks for it; false unless set.
     ///
     /// For a process that is the agent and nothing else: `READY=1`, `STATUS=`, `STOPPING=1`, and `WATCHDOG=1` as
-    /// long as the link's loop turns.
+    /// long as the link's loop runs.
     public var tellsServiceManager: Bool
     /// When a commit counts as done; ``Durability/full`` unless set.
     public var durability: Durability

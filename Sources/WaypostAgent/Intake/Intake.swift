@@ -183,11 +183,11 @@ final class Intake: Sendable {
     }
 
     private func checkClock(_ command: Command, at now: Int64) throws(Rejection) {
-        let isSound = clockMonitor.isSound(at: now)
-        guard isSound || !command.hasAbsoluteExpiry else {
+        let isCorrect = clockMonitor.isCorrect(at: now)
+        guard isCorrect || !command.hasAbsoluteExpiry else {
             throw Rejection(.clock, "the agent's clock can't be trusted now; send the command without exp")
         }
-        guard isSound else { return }
+        guard isCorrect else { return }
         if let at = command.at, at > now + Self.maximumSkew {
             throw Rejection(.clockSkew, "at is \(at - now) ms ahead of the agent's clock")
         }
@@ -255,13 +255,13 @@ final class Intake: Sendable {
     /// Stores the commands in one transaction and dispatches the new ones; false when they can't be stored.
     private func store(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
         FaultPoint.beforeStore.reached()
-        let room = limits.dedupeKeys - state.withLock(\.keys)
+        let free = limits.dedupeKeys - state.withLock(\.keys)
         let receipts: [Result<InboxReceipt, Rejection>]
         do {
             receipts = try store.commit { transaction in
                 var stored = 0
                 return try commands.map { command in
-                    let receipt = try receive(command, room: room - stored, at: now, in: transaction)
+                    let receipt = try receive(command, freeKeys: free - stored, at: now, in: transaction)
                     if case .success(.stored) = receipt { stored += 1 }
                     return receipt
                 }
@@ -295,10 +295,10 @@ final class Intake: Sendable {
 
     /// Looks up the command's id, before anything else is asked, and stores the command when it is new.
     private func receive(
-        _ command: ReceivedCommand, room: Int, at now: Int64, in transaction: Store.Transaction
+        _ command: ReceivedCommand, freeKeys: Int, at now: Int64, in transaction: Store.Transaction
     ) throws -> Result<InboxReceipt, Rejection> {
         var rejection = command.rejection
-        if rejection == nil, room <= 0 {
+        if rejection == nil, freeKeys <= 0 {
             rejection = Rejection(
                 .busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
         }

@@ -72,7 +72,7 @@ struct MapLayers: Sendable {
     /// - Throws: ``Rejection`` when it is older than what was applied, has expired, or is meant for another audience.
     mutating func take(
         _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], at now: Int64,
-        isClockSound: Bool
+        isClockCorrect: Bool
     ) throws(Rejection) -> Bool {
         if let named = document.audience, named != audience.description {
             throw Rejection(.badField, "aud is \(named.debugDescription), the topic is \(audience)'s")
@@ -92,7 +92,7 @@ struct MapLayers: Sendable {
             }
         }
         if let expires = document.expires {
-            guard isClockSound else {
+            guard isClockCorrect else {
                 throw Rejection(.clock, "the agent's clock can't be trusted now, and the document has an exp")
             }
             guard expires > now else { throw Rejection(.expired, "the document's exp has passed") }

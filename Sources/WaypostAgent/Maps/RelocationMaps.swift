@@ -85,7 +85,7 @@ final class RelocationMaps: Sendable {
             guard
                 try next.take(
                     document, on: key, for: audience, digest: digest, at: now,
-                    isClockSound: clockMonitor.isSound(at: now))
+                    isClockCorrect: clockMonitor.isCorrect(at: now))
             else {
                 reporter.log(.debug, "Map", "\(message.topic): in force already")
                 return true
@@ -235,7 +235,7 @@ final class RelocationMaps: Sendable {
     private func checkExpiry() {
         let now = clock.wall()
         // With a wrong clock no map expires.
-        guard clockMonitor.isSound(at: now) else { return }
+        guard clockMonitor.isCorrect(at: now) else { return }
         var layers = state.withLock(\.layers)
         let reverted = layers.reverted
         let due = layers.timePassed(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Watches that the link's loop turns: everything that comes from the broker or goes to it passes through it.
+/// Watches that the link's loop runs: everything that comes from the broker or goes to it passes through it.
 final class LoopMonitor: Sendable {
     /// What became of the loop since the last check.
     enum News: Sendable, Equatable {

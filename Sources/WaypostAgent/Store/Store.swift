@@ -22,8 +22,8 @@ package final class Store: Sendable {
 
     /// Opens, or creates, the state file in `directory`.
     ///
-    /// - Parameter fresh: Whether a damaged database is set aside and a new one begun; a sound one stays.
-    /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, or it is not sound.
+    /// - Parameter fresh: Whether a damaged database is set aside and a new one begun; an intact one stays.
+    /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, or it is not intact.
     package init(
         directory: String, durability: Durability = .full, fresh: Bool = false, timer: Timer? = nil
     ) throws(StoreError) {

@@ -8,7 +8,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case locked
         /// The database was written by a newer Waypost.
         case newerSchema(found: Int, supported: Int)
-        /// The file is not a sound SQLite database.
+        /// The file is not an intact SQLite database.
         case corrupt
         /// The file is no longer where it was opened.
         case gone
@@ -52,7 +52,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
             "\(path): schema \(found) was written by a newer Waypost (this one knows \(supported)); "
                 + "nothing was touched; use the newer version, or another state directory"
         case .corrupt:
-            "\(path): not a sound database (\(detail)); "
+            "\(path): not an intact database (\(detail)); "
                 + "start once with --fresh-state to set it aside and begin a new one"
         case .gone:
             "\(path): \(detail); nothing is acknowledged until it is back; put it back, or restart the agent"

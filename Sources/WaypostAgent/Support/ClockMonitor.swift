@@ -7,7 +7,7 @@ final class ClockMonitor: Sendable {
         var check: ClockCheck
         /// On the monotonic clock: from when on ids may be forgotten.
         var forgetsFrom: Int64 = 0
-        var isSound = true
+        var isCorrect = true
     }
 
     private let clock: AgentClock
@@ -22,15 +22,15 @@ final class ClockMonitor: Sendable {
     }
 
     /// What the last look found.
-    var wasSound: Bool { state.withLock(\.isSound) }
+    var wasCorrect: Bool { state.withLock(\.isCorrect) }
 
     /// Whether times in a message may be compared with the agent's clock.
-    func isSound(at now: Int64) -> Bool {
+    func isCorrect(at now: Int64) -> Bool {
         let monotonic = clock.monotonic()
         return state.withLock { state in
-            state.isSound = state.check.isSound(wall: now, monotonic: monotonic)
-            if !state.isSound { state.forgetsFrom = monotonic + forgetsAfter }
-            return state.isSound
+            state.isCorrect = state.check.isCorrect(wall: now, monotonic: monotonic)
+            if !state.isCorrect { state.forgetsFrom = monotonic + forgetsAfter }
+            return state.isCorrect
         }
     }
 
@@ -39,13 +39,13 @@ final class ClockMonitor: Sendable {
     /// A clock that jumps ahead would end that time at once, and a repeated command would run again. So nothing is
     /// forgotten for a while after a step.
     func mayForget(at now: Int64) -> Bool {
-        isSound(at: now) && state.withLock { clock.monotonic() >= $0.forgetsFrom }
+        isCorrect(at: now) && state.withLock { clock.monotonic() >= $0.forgetsFrom }
     }
 }
 
 /// Compares the wall clock with the monotonic one, and with the date of the build.
 struct ClockCheck: Sendable {
-    /// No sound clock shows a time before the day of this build, in milliseconds since 1970.
+    /// No correct clock shows a time before the day of this build, in milliseconds since 1970.
     ///
     /// A day is left for time zones.
     static let buildDate: Int64 = (waypost_build_day() - 1) * 86_400_000
@@ -64,7 +64,7 @@ struct ClockCheck: Sendable {
     }
 
     /// Compares the two clocks; called at every use.
-    mutating func isSound(wall: Int64, monotonic: Int64) -> Bool {
+    mutating func isCorrect(wall: Int64, monotonic: Int64) -> Bool {
         let step = (wall - lastWall) - (monotonic - lastMonotonic)
         lastWall = wall
         lastMonotonic = monotonic

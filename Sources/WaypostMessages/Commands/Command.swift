@@ -35,7 +35,7 @@ package struct Command: Sendable, Hashable {
     package var at: Int64?
     /// When the command must have been started, in milliseconds since 1970.
     package var expires: Int64
-    /// Whether the sender gave the time, so that it can only be judged by a sound clock.
+    /// Whether the sender gave the time, so that it can only be judged by a correct clock.
     package var hasAbsoluteExpiry: Bool
     package var lane: String
     /// Rises per sender; nil when the sender does not count.
