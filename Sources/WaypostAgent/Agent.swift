@@ -63,9 +63,9 @@ public final class Agent: Service {
 
         // Reporting.
         let metrics = AgentMetrics(agent: agent)
+        let redaction = Redaction(further: configuration.redactedKeys)
         let events = EventLog(
-            boot: Identifier.boot(), clock: clock, limits: limits, level: level,
-            redaction: Redaction(further: configuration.redactedKeys))
+            boot: Identifier.boot(), clock: clock, limits: limits, level: level, redaction: redaction)
         let failures = FailureLog(limit: limits.watchedFailures)
         let alarm = DiskAlarm(agent: agent, link: configuration.link, topic: failureTopic, clock: clock)
 
@@ -73,7 +73,7 @@ public final class Agent: Service {
         let store = try Store(
             directory: configuration.stateDirectory, durability: configuration.durability,
             fresh: configuration.freshState, timer: metrics.commit)
-        store.onFailure { alarm.raise($0.description) }
+        store.onFailure { alarm.raise(redaction.masked($0.description)) }
         let outbox = Outbox(limits: limits, store: store) { record in
             guard case .command(_, let sender)? = topics.inbound(record.topic) else { return nil }
             return topics.reply(of: agent, to: sender)
@@ -86,9 +86,7 @@ public final class Agent: Service {
             clock: clock,
             writeEvent: { events.log($0, $1, $2(), isError: $3, ref: $4) },
             sendReport: { report in
-                var report = report
-                report.url = report.url.map(events.redaction.masked)
-                report.detail = events.redaction.masked(report.detail)
+                let report = redaction.masked(report)
                 events.log(report)
                 for report in failures.occurred(report) { journal.store(report) }
             })
@@ -101,14 +99,16 @@ public final class Agent: Service {
 
         // Execution.
         let runner = CommandRunner(router: router, clock: clock)
+        let end: @Sendable (CommandJob, CommandResult, Int64) -> Void = { job, result, milliseconds in
+            let result = redaction.masked(result)
+            journal.end(job, result, milliseconds: milliseconds)
+            reporter.failed(result, of: job)
+        }
         let executor = CommandExecutor(
             runner: runner, clock: clock, deadline: limits.handlerDeadline,
             connections: CommandExecutor.Connections(
                 storeStart: { await journal.storeStart(of: $0) },
-                end: { job, result, milliseconds in
-                    journal.end(job, result, milliseconds: milliseconds)
-                    reporter.failed(result, of: job)
-                },
+                end: end,
                 accepted: { job in
                     let reply = Reply.accepted(id: job.command.id, attempt: job.attempt, at: clock.wall())
                     outbox.reply(reply, to: job.address)
@@ -121,11 +121,8 @@ public final class Agent: Service {
             inFlight: inFlight, reporter: reporter,
             connections: Intake.Connections(
                 dispatch: { executor.admitted($0) },
-                end: { job, result in
-                    journal.end(job, result, milliseconds: 0)
-                    reporter.failed(result, of: job)
-                },
-                reply: { outbox.reply($0, to: $1) },
+                end: { end($0, $1, 0) },
+                reply: { outbox.reply(redaction.masked($0), to: $1) },
                 repeatReply: { sequence, reply, address in
                     outbox.enqueue([
                         OutboxItem(
@@ -153,7 +150,7 @@ public final class Agent: Service {
         self.configuration = configuration
         self.topics = topics
         self.router = router
-        self.logger = logger
+        self.logger = Logger(label: logger.label) { _ in RedactingLogHandler(logger.handler, redaction) }
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.store = store

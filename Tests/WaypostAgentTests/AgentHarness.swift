@@ -20,6 +20,7 @@ final class AgentHarness: Sendable {
     init(
         directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
         isOnline: Bool = true, link: InMemoryLink = InMemoryLink(),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         configure: (inout AgentConfiguration) -> Void = { _ in }
     ) async throws {
         let path = directory ?? NSTemporaryDirectory() + "waypost-harness-\(UUID().uuidString)"
@@ -28,8 +29,7 @@ final class AgentHarness: Sendable {
             link: MQTTLinkConfiguration(brokers: [], clientID: "k1"))
         configure(&configuration)
         let agent = try Agent(
-            configuration, router: router, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            clock: clock.clock,
+            configuration, router: router, logger: logger, clock: clock.clock,
             makeLink: { _, delegate in
                 link.delegate.withLock { $0 = delegate }
                 return link
