@@ -56,12 +56,23 @@ struct RelocationRequest {
             guard case (_, .applied)? = settings.topics.outbound(message.topic), let json = message.json,
                 let next = try? AppliedMap(json).nextPatch
             else { continue }
+            // Signed, such a revision would leave none for later patches, and who wrote it is not certain.
+            let (step, overflow) = next.revision.subtractingReportingOverflow(next.base)
+            guard !overflow, next.base >= 0, (1...Self.longestStep).contains(step) else {
+                throw CommandError(
+                    .failed,
+                    "\(audience) asks for rev \(next.revision) of a patch on rev \(next.base); if that is right, "
+                        + "use --base and --rev")
+            }
             return try relocation.numbered(next).signed(by: signer, for: audience)
         }
         throw CommandError(
             .noReply,
             "\(audience) has not published what the next patch builds on; use --base and --rev")
     }
+
+    /// How far above its base a revision is taken from what an agent publishes.
+    private static var longestStep: Int64 { 1_000_000 }
 
     /// How long the retained map in force is waited for.
     private static var limit: Duration { .seconds(10) }
