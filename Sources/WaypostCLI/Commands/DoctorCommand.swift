@@ -69,7 +69,7 @@ struct DoctorCommand: OperatorCommand {
             for finding in findings {
                 if finding.status == .failed { hasFailed = true }
                 if output.isJSON {
-                    Terminal.print(bytes: finding.json.serialized())
+                    Terminal.print(json: finding.json)
                 } else {
                     for line in finding.lines(output.style) { Terminal.print(line) }
                 }
