@@ -44,9 +44,17 @@ struct Health: Sendable {
     /// How long the process runs: `3 min`.
     var uptime: String { json["uptime"]?.intValue.map(Self.span) ?? "?" }
 
+    /// Whether the agent can do anything at all.
+    var isLoopRunning: Bool {
+        !checks.contains { $0["name"]?.stringValue == "loop" && $0["ok"]?.boolValue == false }
+    }
+
+    /// All checks, as they came.
+    var checks: [JSONValue] { json["checks"]?.arrayValue ?? [] }
+
     /// The checks that failed, each with what was found.
     var problems: [String] {
-        (json["checks"]?.arrayValue ?? []).filter { $0["ok"]?.boolValue == false }.map {
+        checks.filter { $0["ok"]?.boolValue == false }.map {
             "\($0["name"]?.stringValue ?? "check"): \($0["detail"]?.stringValue ?? "failed")"
         }
     }
