@@ -82,7 +82,8 @@ struct DoctorTests {
         defer { broker.end() }
         let ending = try await RunningCommand.run(
             [
-                "doctor", "--local", "--agent", "k1", "--state", broker.directory, "--json", "--broker",
+                "doctor", "--local", "--sign-in", "--agent", "k1", "--state", broker.directory, "--json",
+                "--broker",
                 broker.url, "--mqtt", version,
             ])
         #expect(ending.status == 1)

@@ -170,11 +170,14 @@ struct BrokerCheck {
         let trip = (ContinuousClock.now - asked).milliseconds
         return [
             Finding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
-            clock(reply.at - (now + trip / 2), of: target, within: trip),
+            Self.clock(of: reply, from: target, asked: now, trip: trip),
         ]
     }
 
-    private func clock(_ offset: Int64, of agent: String, within trip: Int64) -> Finding {
+    /// How far an agent's clock is off, by its reply to what was asked at `now`; all in milliseconds.
+    static func clock(of reply: Reply, from agent: String, asked now: Int64, trip: Int64) -> Finding {
+        let (offset, overflow) = reply.at.subtractingReportingOverflow(now + trip / 2)
+        guard !overflow else { return Finding("clock", .failed, "the clock of \(agent) shows no time") }
         let side = offset >= 0 ? "ahead of" : "behind"
         let text = "the clock of \(agent) is \(offset.magnitude) ms \(side) this machine's, ± \(trip / 2) ms"
         // 30 s is what an agent allows before it answers CLOCK_SKEW.

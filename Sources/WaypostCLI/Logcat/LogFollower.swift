@@ -154,7 +154,7 @@ struct LogFollower {
             return LogLine.events(message.payload, from: agent).allSatisfy { show($0) }
         case .failure:
             guard let line = LogLine.failure(message.payload, from: agent) else { return true }
-            return print(line)
+            return output(line)
         case .state:
             if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
             return true
@@ -166,13 +166,13 @@ struct LogFollower {
     private mutating func show(_ line: LogLine) -> Bool {
         guard deduplicator.isNew(line.event, from: line.agent) else { return true }
         if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
-        return print(line)
+        return output(line)
     }
 
-    private mutating func print(_ line: LogLine) -> Bool {
+    private mutating func output(_ line: LogLine) -> Bool {
         guard filter.shows(line.event.level, tag: line.event.tag) else { return true }
         agentWidth = max(agentWidth, line.agent.count)
-        return line.print(format, style, agentWidth: agent == nil ? agentWidth : nil)
+        return line.show(format, style, agentWidth: agent == nil ? agentWidth : nil)
     }
 
     private mutating func show(_ state: AgentState, of agent: String) {

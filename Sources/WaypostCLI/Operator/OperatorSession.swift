@@ -82,6 +82,13 @@ final class OperatorSession: Sendable {
     func next() async throws -> MessageQueue.Event {
         if let event = await session.queue.next() { return event }
         try Task.checkCancellation()
+        // Coming back would only take the connection from the other again.
+        if case .sessionTakenOver? = session.endReason?.cause {
+            throw CommandError(
+                .failed,
+                "another program signed in under the same user name, and this broker has one connection for each; "
+                    + "give each program a name of its own")
+        }
         throw CommandError(
             .noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
     }

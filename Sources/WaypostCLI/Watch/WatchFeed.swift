@@ -36,6 +36,7 @@ struct WatchFeed {
                 }
             } catch let error as CommandError {
                 state.change { ($0.model.link, $0.model.isConnected) = (error.description, false) }
+                if error.exit != .noBroker { return await session.close() }
             } catch {
                 return await session.close()
             }
