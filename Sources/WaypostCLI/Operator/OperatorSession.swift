@@ -76,6 +76,12 @@ final class OperatorSession: Sendable {
         }
     }
 
+    /// Subscribes to one more filter; false when the broker refuses it.
+    func subscribe(_ filter: String) async -> Bool {
+        let results = try? await session.subscribe([Subscription(filter)])
+        return results?.allSatisfy(\.isGranted) ?? false
+    }
+
     /// The next message, or the alarm set with ``alarm(after:)``; for one reader.
     ///
     /// - Throws: ``CommandError`` 4 when the connection ended, `CancellationError` on Ctrl-C.
