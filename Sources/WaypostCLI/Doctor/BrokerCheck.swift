@@ -191,11 +191,13 @@ struct BrokerCheck {
         return came
             ? Finding(
                 "retained", .warning, "the broker gives retained messages to \(topic), and none to wildcards",
-                advice: "agents, watch and logcat show an agent only once it publishes something; some brokers, such as "
+                advice:
+                    "agents, watch and logcat show an agent only once it publishes something; some brokers, such as "
                     + "RabbitMQ, are made so")
             : Finding(
                 "retained", .warning, "\(target) is online, and the broker has no state of it",
-                advice: "the broker keeps no retained messages, or has lost them: then maps are lost too. Switch its "
+                advice:
+                    "the broker keeps no retained messages, or has lost them: then maps are lost too. Switch its "
                     + "persistence on, restart the agent and send its map again")
     }
 
