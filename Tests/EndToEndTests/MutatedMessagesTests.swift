@@ -11,10 +11,10 @@ import WaypostMessages
 /// What agents publish, bent and broken, through all that an operator's command makes of it: nothing may trap, and
 /// nothing that a terminal obeys may be printed.
 ///
-/// `WAYPOST_FUZZ_RUNS` sets the number of inputs, 10 000 unless set; `WAYPOST_FUZZ_SEED` repeats a run.
+/// `WAYPOST_FUZZ_RUNS` sets the number of inputs, 5 000 unless set; `WAYPOST_FUZZ_SEED` repeats a run.
 @Suite struct `Mutated bytes from agents` {
     private static let runs =
-        ProcessInfo.processInfo.environment["WAYPOST_FUZZ_RUNS"].flatMap(Int.init) ?? 10_000
+        ProcessInfo.processInfo.environment["WAYPOST_FUZZ_RUNS"].flatMap(Int.init) ?? 5_000
     private static let seed = {
         let seed =
             ProcessInfo.processInfo.environment["WAYPOST_FUZZ_SEED"].flatMap(UInt64.init)
@@ -114,18 +114,19 @@ import WaypostMessages
             if pick % 11 == 0 {
                 texts += BrokerVersion(String(decoding: message.payload, as: UTF8.self)).finding.lines(style)
             }
-            if pick % 16 == 0 {
-                let now = [WallClock.now(), 0, .max, .min][pick / 16 % 4]
-                texts +=
-                    roster.table(style, now: now)
-                    + WatchScreen(rows: 24, columns: 80, style: style).lines(watch, now: now)
+            if pick % 50 == 0 {
+                let now = [WallClock.now(), 0, .max, .min][pick / 50 % 4]
+                texts += roster.table(style, now: now)
+                texts += WatchScreen(rows: 24, columns: 80, style: style).lines(watch, now: now)
                 json += roster.json.map { $0.serialized() }
+                texts += BenchReport(tally: tally, agent: agent, isWhole: true).lines(style)
+            }
+            if pick == 0 {
                 _ = replay.isComplete
-                texts += replay.events(back: .minutes(10)).prefix(3).map {
+                texts += replay.events(back: .minutes(10)).map {
                     $0.text(.threadtime, style, agentWidth: nil)
                 }
                 texts += replay.cutShort(back: .minutes(10)).map { TerminalText($0) }
-                texts += BenchReport(tally: tally, agent: agent, isWhole: true).lines(style)
             }
             return (texts, json)
         }
@@ -136,7 +137,7 @@ import WaypostMessages
         var shown = 0
         var console = try Operator()
         for run in 0..<Self.runs {
-            if run % 5_000 == 0 { console = try Operator() }
+            if run % 2_000 == 0 { console = try Operator() }
             let kind = bytes.below(Self.topics.count)
             let payload = Array(
                 String(decoding: bytes.next(kind), as: UTF8.self)

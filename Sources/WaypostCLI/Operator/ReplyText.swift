@@ -3,6 +3,9 @@ import WaypostMessages
 
 /// A reply for people: the result in the first line, the rest below.
 struct ReplyText {
+    /// The names close to a missing one that are shown; an agent sends three.
+    static let maximumNames = 10
+
     var style: Style
 
     func lines(_ answer: AgentReply) -> [TerminalText] {
@@ -12,7 +15,9 @@ struct ReplyText {
                 "\(style.status(reply.status)): \(reply.code) from \(answer.agent): \(reply.detail ?? "no detail given")"
             ]
             // The detail of a missing route names its neighbours already.
-            let unnamed = reply.nearest.filter { reply.detail?.contains($0) != true }
+            let unnamed = reply.nearest.prefix(Self.maximumNames).filter {
+                reply.detail?.contains($0) != true
+            }
             if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", "))") }
             if reply.code.isRetryable { lines.append("  it may work if you try again") }
             return lines
