@@ -1,5 +1,5 @@
 import MQTTLink
-import Waypost
+package import Waypost
 import WaypostMessages
 
 extension Agent {
@@ -87,6 +87,12 @@ extension Agent {
                 "refused": .int(Int64(sent.kept)),
             ],
             map: maps.applied, limits: reloadable.withLock(\.configuration).limitsDocument)
+    }
+
+    /// The health, and in `online` whether there is a broker now: for those on the agent's own machine.
+    package var localHealth: JSONValue {
+        let document = health.json.objectValue ?? [:]
+        return .object(document.merging(["online": .bool(outbox.isOnline)]) { $1 })
     }
 
     private func checks(

@@ -64,25 +64,29 @@ struct Roster: Sendable {
             case head, good, bad, gone
         }
 
+        /// Escaped already, for the widths of the columns count what is shown.
         var text: String
         var tone: Tone
-    }
 
-    /// A table for people, head line first.
-    func table(_ style: Style, now: Int64 = WallClock.now()) -> [String] {
-        rows(now: now).map { row in
-            switch row.tone {
-            case .head: style.bold(row.text)
-            case .good: row.text
-            case .bad: style.yellow(row.text)
-            case .gone: style.dim(row.text)
+        /// The text, or what fits of it, in the colour of the row.
+        func drawn(_ text: TerminalText, _ style: Style) -> TerminalText {
+            switch tone {
+            case .head: style.bold(text)
+            case .good: text
+            case .bad: style.yellow(text)
+            case .gone: style.dim(text)
             }
         }
     }
 
+    /// A table for people, head line first.
+    func table(_ style: Style, now: Int64 = WallClock.now()) -> [TerminalText] {
+        rows(now: now).map { $0.drawn(TerminalText($0.text), style) }
+    }
+
     /// The lines of the table, head line first.
     func rows(now: Int64) -> [Row] {
-        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now) }
+        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now).map(\.printable) }
         let all = [["AGENT", "STATE", "SINCE", "VERSION", "MQTT", "MAP", "HEALTH"]] + rows
         let widths = all[0].indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.enumerated().map { index, row in
@@ -100,7 +104,7 @@ struct Roster: Sendable {
             switch (member.isOnline, member.state?.reason) {
             case (true?, _):
                 // A late will does not count, so the word may be that of an agent that is online after all.
-                member.state.flatMap { $0.isOnline ? $0.state.printable : nil } ?? "online"
+                member.state.flatMap { $0.isOnline ? $0.state : nil } ?? "online"
             case (false?, .shutdown?): "shut down"
             case (false?, _): "lost"
             case (nil, _): "unknown"
@@ -111,9 +115,9 @@ struct Roster: Sendable {
             ? member.health?.started.map(Timestamp.local) ?? "?"
             : member.health?.at.map { "heard \(Health.span(now - $0)) ago" } ?? "?"
         let health = member.health
-        let problems = health?.problems.joined(separator: "; ").printable ?? ""
+        let problems = health?.problems.joined(separator: "; ") ?? ""
         return [
-            name, state, since, member.state?.version.printable ?? "?", member.state?.mqttVersion ?? "?",
+            name, state, since, member.state?.version ?? "?", member.state?.mqttVersion ?? "?",
             health?.mapText ?? "?", (health?.status ?? "?") + (problems.isEmpty ? "" : ": \(problems)"),
         ]
     }

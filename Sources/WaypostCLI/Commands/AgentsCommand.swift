@@ -39,9 +39,9 @@ struct AgentsCommand: OperatorCommand {
         let settings = try await broker.resolved()
         let roster = try await roster(settings)
         if names {
-            for name in roster.members.keys.sorted() { Terminal.print(name) }
+            for name in roster.members.keys.sorted() { Terminal.print(TerminalText(name)) }
         } else if output.isJSON {
-            for member in roster.json { Terminal.print(bytes: member.serialized()) }
+            for member in roster.json { Terminal.print(json: member) }
         } else if roster.members.isEmpty {
             Terminal.print("no agents at \(settings.place) under \(settings.topics.root)")
         } else {

@@ -172,7 +172,7 @@ struct LogFollower {
     private mutating func print(_ line: LogLine) -> Bool {
         guard filter.shows(line.event.level, tag: line.event.tag) else { return true }
         agentWidth = max(agentWidth, line.agent.count)
-        return Terminal.print(bytes: line.text(format, style, agentWidth: agent == nil ? agentWidth : nil))
+        return line.print(format, style, agentWidth: agent == nil ? agentWidth : nil)
     }
 
     private mutating func show(_ state: AgentState, of agent: String) {
@@ -181,12 +181,12 @@ struct LogFollower {
         guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
         let how =
             switch state.reason {
-            case .birth: "version \(state.version.printable), MQTT \(state.mqttVersion)"
+            case .birth: "version \(state.version), MQTT \(state.mqttVersion)"
             case .will: "its connection was lost"
             case .shutdown: "shut down"
-            default: state.reason.rawValue.printable
+            default: state.reason.rawValue
             }
-        notice("\(agent) is \(state.state.printable): \(how)")
+        notice("\(agent) is \(state.state): \(how)")
     }
 
     private mutating func reportDropped(_ session: OperatorSession) {
