@@ -109,7 +109,7 @@ struct FloodTests {
         #expect(model.failureCount == 2_000)
         #expect(model.lines.allSatisfy { $0.source.isEmpty && $0.event.message.count <= 2_048 })
         let screen = WatchScreen(rows: 24, columns: 200, style: Style(isOn: false))
-        #expect(screen.lines(model).first?.contains("12 messages were dropped") == true)
+        #expect(screen.lines(model).first?.text.contains("12 messages were dropped") == true)
     }
 
     @Test func `more agents than any broker has are not remembered one by one`() {

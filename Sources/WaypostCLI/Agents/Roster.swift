@@ -98,6 +98,12 @@ struct Roster: Sendable {
         }
     }
 
+    /// How much later `now` is; never more than fits.
+    private static func difference(_ now: Int64, _ then: Int64) -> Int64 {
+        let (span, overflow) = now.subtractingReportingOverflow(then)
+        return overflow ? .max : span
+    }
+
     private static func row(_ name: String, _ member: Member, _ now: Int64) -> [String] {
         let isOnline = member.isOnline ?? false
         let state =
@@ -113,7 +119,7 @@ struct Roster: Sendable {
         let since =
             isOnline
             ? member.health?.started.map(Timestamp.local) ?? "?"
-            : member.health?.at.map { "heard \(Health.span(now - $0)) ago" } ?? "?"
+            : member.health?.at.map { "heard \(Health.span(Self.difference(now, $0))) ago" } ?? "?"
         let health = member.health
         let problems = health?.problems.joined(separator: "; ") ?? ""
         return [

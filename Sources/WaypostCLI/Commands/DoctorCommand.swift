@@ -97,14 +97,18 @@ struct DoctorCommand: OperatorCommand {
         _ brokers: BrokerSettings, _ place: LocalAgent?, _ show: ([Finding]) -> Void
     ) async throws -> Int {
         var reached = 0
+        let name = place?.name
+        guard place == nil || name != nil else {
+            throw CommandError(.usage, "--sign-in needs the agent's name: --agent ID")
+        }
         for url in brokers.brokers {
             var one = brokers
             one.brokers = [url]
             let check = BrokerCheck(
-                settings: one, sender: place?.name ?? sender.sender, agent: agent, wait: wait)
+                settings: one, sender: name ?? sender.sender, agent: agent, wait: wait)
             do {
-                if let place {
-                    show(try await check.asAgent(place.name, groups: place.groups))
+                if let name, let place {
+                    show(try await check.asAgent(name, groups: place.groups))
                 } else {
                     show(try await check.asSender())
                 }

@@ -63,7 +63,9 @@ struct HealthCommand: OperatorCommand {
             Terminal.print(json: json)
         } else {
             let how = json["online"]?.boolValue == true ? "online, " : "offline, "
-            for line in health.lines(of: place.name, how, output.style) { Terminal.print(line) }
+            for line in health.lines(of: json["agent"]?.stringValue ?? "the agent", how, output.style) {
+                Terminal.print(line)
+            }
         }
         guard alive ? health.isLoopRunning : health.isGreen else { throw Exit.failed }
     }

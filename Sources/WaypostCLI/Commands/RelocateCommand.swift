@@ -54,7 +54,7 @@ struct RelocateCommand: OperatorCommand {
             if output.isJSON {
                 Terminal.print(json: result.line)
             } else {
-                for line in lines(result) { Terminal.print(line) }
+                for line in Self.lines(result, output.style) { Terminal.print(line) }
             }
         }
         if count == 0 {
@@ -73,8 +73,8 @@ struct RelocateCommand: OperatorCommand {
         return try relocation.signed(by: signer, for: audience)
     }
 
-    private func lines(_ result: RelocationResult) -> [TerminalText] {
-        let style = output.style
+    /// What an agent says of the document, for people.
+    static func lines(_ result: RelocationResult, _ style: Style) -> [TerminalText] {
         if let refused = result.refused {
             return [
                 "\(style.red("refused")): \(refused.code) by \(result.agent): \(refused.detail); the map in force stays"

@@ -25,7 +25,7 @@ struct LocalCheck {
                     "link", .failed, "the agent has no connection to a broker",
                     advice: "its log says why: journalctl -u waypost-agent, or docker compose logs agent")
             return [Finding("agent", .ok, "it runs, up \(health.uptime), version \(health.version)"), link]
-                + health.checks.map(finding)
+                + checks(health)
         } catch {
             let isRunning = StateInspection.isInUse(directory: directory)
             let advice = isSigningIn ? "" : "; or try its rights with --sign-in, when nothing waits for it"
@@ -38,10 +38,12 @@ struct LocalCheck {
         }
     }
 
-    private func finding(_ check: JSONValue) -> Finding {
-        let detail = check["detail"]?.stringValue ?? ""
-        return Finding(
-            check["name"]?.stringValue ?? "check", check["ok"]?.boolValue == true ? .ok : .failed, detail,
-            advice: check["ok"]?.boolValue == true ? nil : "see \"Health\" in the page on operating an agent")
+    private func checks(_ health: Health) -> [Finding] {
+        let failed = health.problems.map {
+            Finding(
+                "health", .failed, $0, advice: "see \"Health\" in the page on operating an agent")
+        }
+        return failed.isEmpty
+            ? [Finding("health", .ok, "its \(health.checks.count) checks are green")] : failed
     }
 }

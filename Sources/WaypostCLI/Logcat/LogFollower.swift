@@ -21,11 +21,10 @@ struct LogFollower {
     private var deduplicator = EventDeduplicator()
     private var states: [String: AgentState] = [:]
     private var agentWidth = 8
+    private var pause = ReconnectPause()
     /// Of this connection; those that were reported already.
     private var dropped = 0
 
-    /// The longest pause between two attempts to come back.
-    private static let longestPause = Duration.seconds(5)
     /// The most other messages, such as failures and presence, that wait until the replays are shown.
     private static let maximumOthers = 10_000
     /// The longest time in which agents may publish again what they have.
@@ -61,6 +60,7 @@ struct LogFollower {
     /// - Throws: ``CommandError`` 4 when there is no broker at the start, `CancellationError` on a signal.
     mutating func run() async throws {
         var session = try await connect()
+        pause.connectionMade()
         if let since {
             do {
                 guard try await lookBack(over: since, session) else { return await session.close() }
@@ -134,14 +134,16 @@ struct LogFollower {
         return true
     }
 
-    private func comeBack() async throws -> OperatorSession {
-        var pause = Duration.milliseconds(200)
+    private mutating func comeBack() async throws -> OperatorSession {
         while true {
-            try await Task.sleep(for: pause)
+            try await Task.sleep(for: pause.next())
+            if pause.isHintDue { notice(ReconnectPause.hint) }
             do {
-                return try await connect()
+                let session = try await connect()
+                pause.connectionMade()
+                return session
             } catch let error as CommandError where error.exit == .noBroker {
-                pause = min(pause * 2, Self.longestPause)
+                continue
             }
         }
     }
@@ -154,7 +156,7 @@ struct LogFollower {
             return LogLine.events(message.payload, from: agent).allSatisfy { show($0) }
         case .failure:
             guard let line = LogLine.failure(message.payload, from: agent) else { return true }
-            return print(line)
+            return output(line)
         case .state:
             if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
             return true
@@ -166,13 +168,13 @@ struct LogFollower {
     private mutating func show(_ line: LogLine) -> Bool {
         guard deduplicator.isNew(line.event, from: line.agent) else { return true }
         if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
-        return print(line)
+        return output(line)
     }
 
-    private mutating func print(_ line: LogLine) -> Bool {
+    private mutating func output(_ line: LogLine) -> Bool {
         guard filter.shows(line.event.level, tag: line.event.tag) else { return true }
         agentWidth = max(agentWidth, line.agent.count)
-        return line.print(format, style, agentWidth: agent == nil ? agentWidth : nil)
+        return line.show(format, style, agentWidth: agent == nil ? agentWidth : nil)
     }
 
     private mutating func show(_ state: AgentState, of agent: String) {

@@ -49,7 +49,7 @@ struct LogLine: Sendable {
     ///
     /// - Parameter width: of the column with the agent's name; nil when there is just one agent.
     @discardableResult
-    func print(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> Bool {
+    func show(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> Bool {
         format == .json
             ? Terminal.print(json: source) : Terminal.print(text(format, style, agentWidth: width))
     }
