@@ -19,7 +19,7 @@ extension Agent {
     func publishMaps() {
         outbox.publish(topics.applied(of: configuration.agent)) { maps.applied.encoded() }
         // Not here, which may be the link's thread: the list of a hundred thousand routes takes a while.
-        Task {
+        AgentThreads.start { [self] in
             outbox.publish(topics.routes(of: configuration.agent)) {
                 let (payload, missing) = routeList(router.routes, within: maximumPayload)
                 reportMissingRoutes(missing)
@@ -125,6 +125,12 @@ extension Agent {
                 ok: "correct"),
             HealthReport.Check(
                 "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "running"),
+            HealthReport.Check(
+                "handlers",
+                problem: executor.handlers.isExhausted
+                    ? "handlers block all \(executor.handlers.limit) threads; other commands end with 408"
+                    : nil,
+                ok: "have free threads"),
             HealthReport.Check(
                 "map",
                 problem: [

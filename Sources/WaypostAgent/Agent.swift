@@ -109,7 +109,7 @@ public final class Agent: Service {
         // Execution.
         let runner = CommandRunner(router: router, clock: clock)
         let executor = CommandExecutor(
-            runner: runner, clock: clock, deadline: limits.handlerDeadline,
+            runner: runner, clock: clock, deadline: limits.handlerDeadline, threads: limits.handlerThreads,
             connections: CommandExecutor.Connections(
                 storeStart: { await journal.storeStart(of: $0) },
                 end: { job, result, milliseconds in
