@@ -10,6 +10,9 @@ struct Roster: Sendable {
         var stateJSON: JSONValue?
         var health: Health?
         var healthJSON: JSONValue?
+        /// What the documents weighed as they came.
+        fileprivate var stateBytes = 0
+        fileprivate var healthBytes = 0
 
         /// Whether it is there; nil when that is not known.
         var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
@@ -17,18 +20,23 @@ struct Roster: Sendable {
 
     /// More than one broker serves; further ones are not shown, and it says so.
     static let maximumMembers = 10_000
+    /// The most bytes that their documents may have; those of an agent have a few KiB.
+    static let maximumBytes = 64 << 20
 
     private let topics: Topics
     /// Whether there are more agents than are kept.
     private(set) var isFull = false
     private(set) var members: [String: Member] = [:]
+    private var bytes = 0
 
     init(topics: Topics) { self.topics = topics }
 
     /// Takes note of a message that may be about presence.
     mutating func saw(_ message: MQTTMessage) {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
-        guard members[agent] != nil || members.count < Self.maximumMembers else {
+        let size = message.payload.count
+        guard members[agent] != nil || members.count < Self.maximumMembers, bytes + size <= Self.maximumBytes
+        else {
             isFull = true
             return
         }
@@ -38,9 +46,13 @@ struct Roster: Sendable {
             guard state?.isNews(after: members[agent]?.state) != false else { return }
             members[agent, default: Member()].state = state
             members[agent]?.stateJSON = json
+            bytes += size - (members[agent]?.stateBytes ?? 0)
+            members[agent]?.stateBytes = size
         case .health:
             members[agent, default: Member()].health = Health(json)
             members[agent]?.healthJSON = json
+            bytes += size - (members[agent]?.healthBytes ?? 0)
+            members[agent]?.healthBytes = size
         case .reply, .applied, .log, .failure, .routes:
             break
         }

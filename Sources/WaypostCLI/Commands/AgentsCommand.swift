@@ -49,7 +49,7 @@ struct AgentsCommand: OperatorCommand {
         }
         if roster.isFull {
             Terminal.note(
-                "waypost: warning: there are more than \(Roster.maximumMembers) agents; the others are not shown"
+                "waypost: warning: there are more than \(Roster.maximumMembers) agents, or their documents are too long; the others are not shown"
             )
         }
     }

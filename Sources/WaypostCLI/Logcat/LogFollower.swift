@@ -27,6 +27,8 @@ struct LogFollower {
 
     /// The most other messages, such as failures and presence, that wait until the replays are shown.
     private static let maximumOthers = 10_000
+    /// The most bytes that they may have.
+    private static let maximumOtherBytes = 32 << 20
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
 
@@ -109,7 +111,7 @@ struct LogFollower {
     private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
         var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
         var others: [MQTTMessage] = []
-        var missed = 0
+        var (otherBytes, missed) = (0, 0)
         try await session.publish(replay.message)
         session.alarm(after: Self.patience)
         // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
@@ -117,7 +119,12 @@ struct LogFollower {
             case .message(let message) = try await session.next()
         {
             guard !replay.saw(message) else { continue }
-            if others.count < Self.maximumOthers { others.append(message) } else { missed += 1 }
+            otherBytes += message.payload.count
+            if others.count < Self.maximumOthers, otherBytes <= Self.maximumOtherBytes {
+                others.append(message)
+            } else {
+                missed += 1
+            }
         }
         if missed + replay.dropped > 0 { notice(OperatorSession.notice(dropped: missed + replay.dropped)) }
         for message in others { guard show(message) else { return false } }
