@@ -10,8 +10,15 @@ final class LinkListener: MQTTLinkDelegate {
     init(_ agent: Agent) { self.agent = agent }
 
     func linkWillConnect() -> MQTTMessage? { agent.presence.will() }
-    func linkDidConnect(_ connection: Connection) { agent.connected(connection) }
-    func link(received batch: [MQTTMessage]) -> BatchDecision { agent.intake.take(batch) }
+    func linkMessagesWithConnect() -> [MQTTMessage] { agent.alarm.messagesWithConnect() }
+    func linkDidConnect(_ connection: Connection) {
+        agent.alarm.connectAccepted()
+        agent.connected(connection)
+    }
+    func link(received batch: [MQTTMessage]) -> BatchDecision {
+        agent.alarm.connectAccepted()
+        return agent.intake.take(batch)
+    }
     func link(settled receipts: [PublishReceipt]) { agent.outbox.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
     // At the end of a turn of the loop the acknowledgements of its batch are written.

@@ -12,7 +12,7 @@ extension Agent {
         let pause = min(
             10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
         while !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(pause))
+            await AgentThreads.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
             checkLoop()
             if let interval = manager?.watchdog, now - lastSign >= interval / 3, !loop.isStalled {

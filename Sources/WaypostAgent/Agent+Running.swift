@@ -14,7 +14,7 @@ extension Agent {
     public func run() async throws {
         try await withTaskCancellationHandler {
             try await withGracefulShutdownHandler {
-                try await serve()
+                try await withTaskExecutorPreference(AgentThreads.pool) { try await serve() }
             } onGracefulShutdown: {
                 self.shutdown.request()
             }
@@ -23,6 +23,7 @@ extension Agent {
         }
     }
 
+    @concurrent
     private func serve() async throws {
         let observers = observe()
         defer { for observer in observers { observer.cancel() } }
@@ -45,14 +46,14 @@ extension Agent {
         defer { reloadable.withLock { $0.link = nil } }
         startDelivery(over: link)
         // Not a child task: a disk that hangs must not delay the stop.
-        let journaling = Task { await journal.run() }
+        let journaling = AgentThreads.start { await self.journal.run() }
         do {
             try recover()
         } catch {
             // The agent can serve all the same; what is unfinished stays on disk for the next start.
             logger.error("\(error)")
         }
-        let maintenance = Task { await runMaintenance() }
+        let maintenance = AgentThreads.start { await self.runMaintenance() }
         link.start()
         manager?.notify("READY=1", "STATUS=connecting")
         await shutdown.wait()
@@ -73,8 +74,10 @@ extension Agent {
     /// Sets modules up; one that takes too long goes on in the background.
     private func loadModules() async {
         let router = router
+        let scope = OpenScope(executor: executor.handlers)
         await ShutdownSignal.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
-            _ = await router.load()
+            // A set-up may block its thread, as a handler may.
+            _ = await OpenScope.$current.withValue(scope) { await router.load() }
         }
         for failure in router.moduleFailures {
             let text = "module \(failure.module) could not be set up: \(failure.reason)"

@@ -1,5 +1,5 @@
 import MQTTLink
-import Waypost
+package import Waypost
 import WaypostMessages
 
 extension Agent {
@@ -21,7 +21,7 @@ extension Agent {
             events.redaction.masked(maps.applied).encoded()
         }
         // Not here, which may be the link's thread: the list of a hundred thousand routes takes a while.
-        Task {
+        AgentThreads.start { [self] in
             outbox.publish(topics.routes(of: configuration.agent)) {
                 let (payload, missing) = routeList(router.routes, within: maximumPayload)
                 reportMissingRoutes(missing)
@@ -92,6 +92,12 @@ extension Agent {
             map: maps.applied, limits: reloadable.withLock(\.configuration).limitsDocument)
     }
 
+    /// The health, and in `online` whether there is a broker now: for those on the agent's own machine.
+    package var localHealth: JSONValue {
+        let document = health.json.objectValue ?? [:]
+        return .object(document.merging(["online": .bool(outbox.isOnline)]) { $1 })
+    }
+
     private func checks(
         at now: Int64, _ link: LinkStatus.State, _ stored: Journal.Counters, _ sent: Outbox.Counters
     ) -> [HealthReport.Check] {
@@ -123,6 +129,12 @@ extension Agent {
                 ok: "correct"),
             HealthReport.Check(
                 "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "running"),
+            HealthReport.Check(
+                "handlers",
+                problem: executor.handlers.isExhausted
+                    ? "handlers block all \(executor.handlers.limit) threads; other commands end with 408"
+                    : nil,
+                ok: "have free threads"),
             HealthReport.Check(
                 "map",
                 problem: [

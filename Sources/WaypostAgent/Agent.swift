@@ -25,6 +25,7 @@ public final class Agent: Service {
     let store: Store
     let outbox: Outbox
     let journal: Journal
+    let alarm: DiskAlarm
     let events: EventLog
     let failures: FailureLog
     let reporter: Reporter
@@ -67,16 +68,22 @@ public final class Agent: Service {
         let events = EventLog(
             boot: Identifier.boot(), clock: clock, limits: limits, level: level, redaction: redaction)
         let failures = FailureLog(limit: limits.watchedFailures)
-        let alarm = DiskAlarm(agent: agent, link: configuration.link, topic: failureTopic, clock: clock)
+        let alarm = DiskAlarm(topic: failureTopic, clock: clock)
 
         // Store and delivery.
         let store = try Store(
             directory: configuration.stateDirectory, durability: configuration.durability,
             fresh: configuration.freshState, timer: metrics.commit)
-        store.onFailure { alarm.raise(redaction.masked($0.description)) }
         let outbox = Outbox(limits: limits, store: store) { record in
             guard case .command(_, let sender)? = topics.inbound(record.topic) else { return nil }
             return topics.reply(of: agent, to: sender)
+        }
+        store.onFailure { error in
+            guard let report = alarm.raise(redaction.masked(error.description)) else { return }
+            // Not here, where others may hold their locks. It is lost if this failure ends the connection.
+            Task.detached {
+                outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: report)])
+            }
         }
         let inFlight = InFlightCommands()
         let journal = try Journal(
@@ -105,7 +112,7 @@ public final class Agent: Service {
             reporter.failed(result, of: job)
         }
         let executor = CommandExecutor(
-            runner: runner, clock: clock, deadline: limits.handlerDeadline,
+            runner: runner, clock: clock, deadline: limits.handlerDeadline, threads: limits.handlerThreads,
             connections: CommandExecutor.Connections(
                 storeStart: { await journal.storeStart(of: $0) },
                 end: end,
@@ -156,6 +163,7 @@ public final class Agent: Service {
         self.store = store
         self.outbox = outbox
         self.journal = journal
+        self.alarm = alarm
         self.events = events
         self.failures = failures
         self.reporter = reporter

@@ -14,6 +14,15 @@ enum Main {
         exit(status)
     }
 
+    /// Prints the help that was asked for, or what is wrong with the command line; returns the exit status.
+    private static func explain(_ error: any Error) -> Int32 {
+        let status = WaypostCommand.exitCode(for: error)
+        // It may quote what stood on the command line, and that may come from anywhere.
+        let text = TerminalText(lines: WaypostCommand.fullMessage(for: error))
+        if status.isSuccess { Terminal.print(text) } else { Terminal.note(text) }
+        return status.rawValue
+    }
+
     private static func run() async -> Int32 {
         do {
             var command = try WaypostCommand.parseAsRoot()
@@ -31,7 +40,7 @@ enum Main {
         } catch is CancellationError {
             return Signals.exit.rawValue
         } catch {
-            WaypostCommand.exit(withError: error)
+            return explain(error)
         }
     }
 }

@@ -33,7 +33,7 @@ struct WaypostCommand: AsyncParsableCommand {
                 subcommands: [
                     AgentsCommand.self, WatchCommand.self, LogcatCommand.self, ReplayCommand.self,
                     PingCommand.self,
-                    DoctorCommand.self, BenchCommand.self,
+                    HealthCommand.self, DoctorCommand.self, BenchCommand.self,
                 ]),
             CommandGroup(
                 name: "Try routes and maps, without a broker",

@@ -31,6 +31,22 @@ struct DoctorTests {
         #expect(text.output.contains { $0.contains("k1 answers a ping") })
     }
 
+    @Test func `a broker that has no state of an agent that answers is one that keeps or kept nothing`()
+        async throws
+    {
+        let site = try await Site.open()
+        let backend = try await Backend(broker: site.broker.url)
+        _ = try await backend.message(on: "waypost/v1/k1/state")
+        try await backend.publish("", to: "waypost/v1/k1/state", retain: true)
+        let ending = try await site.run("doctor", "--json", "--agent", "k1")
+        let found = try findings(ending)
+        #expect(found["publish"]?["status"] == "ok", "\(ending)")
+        #expect(found["retained"]?["status"] == "warning", "\(ending)")
+        #expect(found["retained"]?["advice"]?.stringValue?.contains("persistence") == true)
+        await backend.disconnect()
+        #expect(try await site.agent.terminate() == 0)
+    }
+
     @Test func `without a broker it says so and ends with 4`() async throws {
         let broker = "mqtt://127.0.0.1:\(try FreePort.find())"
         let ending = try await RunningCommand.run(["doctor", "--broker", broker])
@@ -82,7 +98,8 @@ struct DoctorTests {
         defer { broker.end() }
         let ending = try await RunningCommand.run(
             [
-                "doctor", "--local", "--agent", "k1", "--state", broker.directory, "--json", "--broker",
+                "doctor", "--local", "--sign-in", "--agent", "k1", "--state", broker.directory, "--json",
+                "--broker",
                 broker.url, "--mqtt", version,
             ])
         #expect(ending.status == 1)
@@ -101,7 +118,9 @@ struct DoctorTests {
         }
         let busy = try await look()
         #expect(busy.status == 0, "\(busy.found)")
-        #expect(busy.found["echo"]?["status"] == "ok")
+        #expect(busy.found["health"]?["status"] == "ok")
+        #expect(
+            busy.found["link"]?["found"]?.stringValue?.contains("connected to \(site.broker.url)") == true)
         #expect(busy.found["state"]?["found"]?.stringValue?.hasSuffix("in use by an agent") == true)
         #expect(busy.found["store"]?["found"]?.stringValue?.contains("0 unfinished commands") == true)
         #expect(try await site.agent.terminate() == 0)

@@ -109,7 +109,7 @@ struct FloodTests {
         #expect(model.failureCount == 2_000)
         #expect(model.lines.allSatisfy { $0.source.isEmpty && $0.event.message.count <= 2_048 })
         let screen = WatchScreen(rows: 24, columns: 200, style: Style(isOn: false))
-        #expect(screen.lines(model).first?.contains("12 messages were dropped") == true)
+        #expect(screen.lines(model).first?.text.contains("12 messages were dropped") == true)
     }
 
     @Test func `more agents than any broker has are not remembered one by one`() {
@@ -127,6 +127,29 @@ struct FloodTests {
         }
         #expect(roster.members.count == Roster.maximumMembers)
         #expect(roster.isFull)
+    }
+
+    @Test func `one agent with long documents and events does not fill the memory of a tool`() throws {
+        var roster = Roster(topics: .standard)
+        let state =
+            #"{"state":"online","epoch":1,"why":"birth","version":"\#(String(repeating: "v", count: 900_000))"}"#
+        for number in 0..<100 {
+            roster.saw(MQTTMessage(topic: "waypost/v1/k\(number)/state", payload: Array(state.utf8)))
+        }
+        #expect(roster.isFull)
+        #expect(roster.members.count < 80)
+        // What an agent sends again takes the place of what it sent before.
+        for _ in 0..<100 { roster.saw(MQTTMessage(topic: "waypost/v1/k0/health", payload: Array("{}".utf8))) }
+        #expect(roster.members["k0"]?.health != nil)
+
+        var replay = ReplayCollector(agent: "k9", sender: "me", topics: .standard)
+        let long = event(0, bytes: 900_000)
+        for number in 1...100 {
+            let payload = long.replacing("\"seq\":0", with: "\"seq\":\(number)")
+            _ = replay.saw(MQTTMessage(topic: "waypost/v1/k9/log/i", payload: Array(payload.utf8)))
+        }
+        #expect(replay.dropped > 20)
+        #expect(replay.events(back: nil).count + replay.dropped == 100)
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)

@@ -36,6 +36,43 @@ import Testing
         #expect(try await agent.terminate() == 0)
     }
 
+    @Test
+    func `clients that hold a thousand connections, or send a byte a second, do not keep a scraper out`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let port = try FreePort.find()
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo", "--metrics", "127.0.0.1:\(port)"])
+        try await agent.online()
+        let idle = try (0..<1_000).map { _ in try IdleClient(port: port) }
+        let slow = try (0..<40).map { _ in try IdleClient(port: port) }
+        for client in slow { client.send("GET /metrics HTTP/1.1\r\nX: ") }
+        for _ in 0..<5 {
+            #expect(try await get("/metrics", port).first == "HTTP/1.1 200 OK")
+            for client in slow { client.send("y") }
+        }
+        // Whoever asks for too much is not listened to.
+        let greedy = try IdleClient(port: port)
+        var accepted = 0
+        while accepted < 10_000, greedy.send(String(repeating: "z", count: 1_024)) { accepted += 1 }
+        #expect(accepted < 10_000)
+        // A request that never ends is cut off, however lively it is.
+        let drip = try IdleClient(port: port)
+        drip.send("GET /metrics HTTP/1.1\r\nX: ")
+        let began = ContinuousClock.now
+        while drip.send("y"), ContinuousClock.now - began < .seconds(60) {
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        #expect(ContinuousClock.now - began < .seconds(60))
+        let descriptors = try FileManager.default.contentsOfDirectory(
+            atPath: "/proc/\(agent.processID)/fd")
+        #expect(descriptors.count < 100, "\(descriptors.count)")
+        withExtendedLifetime((idle, slow)) {}
+        #expect(try await agent.terminate() == 0)
+    }
+
     @Test(arguments: ["9464", "127.0.0.1:x", "127.0.0.1:99999"])
     func `what is no address is refused`(_ address: String) async throws {
         let ending = try await RunningCommand.run(["agent", "--agent", "k1", "--metrics", address])

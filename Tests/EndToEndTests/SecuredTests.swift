@@ -138,7 +138,11 @@ struct SecuredTests {
         try await agent.online()
         // As an agent that it is not: it may neither write nor read the echo.
         let ending = try await secured.run(
-            ["doctor", "--local", "--agent", "k1", "--state", agent.directory, "--json", "--mqtt", "3.1.1"]
+            [
+                "doctor", "--local", "--sign-in", "--agent", "k1", "--state", agent.directory, "--json",
+                "--mqtt",
+                "3.1.1",
+            ]
                 + Self.signIn("guest", secured))
         #expect(ending.status == 1)
         #expect(ending.output.contains { $0.contains("did not come back") }, "\(ending.output)")

@@ -7,7 +7,7 @@ struct UsageTests {
     @Test(
         arguments: [
             "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
-            "ping", "doctor", "watch", "bench", "resolve", "check", "routes",
+            "ping", "health", "doctor", "watch", "bench", "resolve", "check", "routes",
         ])
     func `every command explains itself, with an example`(_ command: String) async throws {
         let ending = try await RunningCommand.run([command, "--help"])
@@ -21,7 +21,7 @@ struct UsageTests {
         #expect(ending.status == 0)
         for command in [
             "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
-            "ping", "doctor", "watch", "bench", "resolve", "check", "routes",
+            "ping", "health", "doctor", "watch", "bench", "resolve", "check", "routes",
         ] {
             #expect(ending.output.contains { $0.hasPrefix("  \(command) ") }, "\(command)")
         }

@@ -6,7 +6,8 @@ import Testing
 import Waypost
 import WaypostMessages
 
-/// Load, and kill -9 at any time: of the agent every round, of the broker every tenth.
+/// Load, a hostile sender beside it, and kill -9 at any time: of the agent every round, of the broker every tenth;
+/// in every other round something else goes wrong before.
 ///
 /// `WAYPOST_SOAK_ROUNDS` sets the number of rounds, 50 unless set; `WAYPOST_SOAK_SEED` repeats a run's choices.
 @Suite(.aFewAtATime, .serialized) struct `Random kills` {
@@ -29,13 +30,24 @@ import WaypostMessages
             "max_queued_messages 0",
         ])
         let sender = Sender(broker: broker)
-        let directory = NSTemporaryDirectory() + "waypost-soak-\(UUID().uuidString)"
+        let surroundings = try Surroundings(broker: broker)
+        defer { surroundings.end() }
+        let directory = surroundings.directory
+        func startAgent() throws -> AgentProcess {
+            try AgentProcess(
+                "soak", broker: broker.url, directory: directory, arguments: Self.arguments,
+                environment: surroundings.environment)
+        }
+        let hostile = HostileSender(broker: broker, seed: random.next())
+        let hostility = Task { await hostile.run() }
         var number = 0
         var revision = 0
+        var peaks: [Int] = []
         for round in 0..<rounds {
-            let agent = try AgentProcess(
-                "soak", broker: broker.url, directory: directory, arguments: Self.arguments)
+            let agent = try startAgent()
             if round == 0 { try await agent.online() }
+            let trouble = round % 2 == 1 ? Trouble.drawn(&random) : .none
+            async let isOver: Void = surroundings.make(trouble, for: agent)
             let lifetime = Double.random(in: 0...2, using: &random)
             let rate = Int.random(in: 20...200, using: &random)
             for _ in 0..<max(1, Int(Double(rate) * lifetime)) {
@@ -49,7 +61,10 @@ import WaypostMessages
             }
             // Not a wait for something to happen: the moment of the kill is what is drawn by lot.
             try await Task.sleep(for: .milliseconds(Int(lifetime * 1000) / 2))
+            if trouble.endsBeforeTheKill { try await isOver }
+            agent.peakMemory.map { peaks.append($0) }
             try await agent.kill()
+            try await isOver
             // A soak goes on for hours; whoever started it wants to see it move.
             if rounds > 100, round % 100 == 99 {
                 let line = "round \(round + 1) of \(rounds), \(number) commands, seed \(seed)\n"
@@ -62,14 +77,14 @@ import WaypostMessages
             }
             // So that what is done is done among kills, and not all at the end.
             if round % 25 == 24 {
-                let agent = try AgentProcess(
-                    "soak", broker: broker.url, directory: directory, arguments: Self.arguments)
+                let agent = try startAgent()
                 try await sender.settleAll()
                 try await agent.kill()
             }
         }
-        let agent = try AgentProcess(
-            "soak", broker: broker.url, directory: directory, arguments: Self.arguments)
+        hostility.cancel()
+        await hostility.value
+        let agent = try startAgent()
         try await sender.settleAll()
         try await agent.online()
         #expect(try await agent.terminate() == 0)
@@ -82,13 +97,16 @@ import WaypostMessages
         let ledger = try String(contentsOfFile: directory + "/ledger.txt", encoding: .utf8)
             .split(separator: "\n").map(String.init)
         let entries = ledger.filter { $0.hasPrefix("entry-") }
-        let late = await sender.busyAfterEnd
-        #expect(late.isEmpty, "seed \(seed): BUSY after an end: \(late.sorted().prefix(5))")
+        let busy = await sender.busyAfterEnd
+        #expect(busy.isEmpty, "seed \(seed): BUSY after an end: \(busy.sorted().prefix(5))")
         #expect(Set(entries).count == entries.count, "seed \(seed): an entry stands twice in the ledger")
         let answered = replies.filter { $0.value.contains { $0.isOK && $0.isAppend } }.keys
         let missing = Set(answered.map { "entry-\($0)" }).subtracting(entries)
         #expect(
             missing.isEmpty, "seed \(seed): answered ok and not in the ledger: \(missing.sorted().prefix(5))")
+        // A process that is hit in its first moments has not used anything yet; the largest ones are compared.
+        let (early, late) = (peaks.prefix(rounds / 2).max() ?? 0, peaks.suffix(rounds / 2).max() ?? 0)
+        #expect(late <= early * 3 / 2, "seed \(seed): memory grew from \(early) to \(late) KiB")
         await sender.leave()
     }
 
@@ -96,7 +114,7 @@ import WaypostMessages
     /// interceptor's redirect, or when a map is in force by the moment in which they start.
     private func command(_ number: Int, _ random: inout SeededGenerator) -> String {
         let id = "c\(number)"
-        let expires = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000
+        let expires = Int64(Date().timeIntervalSince1970 * 1000) + 900_000
         let head = #"{"id":"\#(id)","exp":\#(expires),"lane":"l\#(Int.random(in: 0...2, using: &random))""#
         let work =
             switch Int.random(in: 0..<10, using: &random) {

@@ -27,8 +27,10 @@ final class SmallDisk: Sendable {
         let file = path + "/filler"
         try Data().write(to: URL(fileURLWithPath: file))
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
-        let block = Data(repeating: 0, count: 4096)
-        while (try? handle.write(contentsOf: block)) != nil {}
+        for size in [1 << 20, 4096] {
+            let block = Data(repeating: 0, count: size)
+            while (try? handle.write(contentsOf: block)) != nil {}
+        }
         try handle.close()
     }
 

@@ -58,4 +58,11 @@ public final class AgentProcess: Sendable {
 
     /// Its process id.
     public var processID: Int32 { command.processID }
+
+    /// The most memory that it has had so far, in KiB; nil when it has ended.
+    public var peakMemory: Int? {
+        let status = (try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) }
+    }
 }

@@ -19,6 +19,9 @@ public final class TestBroker: Sendable {
     public struct Failure: Error, CustomStringConvertible {
         /// What was tried and what was found.
         public var description: String
+
+        /// A failure of that description.
+        public init(description: String) { self.description = description }
     }
 
     /// Starts a broker and waits until it runs.

@@ -111,8 +111,13 @@ final class LedgerService: Sendable {
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
-        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
-            throw FileFailure("write", path)
+        let size = lseek(descriptor, 0, SEEK_END)
+        let count = Glibc.write(descriptor, bytes, bytes.count)
+        guard count == bytes.count else {
+            let failure = FileFailure("write", path)
+            // Half a line on a full disk would be the beginning of the next one.
+            if count > 0 { _ = ftruncate(descriptor, size) }
+            throw failure
         }
         guard fsync(descriptor) == 0 else { throw FileFailure("sync", path) }
     }

@@ -33,6 +33,11 @@ extension LinkLoop {
         case .begun(let handle):
             state.stage = .connecting
             self.handle = handle
+            // They stand behind the CONNECT in the library's queue.
+            for var message in delegate?.linkMessagesWithConnect() ?? [] {
+                message.qos = .atMostOnce
+                _ = handle.publish(message)
+            }
         }
     }
 

@@ -14,6 +14,12 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// A CONNECT is about to be made; returns the will for it, if there is to be one.
     func linkWillConnect() -> MQTTMessage?
 
+    /// A CONNECT was made; returns what is sent with it, at QoS 0 whatever they say: on the broker before it delivers
+    /// anything, and lost without a receipt when it refuses the CONNECT.
+    ///
+    /// (MQTT 5.0, 3.1.4: a client may send packets before the CONNACK.)
+    func linkMessagesWithConnect() -> [MQTTMessage]
+
     /// The broker accepted us and has answered all subscriptions; from now on messages can be published.
     ///
     /// Messages of a resumed session may have been delivered before this.
@@ -37,6 +43,9 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
 extension MQTTLinkDelegate {
     /// No will.
     public func linkWillConnect() -> MQTTMessage? { nil }
+
+    /// Nothing but the CONNECT.
+    public func linkMessagesWithConnect() -> [MQTTMessage] { [] }
 
     /// Nothing is watched.
     public func linkTick() {}

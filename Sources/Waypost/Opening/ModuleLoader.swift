@@ -103,9 +103,9 @@ final class ModuleLoader: Sendable {
             state.lastWaiting += 1
             if !state.isRunning {
                 state.isRunning = true
-                Task {
+                Task(executorPreference: OpenScope.current.executor) {
                     await Self.$running.withValue(Self.running + [ObjectIdentifier(self)]) {
-                        while let next = next() { await setUp(next) }
+                        while let next = self.next() { await self.setUp(next) }
                     }
                 }
             }

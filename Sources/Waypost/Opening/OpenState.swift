@@ -55,9 +55,15 @@ struct OpenState: Sendable {
                 return .rejected(Rejection(.module, "\(failure)"))
             }
             let request = request(for: matched)
-            guard let target = matched.record.route.redirect?(request) else {
-                return .candidate(matched, request)
+            guard let ownRedirect = matched.record.route.redirect else { return .candidate(matched, request) }
+            let target: String?
+            do throws(Rejection) {
+                let scope = try OpenScope.current.entered(by: url.text)
+                target = OpenScope.$current.withValue(scope) { ownRedirect(request) }
+            } catch {
+                return .rejected(error)
             }
+            guard let target else { return .candidate(matched, request) }
             if let rejection = redirect(to: target, by: request.route, onRedirect) {
                 return .rejected(rejection)
             }

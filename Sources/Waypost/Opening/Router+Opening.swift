@@ -1,7 +1,8 @@
 extension Router {
     /// Opens a URL.
     ///
-    /// It always ends in exactly one outcome; it throws nothing.
+    /// It always ends in exactly one outcome; it throws nothing. A handler that does not wait runs on the caller's
+    /// thread. Opens and calls that handlers make within each other end with 422 `CHAIN` when there are more than 8.
     /// - Parameters:
     ///   - url: The URL; white space around it is ignored.
     ///   - parameters: Parameters beside the query.
@@ -25,7 +26,14 @@ extension Router {
         } else {
             reportLinkedFailures(url: url, ref: context.ref)
             notify(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
-            await open(&opening, snapshot, parameters, objects, context)
+            do throws(Rejection) {
+                let scope = try OpenScope.current.entered(by: url)
+                await OpenScope.$current.withValue(scope) {
+                    await open(&opening, snapshot, parameters, objects, context)
+                }
+            } catch {
+                opening.outcome = .rejected(error)
+            }
         }
         opening.duration = ContinuousClock.now - start
         finish(opening)

@@ -35,12 +35,19 @@ extension Router {
     private func resolve(
         _ url: String, _ parameters: [String: JSONValue], namesNearest: Bool
     ) -> Resolution {
-        let snapshot = snapshot
         var resolution = Resolution(
             url: url, hops: [],
             parameters: RouteParameters(caller: parameters, rule: configuration.dialect.merge),
             fellBack: false,
             idempotent: false)
+        // A route's own redirect may resolve URLs, its own among them.
+        do throws(Rejection) {
+            _ = try OpenScope.current.entered(by: url)
+        } catch {
+            resolution.error = error
+            return resolution
+        }
+        let snapshot = snapshot
         switch snapshot.state.read(url) {
         case .failure(let rejection): resolution.error = rejection
         case .success(let read) where ServiceURL.matches(read, configuration):

@@ -111,9 +111,22 @@ extension ServiceRegistry {
         result: ServiceResultType = .value, deadline: Duration? = .seconds(10), ref: String? = nil,
         isTimedByCaller: Bool = false, beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil
     ) async -> Result<JSONValue, ServiceFailure> {
-        await call(
-            service, method, source: ArgumentSource(arguments), result: result,
-            deadline: deadline, isTimedByCaller: isTimedByCaller, ref: ref, beforeHandler: beforeHandler)
+        do throws(Rejection) {
+            let scope = try OpenScope.current.entered(by: "\(service).\(method)")
+            return await OpenScope.$current.withValue(scope) {
+                await call(
+                    service, method, source: ArgumentSource(arguments), result: result,
+                    deadline: deadline, isTimedByCaller: isTimedByCaller, ref: ref,
+                    beforeHandler: beforeHandler)
+            }
+        } catch {
+            let failure = ServiceFailure(error.code, error.detail)
+            notify(
+                ServiceEvent(
+                    kind: .threw, service: service, method: method, ref: ref, detail: failure.description,
+                    code: failure.code))
+            return .failure(failure)
+        }
     }
 
     func call(

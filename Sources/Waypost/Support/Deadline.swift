@@ -25,7 +25,9 @@ enum WorkLimit: Sendable {
 /// Runs the work, and stops waiting for it when the time is up or the caller was cancelled.
 ///
 /// The work is then cancelled, but not waited for: work that ignores cancellation must not hold the caller. So it runs
-/// in a task of its own, and the first to end decides the outcome.
+/// in a task of its own, and the first to end decides the outcome. It begins on the caller's thread, and work that
+/// never waits ends there too: then there is no change of thread and no timer. Work that blocks its thread holds the
+/// caller.
 func withDeadline<Value: Sendable>(
     _ limit: WorkLimit, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
 ) async -> Timed<Value> {
@@ -36,27 +38,24 @@ func withDeadline<Value: Sendable>(
             return .finished(.failure(error))
         }
     }
+    guard !Task.isCancelled else { return .canceled }
     let race = Race<Timed<Value>>()
-    let worker = Task {
+    let worker = Task.immediate(executorPreference: OpenScope.current.executor) {
         do {
             race.finish(.finished(.success(try await work())))
         } catch {
             race.finish(.finished(.failure(error)))
         }
     }
-    let timer = limit.duration.map { duration in
-        Task {
-            guard (try? await clock.sleep(for: duration)) != nil else { return }
-            race.finish(.deadline)
-        }
-    }
+    if let outcome = race.first { return outcome }
+    let timer = limit.duration.map { race.finish(.deadline, after: $0, on: clock) }
     let outcome = await withTaskCancellationHandler {
         await race.outcome()
     } onCancel: {
         race.finish(.canceled)
     }
     worker.cancel()
-    timer?.cancel()
+    timer?()
     return outcome
 }
 
@@ -69,6 +68,9 @@ final class Race<Value: Sendable>: Sendable {
 
     private let state = Guarded(State())
 
+    /// The first result so far.
+    var first: Value? { state.withLock { $0.first } }
+
     func finish(_ value: Value) {
         let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
             guard state.first == nil else { return nil }
@@ -76,6 +78,20 @@ final class Race<Value: Sendable>: Sendable {
             return state.waiting.take()
         }
         waiting?.resume(returning: value)
+    }
+
+    /// Finishes with that value after a while; the function that is returned takes it back.
+    func finish(_ value: Value, after delay: Duration, on clock: any Clock<Duration>) -> @Sendable () -> Void
+    {
+        guard clock is ContinuousClock else {
+            let timer = Task {
+                guard (try? await clock.sleep(for: delay)) != nil else { return }
+                self.finish(value)
+            }
+            return { timer.cancel() }
+        }
+        let call = TimerThread.shared.call(after: delay) { self.finish(value) }
+        return { call.cancel() }
     }
 
     /// Waits for the first result; called once.

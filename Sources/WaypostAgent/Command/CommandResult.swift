@@ -21,6 +21,12 @@ struct CommandResult: Sendable {
         CommandResult(code: .deadline, detail: "the handler did not end within \(deadline) ms")
     }
 
+    static func notBegun(within deadline: Int64) -> CommandResult {
+        CommandResult(
+            code: .deadline,
+            detail: "the handler was not begun within \(deadline) ms: other handlers block all threads")
+    }
+
     static func interrupted(_ detail: String) -> CommandResult {
         CommandResult(code: .interrupted, detail: detail)
     }

@@ -47,6 +47,11 @@ public struct AgentLimits: Sendable, Hashable {
     public var attempts = 3
     /// How long a handler may run.
     public var handlerDeadline = Duration.seconds(10)
+    /// Threads for handlers; 64 unless set, and 2 or more.
+    ///
+    /// Handlers that wait need none. As many as there are cores are used, and more only while handlers block theirs.
+    /// When all are blocked, other commands end at their deadline with 408 `DEADLINE`.
+    public var handlerThreads = 64
     /// Steps of commands that one commit carries; 1 or more.
     ///
     /// With 1 each step of each command has a commit of its own, which is for measuring only.

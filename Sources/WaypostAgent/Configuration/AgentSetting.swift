@@ -73,6 +73,10 @@ package struct AgentSetting: Sendable {
             "The longest time that a handler runs; then the command ends with 408 DEADLINE.",
             1...86_400, unit: "seconds", .duration(\.limits.handlerDeadline)),
         AgentSetting(
+            "handler-threads",
+            "Threads for handlers that block; when all are blocked, commands end with 408 DEADLINE.",
+            2...4_096, health: "handlerThreads", .number(\.limits.handlerThreads)),
+        AgentSetting(
             "intake-rate", "Commands a second, over a longer time, that one sender may send; 0 is no limit.",
             0...1_000_000,
             health: "intakeRate", changesAtRunTime: true, .number(\.limits.intakeRate)),

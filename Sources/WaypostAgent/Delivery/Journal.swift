@@ -172,7 +172,7 @@ final class Journal: Sendable {
                 return true
             } catch {
                 if state.withLock(\.isClosed) { return false }
-                try? await Task.sleep(for: .seconds(1))
+                await AgentThreads.sleep(for: .seconds(1))
             }
         }
     }

@@ -161,8 +161,8 @@ final class Outbox: Sendable {
     }
 
     private func retry(after delay: Duration) {
-        Task { [weak self] in
-            try? await Task.sleep(for: delay)
+        AgentThreads.start { [weak self] in
+            await AgentThreads.sleep(for: delay)
             self?.change { state in
                 state.isRetrying = false
                 state.items.retry()
@@ -227,7 +227,7 @@ final class Outbox: Sendable {
     /// Reads stored messages for which there was no space in memory.
     private func read(_ kind: OutboxItem.Kind, _ known: Set<Int64>) {
         let replyTopic = replyTopic
-        Task {
+        AgentThreads.start { [self] in
             do {
                 let (items, isAll) = try await store.commitInBackground { transaction in
                     switch kind {

@@ -1,11 +1,13 @@
+import Glibc
 import Synchronization
 import Waypost
 import WaypostMessages
 
 /// Runs stored commands: ``LaneQueues`` decides behind a lock, and the caller carries it out.
 ///
-/// It never waits for a handler or for the disk. The task that ran a command goes on with the next of its lane:
-/// a change of thread for each would cost more than most commands do.
+/// It never waits for a handler or for the disk. Handlers run on threads of their own, times are checked on those of
+/// the agent. The task that ran a command goes on with the next of its lane: a change of thread for each would cost
+/// more than most commands do.
 final class CommandExecutor: Sendable {
     /// What the executor calls; connected by the agent.
     struct Connections: Sendable {
@@ -37,12 +39,20 @@ final class CommandExecutor: Sendable {
     private let count = Atomic<Int>(0)
     /// Closed when nothing runs any more.
     private let ended = ShutdownSignal()
+    /// Where handlers run.
+    let handlers: ThreadPool
+    /// Cancelling runs code of handlers, which may block.
+    private let cancelling = ThreadPool(name: "wp-cancel", usual: 1, limit: 8)
     private let runner: CommandRunner
     private let clock: AgentClock
     private let connections: Connections
 
-    init(runner: CommandRunner, clock: AgentClock, deadline: Duration, connections: Connections) {
+    init(
+        runner: CommandRunner, clock: AgentClock, deadline: Duration, threads: Int, connections: Connections
+    ) {
         state = Guarded(State(queues: LaneQueues(deadline: deadline.milliseconds)))
+        handlers = ThreadPool(
+            name: "wp-handler", usual: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))), limit: threads)
         self.runner = runner
         self.clock = clock
         self.connections = connections
@@ -117,7 +127,7 @@ final class CommandExecutor: Sendable {
         for action in actions {
             switch action {
             case .run(let job): start(job)
-            case .cancelTask(let sequence): state.withLock { $0.tasks[sequence] }?.cancel()
+            case .cancelTask(let sequence): cancel(state.withLock { $0.tasks[sequence] })
             case .sendAccepted(let job): connections.accepted(job)
             case .end(let job, let result, let milliseconds): connections.end(job, result, milliseconds)
             }
@@ -127,19 +137,29 @@ final class CommandExecutor: Sendable {
     // MARK: Running
 
     private func start(_ job: CommandJob) {
+        let scope = OpenScope(executor: handlers)
         // Under the lock, so that the task can't have ended before it is known.
-        state.withLock { state in
-            let task = Task { await runLane(from: job) }
+        let cancelled = state.withLock { state -> Task<Void, Never>? in
+            let task = Task(executorPreference: handlers) {
+                await OpenScope.$current.withValue(scope) { await self.runLane(from: job) }
+            }
             state.tasks[job.sequence] = task
             // It was decided a moment ago that this runs, and a cancellation since then found no task.
-            if !state.queues.goesOn(job.sequence) { task.cancel() }
+            return state.queues.goesOn(job.sequence) ? nil : task
         }
+        cancel(cancelled)
+    }
+
+    private func cancel(_ task: Task<Void, Never>?) {
+        guard let task else { return }
+        Task(executorPreference: cancelling) { task.cancel() }
     }
 
     /// Runs a command and those after it in its lane.
     private func runLane(from first: CommandJob) async {
         var next: CommandJob? = first
         var turn = 0
+        state.withLock { $0.queues.began(first.sequence) }
         while let job = next {
             let result = await runner.run(job) { try await self.beforeHandler(of: job, $0) }
             FaultPoint.afterHandler.reached()
@@ -188,6 +208,7 @@ final class CommandExecutor: Sendable {
             if case .run(let following)? = actions.last, let task, !task.isCancelled {
                 actions.removeLast()
                 state.tasks[following.sequence] = task
+                state.queues.began(following.sequence)
                 next = following
             }
             return actions
@@ -205,8 +226,12 @@ final class CommandExecutor: Sendable {
             return true
         }
         guard mustStart else { return }
-        Task {
-            repeat { try? await Task.sleep(for: .milliseconds(Self.tick)) } while ticked()
+        tickLater()
+    }
+
+    private func tickLater() {
+        _ = TimerThread.shared.call(after: .milliseconds(Self.tick)) {
+            AgentThreads.start { if self.ticked() { self.tickLater() } }
         }
     }
 

@@ -24,6 +24,8 @@ struct LaneQueues: Sendable {
         var started: Int64
         /// Since when it waits for the disk; nil when it does not.
         var storingSince: Int64?
+        /// Whether a thread has taken it.
+        var hasBegun = false
         var isAccepted = false
         var isCanceled = false
     }
@@ -52,6 +54,9 @@ struct LaneQueues: Sendable {
 
     /// Whether a command that was started goes on: it is not canceled, and its time is not over.
     func goesOn(_ sequence: Int64) -> Bool { running[sequence].map { !$0.isCanceled } ?? false }
+
+    /// A thread has taken a command.
+    mutating func began(_ sequence: Int64) { running[sequence]?.hasBegun = true }
 
     /// The start of a command is being stored; that time does not count.
     mutating func storingStart(_ sequence: Int64, at now: Int64) { running[sequence]?.storingSince = now }
@@ -146,7 +151,10 @@ struct LaneQueues: Sendable {
         where entry.storingSince == nil && now - entry.started >= deadline {
             // Whether it stops when it is cancelled or not, its lane goes on.
             actions.append(.cancelTask(sequence: sequence))
-            actions += finished(sequence, entry.isCanceled ? .canceled : .late(after: deadline), at: now)
+            let result: CommandResult =
+                entry.isCanceled
+                ? .canceled : entry.hasBegun ? .late(after: deadline) : .notBegun(within: deadline)
+            actions += finished(sequence, result, at: now)
         }
         for (sequence, entry) in running
         where entry.storingSince == nil && !entry.isAccepted && now - entry.started >= Self.acceptedAfter {

@@ -2,49 +2,54 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Reports at QoS 0 that nothing can be stored any more, over a connection of its own.
+/// Reports at QoS 0 that nothing can be stored any more: a report at QoS 1 would have to be stored first.
 ///
-/// The agent's own connection can't be used: on it the broker first delivers what is not acknowledged, and because
-/// that can't be stored, the connection is dropped. A report at QoS 1 would have to be stored first.
+/// The report leaves with the CONNECT of the next connection, before anything is received on it. Later is too late:
+/// the broker first delivers what is not acknowledged, and because that can't be stored, the connection is dropped.
+/// A connection of its own is no way either: a broker that ties client ids to user names would end the agent's session.
 final class DiskAlarm: Sendable {
+    private struct State {
+        var lastRaised: Int64?
+        var waiting: MQTTMessage?
+        /// Whether it went out with the CONNECT that was made last.
+        var hasLeft = false
+    }
+
     /// The shortest time between two alarms, in milliseconds.
     private static let interval: Int64 = 30_000
-    private static let patience = Duration.seconds(10)
 
-    private let link: MQTTLinkConfiguration
     private let topic: String
     private let clock: AgentClock
-    private let lastRaised = Guarded<Int64?>(nil)
+    private let state = Guarded(State())
 
-    init(agent: String, link: MQTTLinkConfiguration, topic: String, clock: AgentClock) {
-        var link = link
-        link.clientID = "\(agent)-disk"
-        link.cleanStart = true
-        link.sessionExpiry = 0
-        link.subscriptions = []
-        self.link = link
+    init(topic: String, clock: AgentClock) {
         self.topic = topic
         self.clock = clock
     }
 
-    /// Raises the alarm, unless it was raised a moment ago; returns at once.
-    func raise(_ problem: String) {
+    /// Raises the alarm; returns the report, or nil when one was made a moment ago.
+    func raise(_ problem: String) -> MQTTMessage? {
         let now = clock.monotonic()
-        let isDue = lastRaised.withLock { last in
-            if let known = last, now - known < Self.interval { return false }
-            last = now
-            return true
+        let message = message(problem)
+        return state.withLock { state in
+            if let last = state.lastRaised, now - last < Self.interval { return nil }
+            state = State(lastRaised: now, waiting: message)
+            return message
         }
-        guard isDue, !link.brokers.isEmpty else { return }
-        let (link, message) = (link, message(problem))
-        Task.detached {
-            // When this fails, the operator sees a red health once there is space again.
-            guard let session = try? await MQTTSession.connect(link, within: Self.patience, messageLimit: 1)
-            else {
-                return
-            }
-            _ = try? await session.publish(message)
-            await session.disconnect()
+    }
+
+    /// What leaves with a CONNECT that is made now.
+    func messagesWithConnect() -> [MQTTMessage] {
+        state.withLock { state in
+            state.hasLeft = state.waiting != nil
+            return state.waiting.map { [$0] } ?? []
+        }
+    }
+
+    /// The broker accepted the CONNECT, and so it has what came with it.
+    func connectAccepted() {
+        state.withLock { state in
+            if state.hasLeft { state.waiting = nil }
         }
     }
 

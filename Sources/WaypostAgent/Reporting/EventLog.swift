@@ -146,8 +146,8 @@ final class EventLog: Sendable {
 
     /// Publishes what waits, after a moment in which more may gather.
     private func flushSoon() {
-        Task {
-            try? await Task.sleep(for: .milliseconds(Self.gathering))
+        AgentThreads.start { [self] in
+            await AgentThreads.sleep(for: .milliseconds(Self.gathering))
             // While older lines wait for the broker the newer ones gather here, where they can be dropped by level.
             if connection.withLock({ $0 })?.hasRoom() ?? false {
                 flush()

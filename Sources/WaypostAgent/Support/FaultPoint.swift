@@ -4,8 +4,8 @@ import Glibc
 ///
 /// `WAYPOST_FAULT=after-store` kills the process with SIGKILL the first time it gets there; `after-store:3` the
 /// third time. `WAYPOST_STALL=before-store:1:30000` holds its thread there for 30 s instead, and
-/// `WAYPOST_CLOCK_OFFSET` puts the wall clock forward by so many milliseconds, or back. A release build has none of
-/// this.
+/// `WAYPOST_CLOCK_OFFSET` puts the wall clock forward by so many milliseconds, or back; with the path of a file it is
+/// the 8 bytes there, so that the clock can step while the agent runs. A release build has none of this.
 enum FaultPoint: String, CaseIterable {
     case beforeStore = "before-store"
     case afterStore = "after-store"
@@ -19,7 +19,7 @@ enum FaultPoint: String, CaseIterable {
     @inline(__always)
     static var wallClockOffset: Int64 {
         #if DEBUG
-        clockOffset
+        clockFile?.load(as: Int64.self) ?? clockOffset
         #else
         0
         #endif
@@ -77,6 +77,16 @@ extension FaultPoint {
     }
     private static let clockOffset =
         getenv("WAYPOST_CLOCK_OFFSET").flatMap { Int64(String(cString: $0)) } ?? 0
+
+    private nonisolated(unsafe) static let clockFile: UnsafeRawPointer? = {
+        guard let value = getenv("WAYPOST_CLOCK_OFFSET"),
+            UInt8(bitPattern: value.pointee) == UInt8(ascii: "/")
+        else { return nil }
+        let descriptor = open(value, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let page = mmap(nil, 8, PROT_READ, MAP_SHARED, descriptor, 0)
+        return page == MAP_FAILED ? nil : UnsafeRawPointer(page)
+    }()
 
     private static func setting(_ name: String) -> (point: FaultPoint, numbers: [Int])? {
         guard let value = getenv(name) else { return nil }

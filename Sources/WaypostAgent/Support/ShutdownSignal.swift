@@ -61,16 +61,13 @@ final class ShutdownSignal: Sendable {
         for work: @escaping @Sendable () async -> Void
     ) async {
         let done = ShutdownSignal()
-        Task {
+        AgentThreads.start {
             await work()
             done.request()
         }
-        let timer = Task {
-            try? await Task.sleep(for: limit)
-            done.request()
-        }
+        let timer = TimerThread.shared.call(after: limit) { done.request() }
         let stop = shutdown.map { shutdown in
-            Task {
+            AgentThreads.start {
                 await shutdown.waitUnlessCancelled()
                 done.request()
             }

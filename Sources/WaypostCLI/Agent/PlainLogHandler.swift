@@ -36,10 +36,10 @@ struct PlainLogHandler: LogHandler {
             line["t"] = .int(WallClock.now())
             line["level"] = .string(event.level.rawValue)
             line["msg"] = .string("\(event.message)")
-            return Terminal.note(JSONValue.object(line).text)
+            return Terminal.note(json: .object(line))
         }
         let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        Terminal.note("waypost: \(Self.prefix(event.level))\("\(event.message)\(pairs)".printable)")
+        Terminal.note("waypost: \(Self.prefix(event.level))\(event.message)\(pairs)")
     }
 
     private static func prefix(_ level: Logger.Level) -> String {

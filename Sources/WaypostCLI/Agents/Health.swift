@@ -7,9 +7,9 @@ struct Health: Sendable {
 
     init(_ json: JSONValue) { self.json = json }
 
-    var status: String { json["status"]?.stringValue?.printable ?? "unknown" }
+    var status: String { json["status"]?.stringValue ?? "unknown" }
     var isGreen: Bool { json["status"]?.stringValue == "green" }
-    var version: String { json["version"]?.stringValue?.printable ?? "?" }
+    var version: String { json["version"]?.stringValue ?? "?" }
     /// The number of the connection that it was written on.
     var epoch: Int64? { json["epoch"]?.intValue }
     /// When it was written, in milliseconds since 1970.
@@ -44,11 +44,30 @@ struct Health: Sendable {
     /// How long the process runs: `3 min`.
     var uptime: String { json["uptime"]?.intValue.map(Self.span) ?? "?" }
 
+    /// Whether the agent can do anything at all.
+    var isLoopRunning: Bool {
+        !checks.contains { $0["name"]?.stringValue == "loop" && $0["ok"]?.boolValue == false }
+    }
+
+    /// All checks, as they came.
+    var checks: [JSONValue] { json["checks"]?.arrayValue ?? [] }
+
     /// The checks that failed, each with what was found.
     var problems: [String] {
-        (json["checks"]?.arrayValue ?? []).filter { $0["ok"]?.boolValue == false }.map {
+        checks.filter { $0["ok"]?.boolValue == false }.map {
             "\($0["name"]?.stringValue ?? "check"): \($0["detail"]?.stringValue ?? "failed")"
         }
+    }
+
+    /// The health for people: a line with what matters, and one for each problem.
+    ///
+    /// - Parameter how: how it was asked, ending with a comma and a space; may be empty.
+    func lines(of agent: String, _ how: String, _ style: Style) -> [TerminalText] {
+        let status = isGreen ? style.green(TerminalText(status)) : style.red(TerminalText(status))
+        let first: TerminalText = """
+            \(agent): \(status), \(how)version \(version), MQTT \(mqttVersion), up \(uptime), map \(mapText)
+            """
+        return [first] + problems.map { "  \(style.red(TerminalText($0)))" }
     }
 
     /// Milliseconds in the largest unit that gives a number people can read.

@@ -10,6 +10,9 @@ struct Roster: Sendable {
         var stateJSON: JSONValue?
         var health: Health?
         var healthJSON: JSONValue?
+        /// What the documents weighed as they came.
+        fileprivate var stateBytes = 0
+        fileprivate var healthBytes = 0
 
         /// Whether it is there; nil when that is not known.
         var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
@@ -17,18 +20,23 @@ struct Roster: Sendable {
 
     /// More than one broker serves; further ones are not shown, and it says so.
     static let maximumMembers = 10_000
+    /// The most bytes that their documents may have; those of an agent have a few KiB.
+    static let maximumBytes = 64 << 20
 
     private let topics: Topics
     /// Whether there are more agents than are kept.
     private(set) var isFull = false
     private(set) var members: [String: Member] = [:]
+    private var bytes = 0
 
     init(topics: Topics) { self.topics = topics }
 
     /// Takes note of a message that may be about presence.
     mutating func saw(_ message: MQTTMessage) {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
-        guard members[agent] != nil || members.count < Self.maximumMembers else {
+        let size = message.payload.count
+        guard members[agent] != nil || members.count < Self.maximumMembers, bytes + size <= Self.maximumBytes
+        else {
             isFull = true
             return
         }
@@ -38,9 +46,13 @@ struct Roster: Sendable {
             guard state?.isNews(after: members[agent]?.state) != false else { return }
             members[agent, default: Member()].state = state
             members[agent]?.stateJSON = json
+            bytes += size - (members[agent]?.stateBytes ?? 0)
+            members[agent]?.stateBytes = size
         case .health:
             members[agent, default: Member()].health = Health(json)
             members[agent]?.healthJSON = json
+            bytes += size - (members[agent]?.healthBytes ?? 0)
+            members[agent]?.healthBytes = size
         case .reply, .applied, .log, .failure, .routes:
             break
         }
@@ -64,25 +76,29 @@ struct Roster: Sendable {
             case head, good, bad, gone
         }
 
+        /// Escaped already, for the widths of the columns count what is shown.
         var text: String
         var tone: Tone
-    }
 
-    /// A table for people, head line first.
-    func table(_ style: Style, now: Int64 = WallClock.now()) -> [String] {
-        rows(now: now).map { row in
-            switch row.tone {
-            case .head: style.bold(row.text)
-            case .good: row.text
-            case .bad: style.yellow(row.text)
-            case .gone: style.dim(row.text)
+        /// The text, or what fits of it, in the colour of the row.
+        func drawn(_ text: TerminalText, _ style: Style) -> TerminalText {
+            switch tone {
+            case .head: style.bold(text)
+            case .good: text
+            case .bad: style.yellow(text)
+            case .gone: style.dim(text)
             }
         }
     }
 
+    /// A table for people, head line first.
+    func table(_ style: Style, now: Int64 = WallClock.now()) -> [TerminalText] {
+        rows(now: now).map { $0.drawn(TerminalText($0.text), style) }
+    }
+
     /// The lines of the table, head line first.
     func rows(now: Int64) -> [Row] {
-        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now) }
+        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now).map(\.printable) }
         let all = [["AGENT", "STATE", "SINCE", "VERSION", "MQTT", "MAP", "HEALTH"]] + rows
         let widths = all[0].indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.enumerated().map { index, row in
@@ -94,13 +110,19 @@ struct Roster: Sendable {
         }
     }
 
+    /// How much later `now` is; never more than fits.
+    private static func difference(_ now: Int64, _ then: Int64) -> Int64 {
+        let (span, overflow) = now.subtractingReportingOverflow(then)
+        return overflow ? .max : span
+    }
+
     private static func row(_ name: String, _ member: Member, _ now: Int64) -> [String] {
         let isOnline = member.isOnline ?? false
         let state =
             switch (member.isOnline, member.state?.reason) {
             case (true?, _):
                 // A late will does not count, so the word may be that of an agent that is online after all.
-                member.state.flatMap { $0.isOnline ? $0.state.printable : nil } ?? "online"
+                member.state.flatMap { $0.isOnline ? $0.state : nil } ?? "online"
             case (false?, .shutdown?): "shut down"
             case (false?, _): "lost"
             case (nil, _): "unknown"
@@ -109,11 +131,11 @@ struct Roster: Sendable {
         let since =
             isOnline
             ? member.health?.started.map(Timestamp.local) ?? "?"
-            : member.health?.at.map { "heard \(Health.span(now - $0)) ago" } ?? "?"
+            : member.health?.at.map { "heard \(Health.span(Self.difference(now, $0))) ago" } ?? "?"
         let health = member.health
-        let problems = health?.problems.joined(separator: "; ").printable ?? ""
+        let problems = health?.problems.joined(separator: "; ") ?? ""
         return [
-            name, state, since, member.state?.version.printable ?? "?", member.state?.mqttVersion ?? "?",
+            name, state, since, member.state?.version ?? "?", member.state?.mqttVersion ?? "?",
             health?.mapText ?? "?", (health?.status ?? "?") + (problems.isEmpty ? "" : ": \(problems)"),
         ]
     }

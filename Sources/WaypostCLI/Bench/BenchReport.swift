@@ -14,10 +14,12 @@ struct BenchReport {
         ("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999),
     ]
 
-    func lines(_ style: Style) -> [String] {
-        var lines = [
-            "\(agent): \(tally.sent) sent, \(tally.answered) answered, \(tally.ok) ok, "
-                + "\(Int(tally.throughput.rounded())) commands/s"
+    func lines(_ style: Style) -> [TerminalText] {
+        var lines: [TerminalText] = [
+            """
+            \(agent): \(tally.sent) sent, \(tally.answered) answered, \(tally.ok) ok, \
+            \(Int(tally.throughput.rounded())) commands/s
+            """
         ]
         if tally.answered > 0 {
             let figures = Self.quantiles.map {
@@ -26,13 +28,13 @@ struct BenchReport {
             lines.append(
                 "latency: \(figures.joined(separator: ", ")), max \(milliseconds(tally.histogram.maximum))")
         }
-        let flaws = "\(lost) lost, \(tally.duplicates) duplicates"
+        let flaws: TerminalText = "\(lost) lost, \(tally.duplicates) duplicates"
         lines.append(isFlawless ? style.green(flaws) : style.red(flaws))
         if !isWhole && tally.open > 0 {
             lines.append("\(tally.open) had no reply when the run was interrupted")
         }
         for (name, count) in tally.errors.sorted(by: { $0.key < $1.key }) {
-            lines.append(style.yellow("\(count) × \(name)".printable))
+            lines.append(style.yellow("\(count) × \(name)"))
         }
         return lines
     }

@@ -74,6 +74,16 @@ struct AgentCommand: OperatorCommand {
             agent.updateMetrics()
             return registry.text
         }
+        let socket: HealthSocket?
+        do {
+            socket = try HealthSocket(in: settings.configuration.stateDirectory)
+        } catch {
+            // The agent works without it.
+            logger.warning("waypost health can not ask this agent: \(error)")
+            socket = nil
+        }
+        socket?.start { agent.localHealth }
+        defer { socket?.remove() }
         let reload = AgentReload(
             agent: agent, before: settings, logger: logger, threshold: threshold, read: read)
         let watch = Task { await reload.watch(hangups) }

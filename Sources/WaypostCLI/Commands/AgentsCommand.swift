@@ -39,9 +39,9 @@ struct AgentsCommand: OperatorCommand {
         let settings = try await broker.resolved()
         let roster = try await roster(settings)
         if names {
-            for name in roster.members.keys.sorted() { Terminal.print(name) }
+            for name in roster.members.keys.sorted() { Terminal.print(TerminalText(name)) }
         } else if output.isJSON {
-            for member in roster.json { Terminal.print(bytes: member.serialized()) }
+            for member in roster.json { Terminal.print(json: member) }
         } else if roster.members.isEmpty {
             Terminal.print("no agents at \(settings.place) under \(settings.topics.root)")
         } else {
@@ -49,7 +49,7 @@ struct AgentsCommand: OperatorCommand {
         }
         if roster.isFull {
             Terminal.note(
-                "waypost: warning: there are more than \(Roster.maximumMembers) agents; the others are not shown"
+                "waypost: warning: there are more than \(Roster.maximumMembers) agents, or their documents are too long; the others are not shown"
             )
         }
     }

@@ -161,7 +161,7 @@ struct BenchCommand: OperatorCommand {
 
     private func show(_ report: BenchReport) {
         if output.isJSON {
-            Terminal.print(bytes: report.json.serialized())
+            Terminal.print(json: report.json)
         } else {
             for line in report.lines(output.style) { Terminal.print(line) }
         }

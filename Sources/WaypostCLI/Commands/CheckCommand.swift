@@ -36,12 +36,13 @@ struct CheckCommand: OperatorCommand {
             configuration: try router.setup().configuration.withWebRoute(of: routes))
         report.findings += refused
         if output.isJSON {
-            Terminal.print(bytes: report.json.serialized())
+            Terminal.print(json: report.json)
         } else {
             let entries = layers.map(\.entries.count).reduce(0, +)
             for finding in report.findings { Terminal.print(line(finding)) }
-            let summary =
-                report.isClean ? output.style.green("no problems") : report.findings.count.counted("problem")
+            let summary: TerminalText =
+                report.isClean
+                ? output.style.green("no problems") : "\(report.findings.count.counted("problem"))"
             Terminal.print(
                 "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(summary)"
             )
@@ -64,7 +65,7 @@ struct CheckCommand: OperatorCommand {
         return (layers, refused)
     }
 
-    private func line(_ finding: CheckReport.Finding) -> String {
-        "\(output.style.red(finding.kind.rawValue)): \(finding.detail.printable)"
+    private func line(_ finding: CheckReport.Finding) -> TerminalText {
+        "\(output.style.red(TerminalText(finding.kind.rawValue))): \(finding.detail)"
     }
 }

@@ -70,9 +70,9 @@ struct DemoCommand: OperatorCommand {
     }
 
     private func summarise(_ tally: DemoTally, _ time: Duration, _ demoOutput: DemoOutput) {
-        if output.isJSON { Terminal.print(bytes: tally.json.serialized()) }
+        if output.isJSON { Terminal.print(json: tally.json) }
         demoOutput.title("Summary")
-        demoOutput.say("  " + tally.text(after: time))
+        demoOutput.say("  \(tally.text(after: time))")
         demoOutput.say(
             tally.unexpected == 0
                 ? "  \(output.style.green("All went as expected."))"

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Configuration
-import FoundationEssentials
 import MQTTLink
 import Waypost
 import WaypostMessages
@@ -11,8 +10,8 @@ struct DoctorCommand: OperatorCommand {
         abstract: "Find out why an agent or a sender does not work, and what to do about it.",
         discussion: """
             Checks each broker: its version, the certificates, what the sender may read and write, and the health \
-            and the clock of an agent. With --local it checks the agent of this machine: its rights, by a message to \
-            its own echo topic, and its state directory. It changes nothing.
+            and the clock of an agent. With --local it checks the agent of this machine: what it says of itself, and \
+            its state directory. It changes nothing.
 
             Exit status: 0 when nothing failed, 1 when something failed, 4 when no broker accepts the connection.
 
@@ -32,6 +31,15 @@ struct DoctorCommand: OperatorCommand {
 
     @Flag(help: "Check the agent of this machine: its rights and its state directory.")
     var local = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "With --local: also sign in at each broker as the agent, and try its rights.",
+            discussion: """
+                Not while commands wait for the agent at a broker that makes client ids of user names: there it ends \
+                the agent's session, and what waits in it is gone.
+                """))
+    var signIn = false
 
     @Option(
         help: ArgumentHelp(
@@ -54,6 +62,7 @@ struct DoctorCommand: OperatorCommand {
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
         guard state == nil || local else { throw ValidationError("--state needs --local") }
+        guard !signIn || local else { throw ValidationError("--sign-in needs --local") }
     }
 
     func perform() async throws {
@@ -62,28 +71,44 @@ struct DoctorCommand: OperatorCommand {
         ]
         let settings = try await Settings(
             given.merging(broker.given) { own, _ in own }, file: broker.configurationFile)
-        let brokers = try await BrokerSettings(settings)
         let place = local ? try await LocalAgent(settings) : nil
+        let brokers = local && !signIn ? nil : try await BrokerSettings(settings)
         var hasFailed = false
         func show(_ findings: [Finding]) {
             for finding in findings {
                 if finding.status == .failed { hasFailed = true }
                 if output.isJSON {
-                    Terminal.print(bytes: finding.json.serialized())
+                    Terminal.print(json: finding.json)
                 } else {
                     for line in finding.lines(output.style) { Terminal.print(line) }
                 }
             }
         }
+        if let place { show(LocalCheck(directory: place.directory, isSigningIn: signIn).findings) }
+        var reached: Int?
+        if let brokers { reached = try await check(brokers, place, show) }
+        if let place { show(StateCheck(directory: place.directory).findings) }
+        if reached == 0 { throw Exit.noBroker }
+        if hasFailed { throw Exit.failed }
+    }
+
+    /// Checks each broker; returns how many accepted the connection.
+    private func check(
+        _ brokers: BrokerSettings, _ place: LocalAgent?, _ show: ([Finding]) -> Void
+    ) async throws -> Int {
         var reached = 0
+        let name = place?.name
+        guard place == nil || name != nil else {
+            throw CommandError(.usage, "--sign-in needs the agent's name: --agent ID")
+        }
         for url in brokers.brokers {
             var one = brokers
             one.brokers = [url]
             let check = BrokerCheck(
-                settings: one, sender: place?.name ?? sender.sender, agent: agent, wait: wait)
+                settings: one, sender: name ?? sender.sender, agent: agent, wait: wait)
             do {
-                if let place {
-                    show(try await check.asAgent(place.name, groups: place.groups))
+                if let name, let place {
+                    show(try await check.asAgent(name, groups: place.groups))
                 } else {
                     show(try await check.asSender())
                 }
@@ -98,27 +123,6 @@ struct DoctorCommand: OperatorCommand {
                 }
             }
         }
-        if let place { show(StateCheck(directory: place.directory).findings) }
-        guard reached > 0 else { throw Exit.noBroker }
-        if hasFailed { throw Exit.failed }
-    }
-}
-
-/// The agent of this machine, as its settings describe it.
-private struct LocalAgent {
-    var name: String
-    var groups: [String]
-    var directory: String
-
-    init(_ settings: Settings) async throws(CommandError) {
-        guard let name = try await settings.text("agent"), Name.isValid(name) else {
-            throw CommandError(
-                .usage, "--local needs the agent's name: --agent ID, WAYPOST_AGENT, or --config FILE")
-        }
-        self.name = name
-        groups = try await settings.texts("group")
-        directory =
-            try await settings.text("state")
-            ?? StateDirectory.standard(agent: name, environment: ProcessInfo.processInfo.environment)
+        return reached
     }
 }

@@ -51,15 +51,17 @@ struct LogCommand: RequestCommand {
         return .log(level: level, tag: tag, milliseconds: time.milliseconds)
     }
 
-    func lines(_ answer: AgentReply) -> [String] {
+    func lines(_ answer: AgentReply) -> [TerminalText] {
         guard answer.isOK, let until = answer.reply.result["until"]?.intValue else {
             return ReplyText(style: output.style).lines(answer)
         }
-        let level = answer.reply.result["level"]?.stringValue?.uppercased().printable ?? level
-        let what = tag.map { "of tag \($0.printable) " } ?? ""
+        let level = answer.reply.result["level"]?.stringValue?.uppercased() ?? level
+        let what = tag.map { "of tag \($0) " } ?? ""
         return [
-            "\(output.style.status(.ok)): \(answer.agent) publishes events \(what)of level \(level) and higher until "
-                + "\(Timestamp.local(until)) by its clock, then as before"
+            """
+            \(output.style.status(.ok)): \(answer.agent) publishes events \(what)of level \(level) and higher until \
+            \(Timestamp.local(until)) by its clock, then as before
+            """
         ]
     }
 }

@@ -20,14 +20,9 @@ struct PingCommand: RequestCommand {
 
     func operation() -> Command.Operation { .ping }
 
-    func lines(_ answer: AgentReply) -> [String] {
+    func lines(_ answer: AgentReply) -> [TerminalText] {
         guard answer.isOK else { return ReplyText(style: output.style).lines(answer) }
-        let health = Health(answer.reply.result)
-        let style = output.style
-        let status = health.isGreen ? style.green(health.status) : style.red(health.status)
-        return [
-            "\(answer.agent): \(status), \(answer.roundTrip) ms, version \(health.version), "
-                + "MQTT \(health.mqttVersion), up \(health.uptime), map \(health.mapText)"
-        ] + health.problems.map { "  \(style.red($0.printable))" }
+        return Health(answer.reply.result)
+            .lines(of: answer.agent, "\(answer.roundTrip) ms, ", output.style)
     }
 }

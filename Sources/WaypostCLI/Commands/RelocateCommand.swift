@@ -53,34 +53,37 @@ struct RelocateCommand: OperatorCommand {
         let count = try await request.perform { result in
             allApplied = allApplied && result.refused == nil
             if output.isJSON {
-                Terminal.print(bytes: result.line)
+                Terminal.print(json: result.line)
             } else {
-                for line in lines(result) { Terminal.print(line) }
+                for line in Self.lines(result, output.style) { Terminal.print(line) }
             }
         }
         if count == 0 {
-            Terminal.print(output.isJSON ? "{\"status\":\"sent\"}" : "sent to \(audience)")
+            if output.isJSON {
+                Terminal.print(json: ["status": "sent"])
+            } else {
+                Terminal.print("sent to \(audience)")
+            }
         }
         guard allApplied else { throw Exit.failed }
     }
 
-    private func lines(_ result: RelocationResult) -> [String] {
-        let style = output.style
+    /// What an agent says of the document, for people.
+    static func lines(_ result: RelocationResult, _ style: Style) -> [TerminalText] {
         if let refused = result.refused {
             return [
-                "\(style.red("refused")): \(refused.code) by \(result.agent): "
-                    + "\(refused.detail.printable); the map in force stays"
+                "\(style.red("refused")): \(refused.code) by \(result.agent): \(refused.detail); the map in force stays"
             ]
         }
         let layers = result.applied.layers.map { layer in
             layer.revision.map { "\(layer.name) rev \($0)" } ?? layer.name
         }
-        return [
-            "\(style.green("applied")): \(result.agent) has \(result.applied.entries.counted("entry", "entries")) in force "
-                + "(\(layers.joined(separator: ", ").printable))"
-        ]
+        let entries = result.applied.entries.counted("entry", "entries")
+        let applied: TerminalText =
+            "\(style.green("applied")): \(result.agent) has \(entries) in force (\(layers.joined(separator: ", ")))"
+        return [applied]
             + result.inactive.map {
-                "  \(style.yellow("inactive")): entry \($0.index) of \($0.layer.printable): \($0.reason.printable)"
+                "  \(style.yellow("inactive")): entry \($0.index) of \($0.layer): \($0.reason)"
             }
     }
 }

@@ -57,7 +57,7 @@ struct ReplayCommand: OperatorCommand {
         let format = output.isJSON ? .json : lines.format
         for line in collector.events(back: since)
         where filter.shows(line.event.level, tag: line.event.tag) {
-            Terminal.print(bytes: line.text(format, output.style, agentWidth: nil))
+            line.show(format, output.style, agentWidth: nil)
         }
         if !collector.isComplete {
             Terminal.note("--- some events were lost; those of levels below W are sent only once")

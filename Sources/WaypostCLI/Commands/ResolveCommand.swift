@@ -77,7 +77,7 @@ struct ResolveCommand: OperatorCommand {
             if let method = resolution.method { answer.member("method", method.name) }
             if let error = resolution.error { answer.member("nearest", error.nearest) }
             answer.endObject()
-            Terminal.print(bytes: answer.bytes)
+            Terminal.print(json: answer.bytes)
         } else {
             for line in ResolutionText.lines(resolution, output.style) { Terminal.print(line) }
         }

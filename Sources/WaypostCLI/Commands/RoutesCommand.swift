@@ -36,9 +36,14 @@ struct RoutesCommand: OperatorCommand {
 
     func perform() async throws {
         let router = try source.router(try router.setup().configuration)
-        let text = router.export.text(output.isJSON ? .json : format)
+        let form = output.isJSON ? .json : format
         // The text ends with a line feed of its own.
-        Terminal.print(text.dropLast())
+        let text = String(router.export.text(form).dropLast())
+        switch form {
+        case .json: Terminal.print(json: Array(text.utf8))
+        case .plist: Terminal.print(TerminalText(xml: text))
+        case .markdown, .dot, .swift: Terminal.print(TerminalText(lines: text))
+        }
     }
 }
 

@@ -6,9 +6,9 @@ struct DemoOutput {
     var isJSON: Bool
     var style: Style
 
-    func title(_ text: String) { tell("") { style.bold(text) } }
+    func title(_ text: String) { tell("") { style.bold(TerminalText(text)) } }
 
-    func say(_ text: String) { tell(nil) { text } }
+    func say(_ text: TerminalText) { tell(nil) { text } }
 
     func step(_ caption: String) { tell(nil) { "  \(style.cyan("->")) \(caption)" } }
 
@@ -16,12 +16,14 @@ struct DemoOutput {
         tell(nil) {
             let text = reply.detail ?? Self.short(reply.result)
             let code = reply.code == .ok ? "" : " \(reply.code)"
-            return "  \(style.cyan("<-")) \(style.status(reply.status))\(code), \(reply.milliseconds) ms: "
-                + text.printable
+            return
+                "  \(style.cyan("<-")) \(style.status(reply.status))\(code), \(reply.milliseconds) ms: \(text)"
         }
     }
 
-    func log(_ line: LogLine) { tell(nil) { "     \(String(decoding: text(line), as: UTF8.self))" } }
+    func log(_ line: LogLine) {
+        tell(nil) { "     \(line.text(.threadtime, style, agentWidth: nil))" }
+    }
 
     func failure(_ line: LogLine) { log(line) }
 
@@ -37,9 +39,7 @@ struct DemoOutput {
                 return
                     "  \(style.cyan("<-")) \(style.green("applied")): \(result.applied.entries.counted("entry", "entries")) in force"
             }
-            return
-                "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code): "
-                + refused.detail.printable
+            return "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code): \(refused.detail)"
         }
     }
 
@@ -48,15 +48,13 @@ struct DemoOutput {
         if isJSON {
             var line: [String: JSONValue] = ["step": .string(step.caption), "ok": .bool(unexpected == nil)]
             if let unexpected { line["unexpected"] = .string(unexpected) }
-            Terminal.print(bytes: JSONValue.object(line).serialized())
+            Terminal.print(json: .object(line))
         } else if let unexpected {
             Terminal.print("     \(style.red("NOT AS EXPECTED")): \(unexpected)")
         }
     }
 
-    private func text(_ line: LogLine) -> [UInt8] { line.text(.threadtime, style, agentWidth: nil) }
-
-    private func tell(_ before: String?, _ text: () -> String) {
+    private func tell(_ before: TerminalText?, _ text: () -> TerminalText) {
         guard !isJSON else { return }
         if let before { Terminal.print(before) }
         Terminal.print(text())

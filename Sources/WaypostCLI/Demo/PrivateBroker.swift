@@ -92,6 +92,6 @@ enum LogTail {
         let text =
             (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
         let lines = text.split(separator: "\n").suffix(3)
-        return lines.isEmpty ? "it wrote nothing" : lines.joined(separator: " | ").printable
+        return lines.isEmpty ? "it wrote nothing" : lines.joined(separator: " | ")
     }
 }

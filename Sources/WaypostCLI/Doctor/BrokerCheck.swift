@@ -32,8 +32,15 @@ struct BrokerCheck {
                 return false
             }
             let target = agent ?? roster.members.filter { $0.value.isOnline == true }.keys.min()
-            return [Self.version(version), subscriptions(session, wanted), agents(roster)]
-                + (try await ask(target, session))
+            let answers = try await ask(target, session)
+            let hasAnswered = answers.contains { $0.check == "clock" }
+            let kept =
+                if let target, hasAnswered, roster.members[target]?.state == nil {
+                    [try await retained(target, session)]
+                } else {
+                    [Finding]()
+                }
+            return [Self.version(version), subscriptions(session, wanted), agents(roster)] + answers + kept
         }
     }
 
@@ -170,11 +177,34 @@ struct BrokerCheck {
         let trip = (ContinuousClock.now - asked).milliseconds
         return [
             Finding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
-            clock(reply.at - (now + trip / 2), of: target, within: trip),
+            Self.clock(of: reply, from: target, asked: now, trip: trip),
         ]
     }
 
-    private func clock(_ offset: Int64, of agent: String, within trip: Int64) -> Finding {
+    /// Why an agent that answers has no retained state among those that came for `+`.
+    private func retained(_ target: String, _ session: OperatorSession) async throws -> Finding {
+        let topic = topics.state(of: target)
+        guard await session.subscribe(topic) else {
+            return Finding("retained", .skipped, "\(sender) may not read \(topic)")
+        }
+        let came = try await session.wait(Self.patience) { $0.topic == topic && $0.retain }
+        return came
+            ? Finding(
+                "retained", .warning, "the broker gives retained messages to \(topic), and none to wildcards",
+                advice:
+                    "agents, watch and logcat show an agent only once it publishes something; some brokers, such as "
+                    + "RabbitMQ, are made so")
+            : Finding(
+                "retained", .warning, "\(target) is online, and the broker has no state of it",
+                advice:
+                    "the broker keeps no retained messages, or has lost them: then maps are lost too. Switch its "
+                    + "persistence on, restart the agent and send its map again")
+    }
+
+    /// How far an agent's clock is off, by its reply to what was asked at `now`; all in milliseconds.
+    static func clock(of reply: Reply, from agent: String, asked now: Int64, trip: Int64) -> Finding {
+        let (offset, overflow) = reply.at.subtractingReportingOverflow(now + trip / 2)
+        guard !overflow else { return Finding("clock", .failed, "the clock of \(agent) shows no time") }
         let side = offset >= 0 ? "ahead of" : "behind"
         let text = "the clock of \(agent) is \(offset.magnitude) ms \(side) this machine's, ± \(trip / 2) ms"
         // 30 s is what an agent allows before it answers CLOCK_SKEW.

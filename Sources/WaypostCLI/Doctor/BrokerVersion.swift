@@ -30,7 +30,8 @@ struct BrokerVersion: Sendable {
 
     let text: String
 
-    init(_ text: String) { self.text = text }
+    /// - Parameter text: what the broker says; only its beginning counts.
+    init(_ text: String) { self.text = String(text.unicodeScalars.prefix(200)) }
 
     /// What to say about it, and what to do.
     var finding: Finding {

@@ -25,7 +25,7 @@ struct Finding: Sendable {
     }
 
     /// One line for people, and one more with what to do.
-    func lines(_ style: Style) -> [String] {
+    func lines(_ style: Style) -> [TerminalText] {
         let name = check + String(repeating: " ", count: max(0, 12 - check.count))
         let mark =
             switch status {
@@ -34,8 +34,8 @@ struct Finding: Sendable {
             case .failed: style.red("failed ")
             case .skipped: style.dim("skipped")
             }
-        return ["\(mark)  \(name) \(found.printable)"]
-            + (advice.map { ["         \(String(repeating: " ", count: 12)) → \($0.printable)"] } ?? [])
+        let first: TerminalText = "\(mark)  \(name) \(found)"
+        return [first] + (advice.map { ["         \(String(repeating: " ", count: 12)) → \($0)"] } ?? [])
     }
 
     var json: JSONValue {

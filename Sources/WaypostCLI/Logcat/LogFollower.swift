@@ -21,13 +21,14 @@ struct LogFollower {
     private var deduplicator = EventDeduplicator()
     private var states: [String: AgentState] = [:]
     private var agentWidth = 8
+    private var pause = ReconnectPause()
     /// Of this connection; those that were reported already.
     private var dropped = 0
 
-    /// The longest pause between two attempts to come back.
-    private static let longestPause = Duration.seconds(5)
     /// The most other messages, such as failures and presence, that wait until the replays are shown.
     private static let maximumOthers = 10_000
+    /// The most bytes that they may have.
+    private static let maximumOtherBytes = 32 << 20
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
 
@@ -61,6 +62,7 @@ struct LogFollower {
     /// - Throws: ``CommandError`` 4 when there is no broker at the start, `CancellationError` on a signal.
     mutating func run() async throws {
         var session = try await connect()
+        pause.connectionMade()
         if let since {
             do {
                 guard try await lookBack(over: since, session) else { return await session.close() }
@@ -109,7 +111,7 @@ struct LogFollower {
     private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
         var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
         var others: [MQTTMessage] = []
-        var missed = 0
+        var (otherBytes, missed) = (0, 0)
         try await session.publish(replay.message)
         session.alarm(after: Self.patience)
         // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
@@ -117,7 +119,12 @@ struct LogFollower {
             case .message(let message) = try await session.next()
         {
             guard !replay.saw(message) else { continue }
-            if others.count < Self.maximumOthers { others.append(message) } else { missed += 1 }
+            otherBytes += message.payload.count
+            if others.count < Self.maximumOthers, otherBytes <= Self.maximumOtherBytes {
+                others.append(message)
+            } else {
+                missed += 1
+            }
         }
         if missed + replay.dropped > 0 { notice(OperatorSession.notice(dropped: missed + replay.dropped)) }
         for message in others { guard show(message) else { return false } }
@@ -134,14 +141,16 @@ struct LogFollower {
         return true
     }
 
-    private func comeBack() async throws -> OperatorSession {
-        var pause = Duration.milliseconds(200)
+    private mutating func comeBack() async throws -> OperatorSession {
         while true {
-            try await Task.sleep(for: pause)
+            try await Task.sleep(for: pause.next())
+            if pause.isHintDue { notice(ReconnectPause.hint) }
             do {
-                return try await connect()
+                let session = try await connect()
+                pause.connectionMade()
+                return session
             } catch let error as CommandError where error.exit == .noBroker {
-                pause = min(pause * 2, Self.longestPause)
+                continue
             }
         }
     }
@@ -154,7 +163,7 @@ struct LogFollower {
             return LogLine.events(message.payload, from: agent).allSatisfy { show($0) }
         case .failure:
             guard let line = LogLine.failure(message.payload, from: agent) else { return true }
-            return print(line)
+            return output(line)
         case .state:
             if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
             return true
@@ -166,13 +175,13 @@ struct LogFollower {
     private mutating func show(_ line: LogLine) -> Bool {
         guard deduplicator.isNew(line.event, from: line.agent) else { return true }
         if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
-        return print(line)
+        return output(line)
     }
 
-    private mutating func print(_ line: LogLine) -> Bool {
+    private mutating func output(_ line: LogLine) -> Bool {
         guard filter.shows(line.event.level, tag: line.event.tag) else { return true }
         agentWidth = max(agentWidth, line.agent.count)
-        return Terminal.print(bytes: line.text(format, style, agentWidth: agent == nil ? agentWidth : nil))
+        return line.show(format, style, agentWidth: agent == nil ? agentWidth : nil)
     }
 
     private mutating func show(_ state: AgentState, of agent: String) {
@@ -181,12 +190,12 @@ struct LogFollower {
         guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
         let how =
             switch state.reason {
-            case .birth: "version \(state.version.printable), MQTT \(state.mqttVersion)"
+            case .birth: "version \(state.version), MQTT \(state.mqttVersion)"
             case .will: "its connection was lost"
             case .shutdown: "shut down"
-            default: state.reason.rawValue.printable
+            default: state.reason.rawValue
             }
-        notice("\(agent) is \(state.state.printable): \(how)")
+        notice("\(agent) is \(state.state): \(how)")
     }
 
     private mutating func reportDropped(_ session: OperatorSession) {

@@ -34,7 +34,7 @@ struct LogLine: Sendable {
         else { return nil }
         var message = "\(report.code) in \(report.origin.rawValue): \(report.detail)"
         // The detail of a missing route names its neighbours already.
-        let unnamed = report.nearest.filter { !report.detail.contains($0) }
+        let unnamed = report.nearest.prefix(ReplyText.maximumNames).filter { !report.detail.contains($0) }
         if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
         if let ref = report.ref { message += "; ref \(ref)" }
         if report.count > 1 { message += "; \(report.count) times" }
@@ -45,24 +45,20 @@ struct LogLine: Sendable {
             agent: agent, event: event, source: JSONLine.make(agent: agent, payload: payload, json))
     }
 
-    /// The event with nothing in it that a terminal would obey.
-    var printableEvent: LogEvent {
-        var event = event
-        event.message = event.message.printable
-        event.tag = event.tag.printable
-        event.letter = event.letter.printable
-        return event
-    }
-
-    /// The line as it is printed.
+    /// Prints the line; false when the output is closed.
     ///
     /// - Parameter width: of the column with the agent's name; nil when there is just one agent.
-    func text(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> [UInt8] {
-        guard format != .json else { return source }
-        let event = printableEvent
-        let line = style.line(format == .brief ? event.brief : event.threadTime, at: event.level)
-        guard let width else { return Array(line.utf8) }
+    @discardableResult
+    func show(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> Bool {
+        format == .json
+            ? Terminal.print(json: source) : Terminal.print(text(format, style, agentWidth: width))
+    }
+
+    /// The line for people.
+    func text(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> TerminalText {
+        let line = style.line("\(format == .brief ? event.brief : event.threadTime)", at: event.level)
+        guard let width else { return line }
         let name = agent + String(repeating: " ", count: max(0, width - agent.count))
-        return Array("\(style.cyan(name)) \(line)".utf8)
+        return "\(style.cyan(TerminalText(name))) \(line)"
     }
 }

@@ -17,11 +17,14 @@ struct ReplayCollector: Sendable {
 
     /// The most events that are kept until all are there: those of 200 agents.
     static let maximumLines = 200 * Command.maximumReplay
+    /// The most bytes that they may have; an event of an agent has some hundred.
+    static let maximumBytes = 64 << 20
 
     let command: Command
     /// Events that were not kept.
     private(set) var dropped = 0
     private var count = 0
+    private var bytes = 0
     private let sender: String
     private let topics: Topics
     /// Agents whose answer is waited for; nil for all that are online.
@@ -98,13 +101,17 @@ struct ReplayCollector: Sendable {
         // Numbers begin anew with each start; what an earlier start numbered is no longer kept by the agent.
         if let known = lines[line.agent], known.first?.value.event.boot != line.event.boot {
             count -= known.count
+            bytes -= known.values.reduce(0) { $0 + $1.source.count }
             lines[line.agent] = [:]
         }
-        guard count < Self.maximumLines else {
+        guard count < Self.maximumLines, bytes + line.source.count <= Self.maximumBytes else {
             dropped += 1
             return
         }
-        if lines[line.agent, default: [:]].updateValue(line, forKey: line.event.sequence) == nil {
+        bytes += line.source.count
+        if let before = lines[line.agent, default: [:]].updateValue(line, forKey: line.event.sequence) {
+            bytes -= before.source.count
+        } else {
             count += 1
         }
     }

@@ -76,12 +76,25 @@ final class OperatorSession: Sendable {
         }
     }
 
+    /// Subscribes to one more filter; false when the broker refuses it.
+    func subscribe(_ filter: String) async -> Bool {
+        let results = try? await session.subscribe([Subscription(filter)])
+        return results?.allSatisfy(\.isGranted) ?? false
+    }
+
     /// The next message, or the alarm set with ``alarm(after:)``; for one reader.
     ///
     /// - Throws: ``CommandError`` 4 when the connection ended, `CancellationError` on Ctrl-C.
     func next() async throws -> MessageQueue.Event {
         if let event = await session.queue.next() { return event }
         try Task.checkCancellation()
+        // Coming back would only take the connection from the other again.
+        if case .sessionTakenOver? = session.endReason?.cause {
+            throw CommandError(
+                .failed,
+                "another program signed in under the same user name, and this broker has one connection for each; "
+                    + "give each program a name of its own")
+        }
         throw CommandError(
             .noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
     }

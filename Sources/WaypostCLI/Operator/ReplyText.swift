@@ -3,38 +3,42 @@ import WaypostMessages
 
 /// A reply for people: the result in the first line, the rest below.
 struct ReplyText {
+    /// The names close to a missing one that are shown; an agent sends three.
+    static let maximumNames = 10
+
     var style: Style
 
-    func lines(_ answer: AgentReply) -> [String] {
+    func lines(_ answer: AgentReply) -> [TerminalText] {
         let reply = answer.reply
         guard answer.isOK else {
-            var lines = [
-                "\(style.status(reply.status)): \(reply.code) from \(answer.agent): "
-                    + (reply.detail ?? "no detail given").printable
+            var lines: [TerminalText] = [
+                "\(style.status(reply.status)): \(reply.code) from \(answer.agent): \(reply.detail ?? "no detail given")"
             ]
             // The detail of a missing route names its neighbours already.
-            let unnamed = reply.nearest.filter { reply.detail?.contains($0) != true }
-            if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", ").printable)") }
+            let unnamed = reply.nearest.prefix(Self.maximumNames).filter {
+                reply.detail?.contains($0) != true
+            }
+            if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", "))") }
             if reply.code.isRetryable { lines.append("  it may work if you try again") }
             return lines
         }
         let again =
             reply.isDuplicate ? ", repeated reply" : reply.attempt > 1 ? ", attempt \(reply.attempt)" : ""
         return ["\(style.status(reply.status)): \(answer.agent) (\(reply.milliseconds) ms\(again))"]
-            + details(reply.result).map { "  \($0)" }
+            + details(reply.result)
     }
 
     /// The result: an opening field by field, anything else as JSON.
-    private func details(_ result: JSONValue) -> [String] {
+    private func details(_ result: JSONValue) -> [TerminalText] {
         guard let members = result.objectValue, let url = members["url"]?.stringValue, members["hops"] != nil
         else {
-            return result.isNull ? [] : ["result: \(result.text.printable)"]
+            return result.isNull ? [] : ["  result: \(result.text)"]
         }
-        var lines = ["url: \(url.printable)"]
-        if let route = members["route"]?.stringValue { lines.append("route: \(route.printable)") }
+        var lines: [TerminalText] = ["  url: \(url)"]
+        if let route = members["route"]?.stringValue { lines.append("  route: \(route)") }
         let hops = members["hops"]?.arrayValue?.compactMap(\.stringValue) ?? []
-        if !hops.isEmpty { lines.append("redirects: \(hops.joined(separator: " → ").printable)") }
-        if let value = members["value"], !value.isNull { lines.append("value: \(value.text.printable)") }
+        if !hops.isEmpty { lines.append("  redirects: \(hops.joined(separator: " → "))") }
+        if let value = members["value"], !value.isNull { lines.append("  value: \(value.text)") }
         return lines
     }
 }
@@ -49,11 +53,11 @@ protocol RequestCommand: OperatorCommand {
     func operation() throws -> Command.Operation
 
     /// A reply for people; ``ReplyText`` unless the command knows better.
-    func lines(_ answer: AgentReply) -> [String]
+    func lines(_ answer: AgentReply) -> [TerminalText]
 }
 
 extension RequestCommand {
-    func lines(_ answer: AgentReply) -> [String] { ReplyText(style: output.style).lines(answer) }
+    func lines(_ answer: AgentReply) -> [TerminalText] { ReplyText(style: output.style).lines(answer) }
 
     func perform() async throws {
         let audience = try options.audience.audience
@@ -66,7 +70,7 @@ extension RequestCommand {
         let count = try await request.perform { answer in
             allOK = allOK && answer.isOK
             if output.isJSON {
-                Terminal.print(bytes: answer.jsonLine())
+                Terminal.print(json: answer.jsonLine())
             } else {
                 for line in lines(answer) { Terminal.print(line) }
             }
@@ -77,8 +81,7 @@ extension RequestCommand {
 
     private func printSent(_ command: Command, to audience: Audience) {
         if output.isJSON {
-            Terminal.print(
-                bytes: JSONValue.object(["id": .string(command.id), "status": "sent"]).serialized())
+            Terminal.print(json: ["id": .string(command.id), "status": "sent"])
         } else {
             Terminal.print("sent: \(command.id) to \(audience)")
         }

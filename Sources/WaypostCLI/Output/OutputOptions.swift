@@ -25,10 +25,10 @@ extension OperatorCommand {
         do {
             try await perform()
         } catch let error as CommandError where output.isJSON {
-            let shown: JSONValue = [
+            let shown: [String: JSONValue] = [
                 "exit": .int(Int64(error.exit.rawValue)), "detail": .string(error.description),
             ]
-            Terminal.print(bytes: JSONValue.object(["error": shown]).serialized())
+            Terminal.print(json: ["error": .object(shown)])
             throw error.exit
         }
     }

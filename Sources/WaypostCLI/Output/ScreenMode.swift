@@ -31,7 +31,7 @@ enum ScreenMode {
             return tcsetattr(STDIN_FILENO, TCSANOW, &attributes) == 0
         }
         // The other screen, without a cursor, and lines that are cut rather than wrapped.
-        return isTaken && Terminal.draw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
+        return isTaken && Terminal.draw(TerminalText(codes: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J"))
     }
 
     /// Restores the terminal as it was; does nothing when it was not taken.
@@ -41,7 +41,7 @@ enum ScreenMode {
             return before
         }
         guard var attributes else { return }
-        Terminal.draw("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
+        Terminal.draw(TerminalText(codes: "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"))
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &attributes)
     }
 

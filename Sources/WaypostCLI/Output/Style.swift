@@ -5,35 +5,36 @@ import WaypostMessages
 struct Style: Sendable {
     var isOn: Bool
 
-    func bold(_ text: String) -> String { set("1", text) }
-    func dim(_ text: String) -> String { set("2", text) }
-    func red(_ text: String) -> String { set("31", text) }
-    func green(_ text: String) -> String { set("32", text) }
-    func yellow(_ text: String) -> String { set("33", text) }
-    func cyan(_ text: String) -> String { set("36", text) }
+    func bold(_ text: TerminalText) -> TerminalText { set("\u{1B}[1m", text) }
+    func dim(_ text: TerminalText) -> TerminalText { set("\u{1B}[2m", text) }
+    func red(_ text: TerminalText) -> TerminalText { set("\u{1B}[31m", text) }
+    func green(_ text: TerminalText) -> TerminalText { set("\u{1B}[32m", text) }
+    func yellow(_ text: TerminalText) -> TerminalText { set("\u{1B}[33m", text) }
+    func cyan(_ text: TerminalText) -> TerminalText { set("\u{1B}[36m", text) }
 
     /// The colours that logcat readers know: warnings yellow, errors red, the chatter dim.
-    func line(_ text: String, at level: LogLevel) -> String {
+    func line(_ text: TerminalText, at level: LogLevel) -> TerminalText {
         switch level {
         case .verbose, .debug: dim(text)
         case .info: text
         case .warning: yellow(text)
         case .error: red(text)
-        case .fatal: set("1;31", text)
+        case .fatal: set("\u{1B}[1;31m", text)
         }
     }
 
-    func status(_ status: Code.Status) -> String {
-        switch status {
-        case .ok: green(status.rawValue)
-        case .accepted: cyan(status.rawValue)
-        case .failed, .rejected: red(status.rawValue)
+    func status(_ status: Code.Status) -> TerminalText {
+        let word = TerminalText(status.rawValue)
+        return switch status {
+        case .ok: green(word)
+        case .accepted: cyan(word)
+        case .failed, .rejected: red(word)
         // A status that only a newer agent has is shown as it came.
-        default: yellow(status.rawValue.printable)
+        default: yellow(word)
         }
     }
 
-    private func set(_ codes: String, _ text: String) -> String {
-        isOn ? "\u{1B}[\(codes)m\(text)\u{1B}[0m" : text
+    private func set(_ codes: StaticString, _ text: TerminalText) -> TerminalText {
+        isOn ? TerminalText(codes: codes) + text + TerminalText(codes: "\u{1B}[0m") : text
     }
 }

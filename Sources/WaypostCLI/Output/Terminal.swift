@@ -1,6 +1,9 @@
 import Glibc
+import Waypost
 
 /// Standard output and standard error, written without a buffer of our own: what is printed is there.
+///
+/// All that the program prints goes through here, so that nothing that came from outside is obeyed by a terminal.
 enum Terminal {
     /// Whether `descriptor` is a terminal that wants colours (no-color.org).
     static func wantsColours(_ descriptor: Int32) -> Bool {
@@ -11,37 +14,44 @@ enum Terminal {
 
     /// Prints a line; false when the output is closed.
     @discardableResult
-    static func print(_ line: some StringProtocol) -> Bool {
-        print(bytes: Array(line.utf8))
+    static func print(_ line: TerminalText) -> Bool {
+        write(Array("\(line.text)\n".utf8), to: STDOUT_FILENO)
     }
 
-    /// Prints bytes and a newline; false when the output is closed.
+    /// Prints a line of JSON; false when the output is closed.
     @discardableResult
-    static func print(bytes: [UInt8]) -> Bool {
-        write(bytes + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+    static func print(json: JSONValue) -> Bool { print(json: json.serialized()) }
+
+    /// Prints a line that is JSON already; false when the output is closed.
+    @discardableResult
+    static func print(json line: [UInt8]) -> Bool { print(jsonLines: line + [UInt8(ascii: "\n")]) }
+
+    /// Prints lines of JSON that end with their newlines; false when the output is closed.
+    static func print(jsonLines lines: [UInt8]) -> Bool {
+        write(TerminalJSON.escaped(lines), to: STDOUT_FILENO)
     }
 
-    /// Prints lines that end with their newlines; false when the output is closed.
-    static func print(lines: [UInt8]) -> Bool { write(lines, to: STDOUT_FILENO) }
-
-    /// Writes text as it is, control characters included: what stands in it is ours.
+    /// Writes text where the cursor is, without a newline.
     @discardableResult
-    static func draw(_ text: String) -> Bool { write(Array(text.utf8), to: STDOUT_FILENO) }
+    static func draw(_ text: TerminalText) -> Bool { write(Array(text.text.utf8), to: STDOUT_FILENO) }
 
     /// Prints a line about the command itself to standard error.
-    static func note(_ line: String) {
-        write(Array("\(line)\n".utf8), to: STDERR_FILENO)
+    static func note(_ line: TerminalText) { write(Array("\(line.text)\n".utf8), to: STDERR_FILENO) }
+
+    /// Prints a line of JSON to standard error.
+    static func note(json: JSONValue) {
+        write(TerminalJSON.escaped(json.serialized() + [UInt8(ascii: "\n")]), to: STDERR_FILENO)
     }
 
     /// Writes over the last line of standard error, a terminal, without ending it.
-    static func progress(_ line: String) {
-        write(Array("\r\u{1B}[K\(line)".utf8), to: STDERR_FILENO)
+    static func progress(_ line: TerminalText) {
+        write(Array((TerminalText(codes: "\r\u{1B}[K") + line).text.utf8), to: STDERR_FILENO)
     }
 
     /// Prints why the command ends.
     static func error(_ sentence: String) {
         let style = Style(isOn: wantsColours(STDERR_FILENO))
-        note("waypost: \(style.red("error:")) \(sentence.printable)")
+        note("waypost: \(style.red("error:")) \(sentence)")
     }
 
     @discardableResult
@@ -60,31 +70,5 @@ enum Terminal {
             }
         }
         return true
-    }
-}
-
-extension StringProtocol {
-    /// The text with control characters escaped: text from outside must not move the cursor or set colours.
-    var printable: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return String(self) }
-        var text = ""
-        for scalar in unicodeScalars {
-            if scalar.isControl {
-                text += scalar.escaped(asASCII: true)
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-}
-
-extension Unicode.Scalar {
-    /// C0, DEL, C1, and the marks that turn the direction of text around.
-    fileprivate var isControl: Bool {
-        switch value {
-        case 0..<0x20, 0x7F...0x9F, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
-        default: false
-        }
     }
 }

@@ -24,7 +24,7 @@ final class CaseRun {
                 output.append(UInt8(ascii: "\n"))
             }
             // A reader that has enough is no failure.
-            guard Terminal.print(lines: output) else { return true }
+            guard Terminal.print(jsonLines: output) else { return true }
         }
         if expectations > 0 || unreadable > 0 {
             let bad = unreadable == 0 ? "" : ", \(unreadable) lines were not cases"
@@ -48,8 +48,7 @@ final class CaseRun {
             return writer.bytes
         } catch {
             unreadable += 1
-            Terminal.note(
-                "line \(line.number): \(error.code): \(error.detail.printable)")
+            Terminal.note("line \(line.number): \(error.code): \(error.detail)")
             var writer = ResolveAnswer(error, url: json?["open"]?.stringValue ?? "")
                 .writer(for: json?["id"] ?? .null)
             writer.endObject()
@@ -89,8 +88,8 @@ final class CaseRun {
         guard !differences.isEmpty else { return true }
         failed += 1
         let name = asked.id.isNull ? "" : " \(asked.id.stringValue ?? asked.id.text)"
-        Terminal.note("line \(line): case\(name.printable) failed: \(asked.url.printable)")
-        for difference in differences { Terminal.note("  \(difference.printable)") }
+        Terminal.note("line \(line): case\(name) failed: \(asked.url)")
+        for difference in differences { Terminal.note("  \(difference)") }
         return false
     }
 }

@@ -2,31 +2,28 @@ import Waypost
 
 /// Where a URL would lead, for people.
 enum ResolutionText {
-    static func lines(_ resolution: Resolution, _ style: Style) -> [String] {
-        var lines: [String] = []
-        func add(_ label: String, _ text: String) {
-            lines.append(label.padding(to: 8) + text.printable)
-        }
+    static func lines(_ resolution: Resolution, _ style: Style) -> [TerminalText] {
+        var lines: [TerminalText] = []
+        func add(_ label: String, _ text: TerminalText) { lines.append("\(label.padding(to: 8))\(text)") }
         if let error = resolution.error {
-            lines.append("\(style.red("\(error.code)")): \(error.detail.printable)")
-            if !error.nearest.isEmpty { add("near", error.nearest.joined(separator: ", ")) }
+            lines.append("\(style.red("\(error.code)")): \(error.detail)")
+            if !error.nearest.isEmpty { add("near", "\(error.nearest.joined(separator: ", "))") }
         } else if let method = resolution.method {
-            add("calls", style.green(method.name))
+            add("calls", style.green(TerminalText(method.name)))
         } else {
             let name = resolution.className.map { " (\($0))" } ?? ""
-            lines.append(
-                "route".padding(to: 8) + style.green((resolution.route ?? "").printable) + name.printable)
+            add("route", "\(style.green(TerminalText(resolution.route ?? "")))\(name)")
         }
-        add("url", resolution.url)
-        if !resolution.hops.isEmpty { add("via", resolution.hops.joined(separator: " → ")) }
+        add("url", "\(resolution.url)")
+        if !resolution.hops.isEmpty { add("via", "\(resolution.hops.joined(separator: " → "))") }
         if resolution.fellBack { add("why", "no route matches the URL; this is its route_fallback_url") }
         guard resolution.error == nil, resolution.method == nil else { return lines }
         for (key, value) in resolution.parameters.merged.sorted(by: { $0.key < $1.key }) {
             add("param", "\(key) = \(value.text)")
         }
         let presentation = resolution.presentation
-        add("shown", "\(presentation.jumpType)")
-        for warning in presentation.warnings { add("hint", warning) }
+        add("shown", "\(String(describing: presentation.jumpType))")
+        for warning in presentation.warnings { add("hint", "\(warning)") }
         return lines
     }
 }

@@ -58,7 +58,7 @@ struct RouteSource: ParsableArguments {
         do {
             let report = try router.relocate(try layers())
             for entry in report.inactive {
-                Terminal.note("waypost: map \(entry.layer): entry \(entry.index): \(entry.reason.printable)")
+                Terminal.note("waypost: map \(entry.layer): entry \(entry.index): \(entry.reason)")
             }
         } catch let error as RelocationError {
             throw CommandError(.failed, "map: \(error)")

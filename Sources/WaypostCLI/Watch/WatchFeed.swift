@@ -3,8 +3,6 @@ import WaypostMessages
 
 /// Listens at the broker, reconnects when the connection is lost, and puts what comes into the state.
 struct WatchFeed {
-    private static let longestPause = Duration.seconds(5)
-
     let settings: BrokerSettings
     let sender: String
     /// Nil for all agents.
@@ -21,7 +19,9 @@ struct WatchFeed {
     /// Listens until the task is cancelled.
     func run(_ first: OperatorSession, _ state: WatchState) async {
         var session = first
+        var pause = ReconnectPause()
         while true {
+            pause.connectionMade()
             let broker = session.connection.broker.description
             state.change { ($0.model.link, $0.model.isConnected) = (broker, true) }
             var dropped = 0
@@ -36,20 +36,20 @@ struct WatchFeed {
                 }
             } catch let error as CommandError {
                 state.change { ($0.model.link, $0.model.isConnected) = (error.description, false) }
+                if error.exit != .noBroker { return await session.close() }
             } catch {
                 return await session.close()
             }
             await session.close()
-            guard let next = await comeBack() else { return }
+            guard let next = await comeBack(&pause, state) else { return }
             session = next
         }
     }
 
-    private func comeBack() async -> OperatorSession? {
-        var pause = Duration.milliseconds(200)
-        while (try? await Task.sleep(for: pause)) != nil {
+    private func comeBack(_ pause: inout ReconnectPause, _ state: WatchState) async -> OperatorSession? {
+        while (try? await Task.sleep(for: pause.next())) != nil {
+            if pause.isHintDue { state.change { $0.model.link = ReconnectPause.hint } }
             if let session = try? await connect() { return session }
-            pause = min(pause * 2, Self.longestPause)
         }
         return nil
     }

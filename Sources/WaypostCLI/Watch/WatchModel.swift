@@ -8,7 +8,7 @@ struct WatchModel: Sendable {
     static let maximumLines = 500
     static let maximumFailures = 100
     /// The longest text of a line, more than a terminal is wide; an agent cuts its own at 2 KiB.
-    static let maximumCharacters = 2_048
+    static let maximumScalars = 2_048
     /// A few batches of events.
     static let maximumReordering = 250
 
@@ -72,8 +72,9 @@ extension LogLine {
         var line = self
         line.source = []
         line.event.url = nil
-        line.event.message = String(event.message.prefix(WatchModel.maximumCharacters))
-        line.event.tag = String(event.tag.prefix(WatchModel.maximumCharacters))
+        // By scalars: a single character can be as long as a message.
+        line.event.message = String(event.message.unicodeScalars.prefix(WatchModel.maximumScalars))
+        line.event.tag = String(event.tag.unicodeScalars.prefix(WatchModel.maximumScalars))
         return line
     }
 }

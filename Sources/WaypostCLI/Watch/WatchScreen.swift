@@ -7,19 +7,13 @@ struct WatchScreen {
     var style: Style
 
     /// The lines, at most `rows`, each at most `columns` wide.
-    func lines(_ model: WatchModel, now: Int64 = WallClock.now()) -> [String] {
+    func lines(_ model: WatchModel, now: Int64 = WallClock.now()) -> [TerminalText] {
         guard rows > 0, columns > 0 else { return [] }
         var lines = [head(model)]
         let table = model.roster.rows(now: now)
         // A third for the agents, a quarter for failures, what is left for the log.
         lines += part(table, within: max(3, rows / 3)) { row in
-            let text = row.text.fitted(to: columns)
-            return switch row.tone {
-            case .head: style.bold(text)
-            case .good: text
-            case .bad: style.yellow(text)
-            case .gone: style.dim(text)
-            }
+            row.drawn(fitted(row.text), style)
         }
         let failures = model.failures.suffix(max(2, rows / 4 - 1))
         lines.append(title("failures", "\(model.failureCount) since the start"))
@@ -29,41 +23,46 @@ struct WatchScreen {
         return Array(lines.prefix(rows))
     }
 
-    private func head(_ model: WatchModel) -> String {
+    private func head(_ model: WatchModel) -> TerminalText {
         let members = model.roster.members
         let online = members.values.count { $0.isOnline == true }
         let dropped =
             model.droppedMessages > 0 ? "  \(OperatorSession.notice(dropped: model.droppedMessages))" : ""
-        let text =
-            "waypost  \(model.link.printable)  \(online) of \(members.count) agents online  q quits\(dropped)"
-            .fitted(to: columns)
+        let text = fitted(
+            "waypost  \(model.link)  \(online) of \(members.count) agents online  q quits\(dropped)")
         return model.isConnected ? style.bold(text) : style.red(text)
     }
 
     /// The first lines of a list that may be too long, and how many are left out.
     private func part(
-        _ table: [Roster.Row], within limit: Int, _ draw: (Roster.Row) -> String
-    ) -> [String] {
+        _ table: [Roster.Row], within limit: Int, _ draw: (Roster.Row) -> TerminalText
+    ) -> [TerminalText] {
         guard table.count > limit else { return table.map(draw) }
         return table.prefix(limit - 1).map(draw)
-            + [style.dim("… and \(table.count - limit + 1) more".fitted(to: columns))]
+            + [style.dim(fitted("… and \(table.count - limit + 1) more"))]
     }
 
-    private func title(_ name: String, _ more: String) -> String {
+    private func title(_ name: String, _ more: String) -> TerminalText {
         let text = "── \(name) " + (more.isEmpty ? "" : "(\(more)) ")
-        return style.cyan(
-            (text + String(repeating: "─", count: max(0, columns - text.count))).fitted(to: columns))
+        return style.cyan(fitted(text + String(repeating: "─", count: max(0, columns - text.count))))
     }
 
-    private func draw(_ line: LogLine, _ model: WatchModel) -> String {
+    private func draw(_ line: LogLine, _ model: WatchModel) -> TerminalText {
         let width = model.roster.members.keys.map(\.count).max() ?? 0
         let name = line.agent + String(repeating: " ", count: max(0, width - line.agent.count))
-        let text = "\(name) \(line.printableEvent.threadTime)".fitted(to: columns)
-        return style.line(text, at: line.event.level)
+        return style.line(fitted("\(name) \(line.event.threadTime)"), at: line.event.level)
     }
 
+    /// As much as fits into a line; escaped first, for that makes it longer.
+    private func fitted(_ text: String) -> TerminalText { TerminalText(text.printable.fitted(to: columns)) }
+
     /// The bytes that put the lines on the terminal, over what is there.
-    static func drawing(_ lines: [String]) -> String {
-        "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
+    static func drawing(_ lines: [TerminalText]) -> TerminalText {
+        var drawing = TerminalText(codes: "\u{1B}[H")
+        for (index, line) in lines.enumerated() {
+            if index > 0 { drawing = drawing + TerminalText(codes: "\r\n") }
+            drawing = drawing + line + TerminalText(codes: "\u{1B}[K")
+        }
+        return drawing + TerminalText(codes: "\u{1B}[J")
     }
 }

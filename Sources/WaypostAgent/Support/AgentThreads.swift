@@ -1,0 +1,18 @@
+import Waypost
+
+/// The threads for what the agent itself does: the journal, times, health, and all that waits.
+///
+/// Handlers run on others, so that none of this waits for a handler that blocks its thread.
+enum AgentThreads {
+    /// They block only for the disk; more than two are started when it stalls.
+    static let pool = ThreadPool(name: "wp-agent", usual: 2, limit: 8)
+
+    /// Starts work of the agent.
+    @discardableResult
+    static func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        Task(executorPreference: pool) { await work() }
+    }
+
+    /// Waits that long, or until the task is cancelled.
+    static func sleep(for duration: Duration) async { await TimerThread.shared.sleep(for: duration) }
+}

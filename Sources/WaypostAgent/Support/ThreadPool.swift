@@ -1,0 +1,127 @@
+import DequeModule
+import Waypost
+
+/// Threads that run tasks and that no other tasks use; `Task(executorPreference: pool) { … }` runs on them.
+///
+/// A thread of the pool that all tasks share is missing there while a task blocks it. Here more are started when
+/// those that run make no progress, up to a limit. They end when there is nothing to do for a while.
+final class ThreadPool: TaskExecutor {
+    private struct State {
+        var jobs: Deque<UnownedJob> = []
+        var threads = 0
+        /// Threads that wait and were not woken yet.
+        var idle = 0
+        /// Wake-ups that no thread has taken yet.
+        var wakeUps = 0
+        /// Jobs taken since the last look.
+        var taken = 0
+        var isWatched = false
+        var isExhausted = false
+    }
+
+    /// When a thread that has nothing to do ends.
+    private static let idleTime = Duration.seconds(10)
+    /// How long jobs may wait without any progress before there are more threads.
+    private static let patience = Duration.milliseconds(50)
+
+    private let name: String
+    private let usual: Int
+    let limit: Int
+    private let state = Monitor(State())
+
+    /// - Parameters:
+    ///   - name: the threads' name, at most 15 bytes.
+    ///   - usual: how many threads are started without a wait.
+    ///   - limit: how many there are at the most.
+    init(name: String, usual: Int, limit: Int) {
+        self.name = name
+        self.usual = max(1, min(usual, limit))
+        self.limit = max(1, limit)
+    }
+
+    /// Whether jobs wait, and all threads that there may be made no progress at the last look.
+    var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let (starts, watches) = state.withLock { state -> ((Bool, Bool), wakes: Bool) in
+            state.jobs.append(job)
+            if state.idle > 0 {
+                state.idle -= 1
+                state.wakeUps += 1
+                return ((false, false), wakes: true)
+            }
+            if state.threads < usual {
+                state.threads += 1
+                return ((true, false), wakes: false)
+            }
+            defer { state.isWatched = true }
+            return ((false, !state.isWatched), wakes: false)
+        }
+        if starts { startThreads(1) }
+        if watches { lookSoon() }
+    }
+
+    private func startThreads(_ count: Int) {
+        for started in 0..<count where !PlainThread.start(name: name, { self.run() }) {
+            let watches = state.withLock { state in
+                state.threads -= count - started
+                defer { state.isWatched = true }
+                return (!state.isWatched, wakes: false)
+            }
+            if watches { lookSoon() }
+            return
+        }
+    }
+
+    private func run() {
+        while let job = nextJob() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    /// Waits for a job; nil when the thread is to end.
+    private func nextJob() -> UnownedJob? {
+        var isIdle = false
+        let limit = MonotonicTime.after(Self.idleTime)
+        return state.wait { state, isTimeUp in
+            if isIdle {
+                // Who wakes a thread has counted it out already.
+                if state.wakeUps > 0 { state.wakeUps -= 1 } else { state.idle -= 1 }
+                isIdle = false
+            }
+            if let job = state.jobs.popFirst() {
+                state.taken += 1
+                return .end(job)
+            }
+            state.isExhausted = false
+            if isTimeUp {
+                state.threads -= 1
+                return .end(nil)
+            }
+            state.idle += 1
+            isIdle = true
+            return .wait(until: limit)
+        }
+    }
+
+    // MARK: Growth
+
+    private func lookSoon() {
+        _ = TimerThread.shared.call(after: Self.patience) { [weak self] in self?.look() }
+    }
+
+    /// Starts more threads when jobs wait and none was taken since the last look.
+    private func look() {
+        let (more, goesOn) = state.withLock { state -> ((Int, Bool), wakes: Bool) in
+            let isStuck = state.taken == 0 && !state.jobs.isEmpty
+            state.taken = 0
+            state.isWatched = !state.jobs.isEmpty
+            state.isExhausted = isStuck && state.threads >= limit
+            // Twice as many each time: a few more for one handler that blocks, and soon enough for a hundred.
+            let more = isStuck ? min(state.jobs.count, max(1, state.threads), limit - state.threads) : 0
+            state.threads += more
+            return ((more, state.isWatched), wakes: false)
+        }
+        startThreads(more)
+        if goesOn { lookSoon() }
+    }
+}

@@ -1,0 +1,29 @@
+import FoundationEssentials
+import WaypostMessages
+
+/// The agent of this machine, as its settings describe it.
+struct LocalAgent {
+    /// Nil when only the directory was given.
+    var name: String?
+    var groups: [String]
+    var directory: String
+
+    /// - Throws: ``CommandError`` 64 when the settings name neither the agent nor its directory.
+    init(_ settings: Settings) async throws(CommandError) {
+        name = try await settings.text("agent")
+        if let name, !Name.isValid(name) {
+            throw CommandError(
+                .usage, "agent \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        groups = try await settings.texts("group")
+        if let given = try await settings.text("state") {
+            directory = given
+        } else if let name {
+            directory = StateDirectory.standard(
+                agent: name, environment: ProcessInfo.processInfo.environment)
+        } else {
+            throw CommandError(
+                .usage, "--local needs the agent's name: --agent ID, WAYPOST_AGENT, or --config FILE")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import TestSupport
+
+/// A mosquitto with the shipped configuration, and the passwords and rights that make-certs writes.
+final class ShippedBroker: Sendable {
+    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+
+    let broker: TestBroker
+    private let secrets: String
+
+    /// - Parameter names: as for make-certs: `--agent`, `k1`, `--sender`, `ops`.
+    init(_ names: [String]) async throws {
+        let secrets = NSTemporaryDirectory() + "waypost-secrets-\(UUID().uuidString)"
+        self.secrets = secrets
+        try await Self.makeCertificates(secrets, names)
+        broker = try await TestBroker.start(try Self.configuration(secrets))
+    }
+
+    deinit {
+        broker.end()
+        try? FileManager.default.removeItem(atPath: secrets)
+    }
+
+    /// The options with which a client signs in under a name.
+    func signIn(_ name: String) -> [String] {
+        [
+            "--broker", broker.url, "--username", name, "--password-file",
+            "\(secrets)/clients/\(name)/password",
+        ]
+    }
+
+    func password(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(secrets)/clients/\(name)/password", encoding: .utf8)
+            .trimmingCharacters(in: .newlines)
+    }
+
+    static func makeCertificates(_ directory: String, _ arguments: [String], _ environment: [String] = [])
+        async throws
+    {
+        let ending = try await Tool.run(
+            "env",
+            environment + [
+                "\(repository)/scripts/broker/make-certs", "--host", "127.0.0.1", "--out", directory,
+            ]
+                + arguments)
+        guard ending.status == 0 else {
+            throw TestBroker.Failure(description: "make-certs ended with \(ending.status): \(ending.output)")
+        }
+    }
+
+    /// What holds for all listeners, and for the one without TLS, which the test's own line stands for.
+    private static func configuration(_ secrets: String) throws -> [String] {
+        let text = try String(
+            contentsOfFile: "\(repository)/scripts/broker/mosquitto.conf", encoding: .utf8)
+        var isWanted = true
+        var lines: [String] = []
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            if line.hasPrefix("listener ") {
+                isWanted = line == "listener 1883"
+            } else if isWanted, !line.hasPrefix("log_") {
+                lines.append(
+                    line.replacingOccurrences(of: "/mosquitto/config/secrets", with: "\(secrets)/broker")
+                        .replacingOccurrences(of: "/mosquitto/data/", with: "@dir/"))
+            }
+        }
+        return lines
+    }
+}

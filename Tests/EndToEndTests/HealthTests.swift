@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+/// `waypost health --local`: the agent itself is asked, never the broker.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct HealthTests {
+    private func health(_ agent: AgentProcess, _ more: String...) async throws -> RunningCommand.Ending {
+        try await RunningCommand.run(
+            ["health", "--local", "--agent", agent.name, "--state", agent.directory] + more)
+    }
+
+    @Test func `with and without a broker the agent says how it is`() async throws {
+        let site = try await Site.open()
+        let online = try await health(site.agent)
+        #expect(online.status == 0, "\(online)")
+        #expect(online.output.first?.hasPrefix("k1: green, online, version ") == true, "\(online)")
+        try await site.broker.stop()
+        try await site.agent.printed("next try in")
+        let offline = try await health(site.agent, "--json")
+        #expect(offline.status == 0)
+        let json = try JSONValue(parsing: try #require(offline.output.first))
+        #expect(json["online"] == false && json["status"] == "green" && json["agent"] == "k1")
+        #expect(try await site.agent.terminate() == 0)
+        #expect(!FileManager.default.fileExists(atPath: site.agent.directory + "/health.sock"))
+    }
+
+    @Test func `red health ends with 1, and the agent counts as alive all the same`() async throws {
+        // The broker refuses all that the agent writes.
+        let broker = try await TestBroker.start(
+            ["allow_anonymous true", "acl_file @dir/acl"], files: ["acl": "topic read waypost/v1/#\n"])
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.printed("the broker refused a message")
+        let red = try await health(agent)
+        #expect(red.status == 1)
+        #expect(red.output.first?.hasPrefix("k1: red, ") == true, "\(red)")
+        #expect(try await health(agent, "--alive").status == 0)
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `an agent that stands still does not answer, and one that was killed is not there`()
+        async throws
+    {
+        let site = try await Site.open()
+        kill(site.agent.processID, SIGSTOP)
+        let still = try await health(site.agent, "--wait", "1s", "--alive")
+        kill(site.agent.processID, SIGCONT)
+        #expect(still.status == 3)
+        #expect(still.errorLines.first?.contains("does not answer") == true, "\(still)")
+        try await site.agent.kill()
+        let gone = try await health(site.agent, "--alive")
+        #expect(gone.status == 3)
+        #expect(gone.errorLines.first?.contains("no agent answers in") == true, "\(gone)")
+        // What the killed one left behind does not keep the next from listening.
+        let next = try AgentProcess("k1", broker: site.broker.url, directory: site.agent.directory)
+        try await next.online()
+        #expect(try await health(next).status == 0)
+        #expect(try await next.terminate() == 0)
+    }
+
+    @Test func `only the agent's user can ask, and a long path is no obstacle`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let directory =
+            NSTemporaryDirectory() + "waypost-\(UUID().uuidString)/" + String(repeating: "d", count: 200)
+        let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
+        try await agent.online()
+        #expect(try await health(agent).status == 0)
+        let mode = try FileManager.default.attributesOfItem(atPath: directory + "/health.sock")[
+            .posixPermissions]
+        #expect(mode as? Int == 0o600)
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `clients that ask and read nothing do not keep another from its answer`() async throws {
+        let site = try await Site.open()
+        let path = site.agent.directory
+        let idle = try (0..<200).map { _ in try IdleClient(unix: path, "health.sock") }
+        #expect(try await health(site.agent).status == 0)
+        withExtendedLifetime(idle) {}
+        #expect(try await site.agent.terminate() == 0)
+    }
+
+    @Test func `without --local it says where to ask`() async throws {
+        let ending = try await RunningCommand.run(["health", "--agent", "k1"])
+        #expect(ending.status == 64)
+        #expect(ending.errorLines.first?.contains("waypost ping") == true)
+        #expect(try await RunningCommand.run(["health", "--local"]).status == 64)
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+
+/// The files under `scripts/broker` and `scripts/docker`, with a real mosquitto.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct ShippedBrokerTests {
+    /// Signs in as `name` with another's client id and a clean start, and leaves again.
+    private func signIn(_ site: ShippedBroker, as name: String, clientID: String) async throws {
+        var configuration = MQTTLinkConfiguration.oneShot(
+            brokers: [try BrokerURL(site.broker.url)], clientID: clientID)
+        configuration.credentials = Credentials(username: name, password: try site.password(name))
+        let session = try await MQTTSession.connect(configuration, within: .seconds(60))
+        await session.disconnect()
+    }
+
+    /// Has the demo's ledger take a line, which it does not do twice.
+    private func append(_ site: ShippedBroker, _ line: String, wait: String) async throws {
+        let ending = try await RunningCommand.run(
+            ["call", "LedgerService", "append", "--args", "[\"\(line)\"]", "--agent", "k1", "--as", "ops"]
+                + ["--wait", wait, "--expires", "10m"] + site.signIn("ops"))
+        #expect(ending.status == 0, "\(ending)")
+    }
+
+    @Test func `a user that signs in with an agent's client id neither ends its session nor its queue`()
+        async throws
+    {
+        let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops", "--watcher", "watch"])
+        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        try await agent.online()
+        try await signIn(site, as: "watch", clientID: "k1")
+        try await append(site, "one", wait: "60s")
+        #expect(
+            !agent.lines.contains { $0.contains("connected to") && $0.contains("next try") }, "\(agent.lines)"
+        )
+        // Nor while it is away, with commands that wait for it.
+        #expect(try await agent.terminate() == 0)
+        try await append(site, "two", wait: "0")
+        try await signIn(site, as: "watch", clientID: "k1")
+        let next = try AgentProcess(
+            "k1", broker: site.broker.url, directory: agent.directory,
+            arguments: ["--demo"] + site.signIn("k1"))
+        try await next.online()
+        try await append(site, "three", wait: "60s")
+        #expect(next.ledger == ["one", "two", "three"])
+        #expect(try await next.terminate() == 0)
+    }
+
+    @Test func `the agent's own alarm about its disk, its health and the doctor leave its session alone`()
+        async throws
+    {
+        let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops", "--watcher", "watch"])
+        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        try await agent.online()
+        let logcat = try RunningCommand(["logcat", "--failures", "--as", "watch"] + site.signIn("watch"))
+        try await logcat.printedError("k1 is online")
+        let local = ["--local", "--agent", "k1", "--state", agent.directory]
+        #expect(try await RunningCommand.run(["doctor"] + local + site.signIn("k1")).status == 0)
+        #expect(try await RunningCommand.run(["health"] + local).status == 0)
+        #expect(!agent.lines.contains { $0.contains("next try") }, "\(agent.lines)")
+
+        let elsewhere = agent.directory + "-elsewhere"
+        try FileManager.default.moveItem(atPath: agent.directory, toPath: elsewhere)
+        try await append(site, "away", wait: "0")
+        try await logcat.printed("503 DISK")
+        try FileManager.default.moveItem(atPath: elsewhere, toPath: agent.directory)
+        try await append(site, "back", wait: "60s")
+        #expect(agent.ledger == ["away", "back"])
+        #expect(!agent.lines.contains { $0.contains("took over") }, "\(agent.lines)")
+        logcat.send(signal: SIGTERM)
+        #expect(try await logcat.ending().status == 0)
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `programs of one name end each other's connections, and say what it may be`() async throws {
+        let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops"])
+        let arguments = ["logcat", "--as", "ops"] + site.signIn("ops")
+        let programs = try [RunningCommand(arguments), RunningCommand(arguments)]
+        try await programs[0].printedError("signed in under the same user name")
+        programs[1].send(signal: SIGKILL)
+        programs[0].send(signal: SIGTERM)
+        #expect(try await programs[0].ending().status == 0)
+    }
+
+    @Test func `what a broker with the shipped configuration has acknowledged survives its crash`()
+        async throws
+    {
+        let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops", "--release", "ci"])
+        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        try await agent.online()
+        #expect(try await agent.terminate() == 0)
+        let map = try ScratchFile(#"{"id":"m","type":"map","rev":1,"entries":[]}"#, name: "map.json")
+        let sent = try await RunningCommand.run(
+            ["relocate", "--agent", "k1", "--file", map.path, "--wait", "0", "--as", "ci"] + site.signIn("ci")
+        )
+        #expect(sent.status == 0, "\(sent)")
+        for number in 1...20 { try await append(site, "\(number)", wait: "0") }
+        // It saves in the turn of its loop that took the last message.
+        try await site.broker.waitForLog(containing: "Saving in-memory database", times: 21)
+        try await site.broker.kill()
+        try await site.broker.start()
+        let next = try AgentProcess(
+            "k1", broker: site.broker.url, directory: agent.directory,
+            arguments: ["--demo"] + site.signIn("k1"))
+        try await next.online()
+        try await append(site, "last", wait: "60s")
+        #expect(next.ledger == (1...20).map(String.init) + ["last"])
+        let agents = try await RunningCommand.run(["agents", "--as", "ops"] + site.signIn("ops"))
+        #expect(agents.output.contains { $0.contains("rev 1") }, "\(agents)")
+        #expect(try await next.terminate() == 0)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
+    func `make-certs --compose: each user can read its own files and no others`() async throws {
+        let directory = NSTemporaryDirectory() + "waypost-compose-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await ShippedBroker.makeCertificates(
+            directory,
+            ["--compose", "--agent", "k1", "--watcher", "watch", "--sender", "me", "--release", "ci"],
+            ["SUDO_UID=12345", "SUDO_GID=12345"])
+        func canRead(_ user: Int, _ file: String) async throws -> Bool {
+            try await Tool.run(
+                "setpriv",
+                ["--reuid", "\(user)", "--regid", "\(user)", "--clear-groups", "cat", "\(directory)/\(file)"]
+            ).status == 0
+        }
+        for (name, owner) in [("k1", 10001), ("watch", 10001), ("me", 12345), ("ci", 12345)] {
+            for user in [10001, 12345] {
+                for file in ["password", "client.key", "ca.crt"] {
+                    #expect(
+                        try await canRead(user, "clients/\(name)/\(file)") == (user == owner),
+                        "\(user) \(name)/\(file)")
+                }
+            }
+        }
+        #expect(try await canRead(1883, "broker/passwd"))
+        for user in [1883, 10001, 12345] { #expect(try await canRead(user, "ca.key") == false) }
+    }
+}
