@@ -43,7 +43,7 @@ import WaypostMessages
         #expect(try await harness.command(Self.ping).code == .ok)
         harness.link.answer { $0.topic.hasSuffix("/fail") ? nil : .acknowledged }
         harness.receive("not JSON", on: "waypost/v1/k1/cmd/other")
-        try await harness.until("a full outbox") { $0.agent.journal.isOutboxFull }
+        try await harness.until("a full outbox") { $0.agent.journal.isOutboxFull(for: "me") }
         try await expectStored(harness)
         #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .outbox)
     }

@@ -48,6 +48,11 @@ struct MapLayers: Sendable {
     /// The layers in force, in their order.
     var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap { stored[$0] } }
 
+    /// The names of stored layers that are left out, because they do not fit or because they are damaged.
+    func leftOut(damaged: Bool) -> [String] {
+        unfit.keys.filter { stored[$0]?.isDamaged == damaged }.map(name(of:)).sorted()
+    }
+
     /// The layers whose time is over.
     func expired(at now: Int64) -> [Expired] {
         order.compactMap { key in
@@ -85,9 +90,9 @@ struct MapLayers: Sendable {
             }
             // Before its exp is checked: a map in force stays in force, however often it comes again.
             if known?.digest == digest, document.revision == nil || document.revision == floor {
-                return false
-            }
-            if let revision = document.revision, revision == floor {
+                // Only the document can bring back what the disk damaged.
+                if known?.isDamaged == false { return false }
+            } else if let revision = document.revision, revision == floor {
                 throw Rejection(.equivocation, "rev \(revision) was applied before with other bytes")
             }
         }
@@ -138,6 +143,9 @@ struct MapLayers: Sendable {
     /// A stored layer as the router takes it.
     func layer(_ record: MapRecord) throws(RelocationError) -> RelocationLayer {
         let name = name(of: record.layer)
+        guard !record.isDamaged else {
+            throw RelocationError(.badField, layer: name, detail: "the stored map is damaged on the disk")
+        }
         do {
             let json = try JSONValue(parsing: record.entries, limits: .trustedFile)
             return RelocationLayer(

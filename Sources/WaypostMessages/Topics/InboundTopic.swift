@@ -28,6 +28,12 @@ extension Topics {
         }
     }
 
+    /// Who sent a command on that topic; nil for another topic.
+    package func sender(ofCommandOn topic: String) -> String? {
+        guard case .command(_, let sender)? = inbound(topic) else { return nil }
+        return sender
+    }
+
     /// The levels that follow the root; nil when the topic is not under it.
     package func levels(below topic: String) -> [Substring]? {
         guard topic.utf8.count > root.utf8.count, topic.utf8.starts(with: root.utf8) else { return nil }
