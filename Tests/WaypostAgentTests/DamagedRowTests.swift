@@ -13,10 +13,13 @@ import WaypostMessages
     private static let command = "waypost/v1/k1/cmd/me"
     private static let fresh = NSTemporaryDirectory() + "waypost-damaged-"
 
-    private func router() throws -> Router {
+    private func router(_ ran: TestSupport.EventLog<String> = TestSupport.EventLog()) throws -> Router {
         let router = Router()
         for name in ["demo", "demo1", "demo2"] {
-            try router.register("scheme://router/\(name)", idempotent: true) { _ in .opened("white") }
+            try router.register("scheme://router/\(name)", idempotent: true) { request in
+                ran.append(request.context.ref ?? "")
+                return .opened("white")
+            }
         }
         return router
     }
@@ -203,8 +206,10 @@ import WaypostMessages
         }
         #expect(places > 0)
         try Data(bytes).write(to: URL(fileURLWithPath: path))
-        let harness = try await AgentHarness(directory: directory, router: router())
-        #expect(try await harness.command(open("acknowledged")).isDuplicate)
+        let ran = TestSupport.EventLog<String>()
+        let harness = try await AgentHarness(directory: directory, router: router(ran))
+        #expect(try await harness.command(open("acknowledged")).result["value"] == "white")
+        #expect(ran.events.isEmpty)
         _ = try await harness.failure { $0.code == .disk && $0.detail.contains("index") }
         try await harness.close()
     }
@@ -215,6 +220,7 @@ import WaypostMessages
         let file = "/\(Store.fileName)"
         let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: original + file)))
         var random = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
+        let ids = ["acknowledged"] + (0..<20).map { "waiting\($0)" }
         var refused = 0
         var changed = 0
         for _ in 0..<60 {
@@ -225,30 +231,31 @@ import WaypostMessages
             let place = Int.random(in: 100..<copy.count, using: &random)
             copy[place] ^= UInt8.random(in: 1...255, using: &random)
             try Data(copy).write(to: URL(fileURLWithPath: directory + file))
-            let harness: AgentHarness
+            let ran = TestSupport.EventLog<String>()
             do {
-                harness = try await AgentHarness(directory: directory, router: router())
+                let harness = try await AgentHarness(directory: directory, router: router(ran))
+                for id in ["acknowledged", "waiting7"] {
+                    let reply = try await harness.command(open(id))
+                    if reply.code == .interrupted { changed += 1 }
+                }
+                for reply in ids.flatMap(harness.replies) {
+                    #expect(
+                        reply.code == .interrupted || reply.result["value"] == "white",
+                        "byte \(place): \(reply)")
+                }
+                #expect(Set(ran.events).isDisjoint(with: ids), "byte \(place): \(ran.events)")
+                let target = harness.agent.router.resolve("scheme://router/demo").url
+                #expect(
+                    target == "scheme://router/demo1" || harness.check("map") == false,
+                    "byte \(place): \(target)")
+                try await harness.close()
             } catch let error as StoreError {
                 #expect(error.reason == .corrupt, "byte \(place): \(error)")
                 refused += 1
-                continue
+            } catch {
+                Issue.record("byte \(place): \(error)")
+                try FileManager.default.copyItem(atPath: directory, toPath: directory + "-\(place)")
             }
-            for id in ["acknowledged", "waiting7"] {
-                let reply = try await harness.command(open(id))
-                let isKnown = reply.isDuplicate && reply.result["value"] == "white" && reply.code == .ok
-                #expect(isKnown || reply.code == .interrupted, "byte \(place): \(id): \(reply)")
-                if reply.code == .interrupted { changed += 1 }
-            }
-            let target = harness.agent.router.resolve("scheme://router/demo").url
-            #expect(
-                target == "scheme://router/demo1" || harness.check("map") == false, "byte \(place): \(target)")
-            for number in 0..<20 {
-                for reply in harness.replies(to: "waiting\(number)") {
-                    #expect(
-                        reply.code == .interrupted || reply.result["value"] == "white", "byte \(place): \(reply)")
-                }
-            }
-            try await harness.close()
         }
         print("\(refused) files refused, \(changed) commands interrupted")
     }

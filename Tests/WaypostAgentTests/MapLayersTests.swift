@@ -114,7 +114,7 @@ import WaypostMessages
                 sql: """
                     INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries)
                     VALUES('patch', NULL, 0, x'01', 1, NULL,
-                        '[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]')
+                        CAST('[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]' AS BLOB))
                     """)
         }
         let harness = try await AgentHarness(directory: directory, router: router())

@@ -258,7 +258,7 @@ final class Intake: Sendable {
         of message: MQTTMessage, to sender: String, trace: String?
     ) -> ReplyAddress {
         let topic = topics.reply(of: agent, to: sender)
-        if let wanted = message.properties.responseTopic, wanted != topic {
+        if let wanted = message.properties.responseTopic, !wanted.utf8.elementsEqual(topic.utf8) {
             // Any other would be read as an answer of this agent to someone else.
             warn(
                 .responseTopic, sender,
