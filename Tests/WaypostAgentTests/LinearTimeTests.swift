@@ -84,54 +84,75 @@ import Waypost
         ("id", { command(Array("{\"id\":\(quoted($0)),\"type\":\"ping\"}".utf8)) }),
         ("lane", { command(Array("{\"id\":\"a\",\"type\":\"ping\",\"lane\":\(quoted($0))}".utf8)) }),
         ("trace", { _ = TraceParent.isValid(text($0)) }),
-        ("log level", { command(Array("{\"id\":\"a\",\"type\":\"log\",\"for\":1,\"level\":\(quoted($0))}".utf8)) }),
+        (
+            "log level",
+            { command(Array("{\"id\":\"a\",\"type\":\"log\",\"for\":1,\"level\":\(quoted($0))}".utf8)) }
+        ),
         ("cancel", { command(Array("{\"id\":\"a\",\"type\":\"cancel\",\"target\":\(quoted($0))}".utf8)) }),
-        ("a topic", { bytes in
-            _ = Topics.standard.inbound("waypost/v1/" + text(bytes))
-            _ = Topics.standard.inbound("waypost/v1/k1/cmd/" + text(bytes))
-            _ = Topics.standard.outbound("waypost/v1/k1/reply/" + text(bytes))
-        }),
+        (
+            "a topic",
+            { bytes in
+                _ = Topics.standard.inbound("waypost/v1/" + text(bytes))
+                _ = Topics.standard.inbound("waypost/v1/k1/cmd/" + text(bytes))
+                _ = Topics.standard.outbound("waypost/v1/k1/reply/" + text(bytes))
+            }
+        ),
         ("a quoted text", { _ = text($0).cut(to: 256).debugDescription }),
         ("masking", { _ = redaction.masked("a=b?" + text($0)) }),
-        ("a URL", { bytes in
-            _ = try? RouteURL(text(bytes)) as RouteURL
-            if let url = try? RouteURL("s://h/p" + text(bytes)) as RouteURL {
-                _ = url.components
-                _ = url.query.pairs
+        (
+            "a URL",
+            { bytes in
+                _ = try? RouteURL(text(bytes)) as RouteURL
+                if let url = try? RouteURL("s://h/p" + text(bytes)) as RouteURL {
+                    _ = url.components
+                    _ = url.query.pairs
+                }
+                _ = try? RouteURL("s://h/p?" + text(bytes)) as RouteURL
+                _ = try? RouteURL("https://" + text(bytes)) as RouteURL
             }
-            _ = try? RouteURL("s://h/p?" + text(bytes)) as RouteURL
-            _ = try? RouteURL("https://" + text(bytes)) as RouteURL
-        }),
-        ("a route", { bytes in
-            _ = router.resolve("scheme://router/" + text(bytes))
-            _ = router.resolve("scheme://" + text(bytes))
-        }),
+        ),
+        (
+            "a route",
+            { bytes in
+                _ = router.resolve("scheme://router/" + text(bytes))
+                _ = router.resolve("scheme://" + text(bytes))
+            }
+        ),
         ("a pattern", { _ = try? RoutePattern(text($0)) }),
-        ("a map", { bytes in
-            let rules = MapDocument.Rules(maximumBytes: 1 << 20, limits: limits, trusted: .none)
-            _ = try? MapDocument(bytes, isPatch: false, rules)
-            let quoted = quoted(bytes)
-            for entry in [
-                "{\"routerType\":1,\"orginPath\":\(quoted),\"targetPath\":\"s://h\"}",
-                "{\"routerType\":1,\"orginPath\":\"s://h\",\"targetPath\":\(quoted)}",
-                "{\"routerType\":2,\"path\":\"s://h\",\"className\":\(quoted)}",
-                "{\"routerType\":1,\"orginPath\":\"s://h\",\"targetPath\":\"s://i\",\"params\":{\(quoted):1}}",
-            ] {
-                _ = try? MapDocument(Array("[\(entry)]".utf8), isPatch: true, rules)
+        (
+            "a map",
+            { bytes in
+                let rules = MapDocument.Rules(maximumBytes: 1 << 20, limits: limits, trusted: .none)
+                _ = try? MapDocument(bytes, isPatch: false, rules)
+                let quoted = quoted(bytes)
+                for entry in [
+                    "{\"routerType\":1,\"orginPath\":\(quoted),\"targetPath\":\"s://h\"}",
+                    "{\"routerType\":1,\"orginPath\":\"s://h\",\"targetPath\":\(quoted)}",
+                    "{\"routerType\":2,\"path\":\"s://h\",\"className\":\(quoted)}",
+                    "{\"routerType\":1,\"orginPath\":\"s://h\",\"targetPath\":\"s://i\",\"params\":{\(quoted):1}}",
+                ] {
+                    _ = try? MapDocument(Array("[\(entry)]".utf8), isPatch: true, rules)
+                }
             }
-        }),
-        ("an envelope", { bytes in
-            let quoted = quoted(bytes)
-            command(Array("{\"payloadType\":\(quoted),\"payload\":\"\",\"signatures\":[]}".utf8))
-            command(Array("{\"payloadType\":\"a/json\",\"payload\":\(quoted),\"signatures\":[]}".utf8))
-        }),
-        ("a report", { bytes in
-            let quoted = quoted(bytes)
-            let report =
-                "{\"code\":404,\"name\":\(quoted),\"where\":\(quoted),\"detail\":\(quoted),\"first\":1,\"last\":1}"
-            guard let json = try? JSONValue(parsing: Array(report.utf8), limits: limits) else { return }
-            _ = try? FailureReport(json)
-        }),
+        ),
+        (
+            "an envelope",
+            { bytes in
+                let quoted = quoted(bytes)
+                command(Array("{\"payloadType\":\(quoted),\"payload\":\"\",\"signatures\":[]}".utf8))
+                command(Array("{\"payloadType\":\"a/json\",\"payload\":\(quoted),\"signatures\":[]}".utf8))
+            }
+        ),
+        (
+            "a report",
+            { bytes in
+                let quoted = quoted(bytes)
+                let report =
+                    "{\"code\":404,\"name\":\(quoted),\"where\":\(quoted),\"detail\":\(quoted),\"first\":1,\"last\":1}"
+                guard let json = try? JSONValue(parsing: Array(report.utf8), limits: limits) else { return }
+                _ = try? FailureReport(json)
+            }
+        ),
     ]
 
     /// The time that this thread has computed, in nanoseconds: what others do beside it does not count.

@@ -24,9 +24,10 @@ import WaypostMessages
     @Test func `gets its reply from a sender over its rate`() async throws {
         let harness = try await AgentHarness {
             $0.limits.intakeRate = 1
-            $0.limits.intakeBurst = 1
+            $0.limits.intakeBurst = 2
         }
         #expect(try await harness.command(Self.ping).code == .ok)
+        #expect(try await harness.command(#"{"id":"c0","type":"ping"}"#).code == .ok)
         try await expectStored(harness)
         #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .busy)
     }

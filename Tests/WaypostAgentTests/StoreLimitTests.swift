@@ -15,7 +15,8 @@ import WaypostMessages
     private func fill(_ harness: AgentHarness) async throws -> Reply {
         for number in 0..<1_000 {
             let reply = try await harness.command(
-                "{\"id\":\"f\(number)\",\"type\":\"open\",\"url\":\"scheme://large\"}", from: "s\(number % 8)")
+                "{\"id\":\"f\(number)\",\"type\":\"open\",\"url\":\"scheme://large\"}", from: "s\(number % 8)"
+            )
             guard reply.status == .ok else { return reply }
         }
         throw TimeoutError(what: "a full store")
@@ -34,7 +35,8 @@ import WaypostMessages
     }
 
     // Without one, 24 GiB fitted within the other limits.
-    @Test func `refuses new commands and maps with DISK, ends what was accepted, and goes on when there is space`()
+    @Test
+    func `refuses new commands and maps with DISK, ends what was accepted, and goes on when there is space`()
         async throws
     {
         let (goAhead, signal) = AsyncStream.makeStream(of: Void.self)

@@ -69,7 +69,8 @@ import WaypostMessages
             try $0.finish(2, reply: [], attempt: 1)
         }
         #expect(try store.commit { try $0.forgetEnded(after: 0, at: 30, limit: 10).removed } == [])
-        #expect(try store.commit { try $0.forgetEnded(after: 0, at: 31, limit: 10).removed.map(\.rows) } == [1])
+        #expect(
+            try store.commit { try $0.forgetEnded(after: 0, at: 31, limit: 10).removed.map(\.rows) } == [1])
         #expect(try store.commit { try $0.inboxUse().map(\.rows) } == [2])
     }
 

@@ -264,7 +264,9 @@ final class Journal: Sendable {
     private func dropReport(of count: Int64, _ sender: String?) -> FailureReport {
         let now = clock.wall()
         let detail =
-            sender.map { "\(count) failure reports about messages of \($0) found no space in its share of the outbox" }
+            sender.map {
+                "\(count) failure reports about messages of \($0) found no space in its share of the outbox"
+            }
             ?? "\(count) failure reports found no space in the outbox"
         var report = FailureReport(
             id: Identifier.ulid(at: now), code: .dropped, origin: .agent, detail: detail, at: now)

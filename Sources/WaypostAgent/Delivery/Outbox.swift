@@ -283,7 +283,8 @@ final class Outbox: Sendable {
             switch record.damage {
             case nil: break
             case .reply?:
-                record.reply = Reply.damaged(id: record.id, attempt: record.attempt, at: clock.wall()).encoded()
+                record.reply = Reply.damaged(id: record.id, attempt: record.attempt, at: clock.wall())
+                    .encoded()
                 try transaction.replaceReply(record.sequence, with: record.reply ?? [])
                 found.damaged.append(
                     .reply(sequence: record.sequence, id: record.id, sender: sender(record.topic)))
@@ -308,6 +309,7 @@ extension Reply {
     fileprivate static func damaged(id: String, attempt: Int, at now: Int64) -> Reply {
         Reply(
             id: id, code: .interrupted, attempt: attempt, at: now,
-            detail: "the command ended, and its stored reply was damaged on the disk: how it ended is not known")
+            detail:
+                "the command ended, and its stored reply was damaged on the disk: how it ended is not known")
     }
 }

@@ -141,7 +141,8 @@ final class Intake: Sendable {
                 admitted.append(("", admission))
                 let name = message.topic.cut(to: Self.quotedTopic).debugDescription
                 reject(
-                    Rejection(.badField, "topic \(name): a name in it is not allowed here"), of: "", admission)
+                    Rejection(.badField, "topic \(name): a name in it is not allowed here"), of: "", admission
+                )
             }
         }
         return store(&commands, at: now)
@@ -270,7 +271,8 @@ final class Intake: Sendable {
             correlation = nil
             warn(
                 .correlation, sender,
-                "correlation data of \(sender) has more than \(AgentLimits.correlationBytes) bytes and is not returned")
+                "correlation data of \(sender) has more than \(AgentLimits.correlationBytes) bytes and is not returned"
+            )
         }
         return ReplyAddress(topic: topic, correlation: correlation, trace: trace)
     }

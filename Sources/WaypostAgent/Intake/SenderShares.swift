@@ -168,7 +168,8 @@ final class SenderShares: Sendable {
             guard state.total.ids >= limit.ids.share(80) else { return nil }
             let most = state.senders.max { $0.value.ids < $1.value.ids }
             let of = most.map { "; \($0.value.ids) are those of \($0.key)" } ?? ""
-            return "\(state.total.ids) of \(limit.ids) ids are remembered\(of); when none is free, new commands get 429 BUSY"
+            return
+                "\(state.total.ids) of \(limit.ids) ids are remembered\(of); when none is free, new commands get 429 BUSY"
         }
     }
 }

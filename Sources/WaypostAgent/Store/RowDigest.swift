@@ -50,6 +50,8 @@ enum RowDigest {
     }
 
     private static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
+        for shift in stride(from: 0, to: 64, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
     }
 }

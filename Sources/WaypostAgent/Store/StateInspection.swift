@@ -28,7 +28,9 @@ package struct StateInspection: Sendable {
                 // The tables of another version may be others.
                 guard schema == Schema.version else { return (schema, 0, 0, check) }
                 return (
-                    schema, try Int.fetchOne(db, sql: "SELECT count(*) FROM inbox WHERE state IN ('received', 'started')") ?? 0,
+                    schema,
+                    try Int.fetchOne(
+                        db, sql: "SELECT count(*) FROM inbox WHERE state IN ('received', 'started')") ?? 0,
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox") ?? 0, check
                 )
             }

@@ -52,7 +52,8 @@ package final class Store: Sendable {
             guard fresh, error.reason == .corrupt else { throw error }
             let name = try file.setAside(at: time(nil))
             notices.append(
-                "the state file was damaged and was set aside as \(name); the ids and maps in it are forgotten")
+                "the state file was damaged and was set aside as \(name); the ids and maps in it are forgotten"
+            )
             try file.keepPrivate()
             opened = try Self.open(path, durability)
         }

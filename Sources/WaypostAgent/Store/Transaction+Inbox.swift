@@ -265,7 +265,8 @@ extension InboxRecord {
         self.init(
             sequence: row["seq"], topic: row.text("topic"), id: row.text("id"),
             payload: isPayloadRead ? row.bytes("payload") ?? [] : [], correlation: row.bytes("correlation"),
-            trace: row.optionalText("trace"), received: row.integer("received"), expires: row.integer("expires"),
+            trace: row.optionalText("trace"), received: row.integer("received"),
+            expires: row.integer("expires"),
             state: InboxState(rawValue: row.text("state")) ?? .damaged,
             attempt: Int(clamping: row.integer("attempt")), reply: row.bytes("reply"))
         damage = damage(row, isPayloadRead: isPayloadRead)

@@ -63,8 +63,10 @@ extension Store.Transaction {
     func maps() throws -> [MapRecord] {
         try Row.fetchAll(database, sql: "SELECT * FROM maps").map { row in
             let map = MapRecord(
-                layer: row.text("layer"), revision: row.optionalInteger("rev"), revisionFloor: row.integer("rev_floor"),
-                digest: row.bytes("digest") ?? [], applied: row.integer("applied"), expires: row.optionalInteger("expires"),
+                layer: row.text("layer"), revision: row.optionalInteger("rev"),
+                revisionFloor: row.integer("rev_floor"),
+                digest: row.bytes("digest") ?? [], applied: row.integer("applied"),
+                expires: row.optionalInteger("expires"),
                 entries: row.bytes("entries") ?? [])
             let isKeyIntact = map.keyDigest == row.integer("key_digest")
             guard isKeyIntact, map.rowDigest == row.integer("row_digest") else {
