@@ -160,6 +160,6 @@ extension Reporter {
         guard result.isFailure else { return }
         failed(
             result.code, result.detail ?? result.code.name, in: result.origin, ref: job.command.id,
-            url: result.url, nearest: result.nearest)
+            url: result.url, nearest: result.nearest, sender: job.sender)
     }
 }

@@ -69,7 +69,9 @@ extension Agent {
                 try $0.forgetEnded(after: cursor, at: now, limit: 20_000)
             })
         else { return cursor }
-        intake.forgot(result.removed)
+        for use in result.removed {
+            intake.shares.forgot(use, of: topics.sender(ofCommandOn: use.topic) ?? "")
+        }
         if result.next == nil {
             _ = try? await store.commitInBackground { try $0.incrementalVacuum() }
         }

@@ -27,12 +27,11 @@ extension Agent {
     private func serve() async throws {
         let observers = observe()
         defer { for observer in observers { observer.cancel() } }
-        if let file = store.setAside {
-            let text =
-                "the state file was damaged and was set aside as \(file); the ids and maps in it are forgotten"
+        for text in store.notices {
             logger.warning("\(text)")
             reporter.log(.warning, "Store", text)
         }
+        for text in store.repairs { reporter.failed(.disk, text, in: .agent) }
         // Modules first: maps and stored commands refer to their routes and services.
         await loadModules()
         try maps.restore()
@@ -94,7 +93,8 @@ extension Agent {
             Outbox.Connections(
                 publish: { [weak self] messages in link.publish(self?.mirrored(messages) ?? messages) },
                 settled: { [weak self] in self?.settled($0) },
-                hasRoomForLogs: { [events] in events.flushWhenRoom() }))
+                hasRoomForLogs: { [events] in events.flushWhenRoom() },
+                damaged: { [weak self] in self?.report($0) }))
         events.connect(
             EventLog.Connection(
                 publish: { [weak self] in self?.publish($0) },
@@ -115,90 +115,6 @@ extension Agent {
             Subscription($0, qos: .atLeastOnce, noLocal: $0 != echo)
         }
         return link
-    }
-
-    // MARK: Recovery
-
-    /// 1 on disk after a stop at which no command was running.
-    private static var cleanStop: String { "clean_stop" }
-
-    /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
-    private func recover() throws(StoreError) {
-        let (records, replies, reports) = try store.commit { transaction in
-            let records = try transaction.unfinished()
-            // In a lane one runs after another: only the first of each lane can have been started.
-            var lanes: Set<String> = []
-            let mayHaveStarted = records.filter { record in
-                record.state == .received && lanes.insert(lane(of: record)).inserted
-            }.map(\.sequence)
-            // After a clean stop nothing was under way.
-            let isClean = try transaction.number(Self.cleanStop) == 1
-            try transaction.setNumber(Self.cleanStop, 0)
-            let counted = isClean ? [] : Set(mayHaveStarted)
-            try transaction.countAttempt(of: counted.sorted())
-            return (
-                records.map { record in
-                    var record = record
-                    if counted.contains(record.sequence) { record.attempt += 1 }
-                    return record
-                }, try transaction.hasUnsentReplies(), try transaction.outboxSizes().count
-            )
-        }
-        // They are read from disk when it is their turn.
-        if replies { outbox.storedEarlier(.reply) }
-        if reports > 0 { outbox.storedEarlier(.failure) }
-        if !records.isEmpty || reports > 0 {
-            reporter.log(
-                .info, "Agent",
-                "recovered \(records.count.counted("command")) and \(reports.counted("report")) of an earlier run"
-            )
-        }
-        executor.admitted(records.compactMap(recovered))
-    }
-
-    private func lane(of record: InboxRecord) -> String {
-        (try? command(of: record).lane) ?? Command.defaultLane
-    }
-
-    /// The job of a command that has no result; nil when it ends here.
-    private func recovered(_ record: InboxRecord) -> CommandJob? {
-        guard case .command(_, let sender)? = topics.inbound(record.topic) else { return nil }
-        var job = CommandJob(
-            sequence: record.sequence, sender: sender,
-            address: ReplyAddress(
-                stored: record.properties, usual: topics.reply(of: configuration.agent, to: sender)),
-            command: Command(id: record.id, operation: .ping, expires: record.expires),
-            startBy: clock.monotonic() + (record.expires - clock.wall()), attempt: record.attempt + 1)
-        do throws(Rejection) {
-            job.command = try command(of: record)
-        } catch {
-            end(job, CommandResult(error, origin: .intake))
-            return nil
-        }
-        guard record.state == .received else {
-            job.attempt = max(1, record.attempt)
-            end(job, .interrupted("the agent ended while the command ran; it is not declared idempotent"))
-            return nil
-        }
-        guard record.attempt < configuration.limits.attempts else {
-            job.attempt = record.attempt
-            end(
-                job,
-                .interrupted("the agent ended \(record.attempt) times before the command had a result"))
-            return nil
-        }
-        return job
-    }
-
-    private func end(_ job: CommandJob, _ result: CommandResult) {
-        let result = events.redaction.masked(result)
-        journal.end(job, result, milliseconds: 0)
-        reporter.failed(result, of: job)
-    }
-
-    private func command(of record: InboxRecord) throws(Rejection) -> Command {
-        let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
-        return try Command(id: record.id, fields: payload.json, arrival: record.received)
     }
 
     // MARK: Stop

@@ -105,12 +105,12 @@ extension Agent {
         let loadingModules = router.modulesLoading
         // With a wrong clock no map expires.
         let expired = clockMonitor.wasCorrect ? maps.expired(at: now) : []
-        let unfit = maps.unfit
-        let untrusted = maps.untrusted
+        let (unfit, damaged, untrusted) = (maps.unfit, maps.damaged, maps.untrusted)
         let refused = link.refusedSubscriptions
         let missingRoutes = reloadable.withLock(\.missingRoutes)
         return [
-            HealthReport.Check("store", problem: store.problem?.description, ok: "writable"),
+            HealthReport.Check("store", problem: store.problem?.description ?? storeShortage, ok: "writable"),
+            HealthReport.Check("ids", problem: intake.shares.problem, ok: "has free space"),
             HealthReport.Check(
                 "outbox",
                 problem: stored.isOutboxFull
@@ -142,6 +142,7 @@ extension Agent {
                     unfit.isEmpty ? nil : "does not fit this build: \(unfit.joined(separator: ", "))",
                     untrusted.isEmpty
                         ? nil : "not signed by enough trusted keys: \(untrusted.joined(separator: ", "))",
+                    damaged.isEmpty ? nil : "damaged on the disk: \(damaged.joined(separator: ", "))",
                 ].compactMap(\.self).joined(separator: "; ").nonEmpty, ok: "within its time"),
             HealthReport.Check(
                 "modules", problem: failedModules.joined(separator: "; ").nonEmpty,
@@ -161,6 +162,13 @@ extension Agent {
                     ? "own message did not come back: check the broker's rules" : nil,
                 ok: link.echo.rawValue),
         ] + certificateCheck(link, at: now)
+    }
+
+    /// What is wrong when most of the space of the store is taken; nil when it is not.
+    private var storeShortage: String? {
+        let (held, limit) = (store.heldBytes, configuration.limits.storeBytes)
+        guard held >= limit.share(80) else { return nil }
+        return "\(held) of \(limit) bytes are taken; beyond that new commands and maps get 503 DISK"
     }
 
     private func certificateCheck(_ link: LinkStatus.State, at now: Int64) -> [HealthReport.Check] {

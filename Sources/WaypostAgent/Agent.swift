@@ -73,11 +73,10 @@ public final class Agent: Service {
         // Store and delivery.
         let store = try Store(
             directory: configuration.stateDirectory, durability: configuration.durability,
-            fresh: configuration.freshState, timer: metrics.commit)
-        let outbox = Outbox(limits: limits, store: store) { record in
-            guard case .command(_, let sender)? = topics.inbound(record.topic) else { return nil }
-            return topics.reply(of: agent, to: sender)
-        }
+            fresh: configuration.freshState, byteLimit: limits.storeBytes, timer: metrics.commit)
+        let outbox = Outbox(
+            limits: limits, store: store, clock: clock, sender: { topics.sender(ofCommandOn: $0) },
+            topic: { topics.reply(of: agent, to: $0) })
         store.onFailure { error in
             guard let report = alarm.raise(redaction.masked(error.description)) else { return }
             // Not here, where others may hold their locks. It is lost if this failure ends the connection.
@@ -86,16 +85,28 @@ public final class Agent: Service {
             }
         }
         let inFlight = InFlightCommands()
+        let shares = try SenderShares(limits, in: store, sender: { topics.sender(ofCommandOn: $0) })
         let journal = try Journal(
             store: store, outbox: outbox, failureTopic: failureTopic, clock: clock, limits: limits,
-            handlerTimer: metrics.handler, resultsStored: { inFlight.ended($0) })
+            handlerTimer: metrics.handler,
+            connections: Journal.Connections(
+                resultsStored: { results in
+                    inFlight.ended(results.map(\.sequence))
+                    shares.ended(results)
+                },
+                replyReplaced: { topic, fewer in
+                    guard case .reply(let sender)? = topics.outbound(topic)?.content else { return }
+                    shares.shrank(by: fewer, of: sender)
+                }))
         let reporter = Reporter(
             clock: clock,
             writeEvent: { events.log($0, $1, $2(), isError: $3, ref: $4) },
             sendReport: { report in
                 let report = redaction.masked(report)
-                events.log(report)
-                for report in failures.occurred(report) { journal.store(report) }
+                let reported = failures.occurred(report)
+                // A sender's repetitions are counted, and must not take the place of others' events.
+                if report.sender == nil || !reported.isEmpty { events.log(report) }
+                for report in reported { journal.store(report) }
             })
 
         // Maps.
@@ -123,9 +134,9 @@ public final class Agent: Service {
 
         // Intake.
         let status = status
-        intake = try Intake(
+        intake = Intake(
             configuration, topics: topics, clock: clock, clockMonitor: clockMonitor, store: store,
-            inFlight: inFlight, reporter: reporter,
+            shares: shares, inFlight: inFlight, reporter: reporter,
             connections: Intake.Connections(
                 dispatch: { executor.admitted($0) },
                 end: { end($0, $1, 0) },
@@ -140,7 +151,7 @@ public final class Agent: Service {
                 applyMap: { maps.take($0, on: $1, for: $2, at: $3) },
                 echoReceived: { status.echoReceived() },
                 waitingCommands: { executor.waiting },
-                isOutboxFull: { journal.isOutboxFull }))
+                isOutboxFull: { journal.isOutboxFull(for: $0) }))
 
         // Status.
         presence = Presence(agent: agent, boot: events.boot, topic: topics.state(of: agent)) { epoch in

@@ -35,14 +35,14 @@ import Waypost
             "mosquitto_rr",
             [
                 "-h", "127.0.0.1", "-p", "\(broker.port)", "-q", "1", "-W", "30",
-                "-t", "waypost/v1/k1/cmd/ops", "-e", "waypost/v1/k1/reply/desk-2", "-m", Self.call,
+                "-t", "waypost/v1/k1/cmd/ops", "-e", "waypost/v1/k1/reply/ops", "-m", Self.call,
                 "-D", "publish", "correlation-data", "order-7", "-F", "%t|%D|%C|%F|%P",
             ])
         #expect(ending.status == 0)
         let start =
-            "waypost/v1/k1/reply/desk-2|order-7|application/json|1|"
+            "waypost/v1/k1/reply/ops|order-7|application/json|1|"
             + "traceparent:00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01 "
-            + "specversion:1.0 type:waypost.reply source:waypost/v1/k1/reply/desk-2 id:rr-1 time:20"
+            + "specversion:1.0 type:waypost.reply source:waypost/v1/k1/reply/ops id:rr-1 time:20"
         #expect(ending.output.trimmed.hasPrefix(start), "\(ending.output)")
     }
 }

@@ -52,7 +52,7 @@ import WaypostMessages
             harness.clock.advance(60_000)
             _ = await harness.agent.forgetEndedCommands(after: 0)
         }
-        #expect(try harness.agent.store.commit { try $0.inboxCount() } == 0)
+        #expect(try harness.agent.store.commit { try $0.inboxUse() } == [])
         try await harness.close()
     }
 }

@@ -135,23 +135,6 @@ import WaypostMessages
         #expect(over.map(\.count) == [3])
     }
 
-    @Test func `the response topic of MQTT 5 is honoured under the agent's own reply only`() async throws {
-        let harness = try await AgentHarness(router: router())
-        var properties = MQTTProperties(
-            responseTopic: "waypost/v1/k1/reply/elsewhere", correlationData: [1, 2])
-        harness.receive(#"{"id":"c1","type":"ping"}"#, on: "waypost/v1/k1/cmd/me", properties: properties)
-        _ = try await harness.reply(to: "c1", from: "elsewhere")
-        #expect(
-            harness.published.events.contains {
-                $0.topic == "waypost/v1/k1/reply/elsewhere" && $0.properties.correlationData == [1, 2]
-            })
-        properties.responseTopic = "victim/topic"
-        harness.receive(#"{"id":"c2","type":"ping"}"#, on: "waypost/v1/k1/cmd/me", properties: properties)
-        _ = try await harness.reply(to: "c2")
-        #expect(!harness.published.events.contains { $0.topic == "victim/topic" })
-        _ = try await harness.event { $0.level == .warning && $0.message.contains("response topic") }
-    }
-
     @Test func `a command that comes again while it runs is known without the store`() async throws {
         let (goAhead, signal) = AsyncStream.makeStream(of: Void.self)
         let router = try router()

@@ -109,17 +109,14 @@ import WaypostMessages
 
     @Test func `patches of an older version of the file are found`() async throws {
         let directory = NSTemporaryDirectory() + "waypost-layers-\(UUID().uuidString)"
-        let store = try Store(directory: directory)
-        try store.commit { transaction in
-            try transaction.save(
-                MapRecord(
-                    layer: "patch", revision: nil, revisionFloor: 0, digest: [1], applied: 1, expires: nil,
-                    entries: Array(
-                        #"[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]"#.utf8)))
-            try transaction.database.execute(
-                sql: "ALTER TABLE maps DROP COLUMN signers; PRAGMA user_version = 1")
+        try OldStateFile.create(version: 1, in: directory) { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries)
+                    VALUES('patch', NULL, 0, x'01', 1, NULL,
+                        CAST('[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]' AS BLOB))
+                    """)
         }
-        store.close()
         let harness = try await AgentHarness(directory: directory, router: router())
         #expect(harness.agent.maps.applied.layers.map(\.name) == ["patch"])
         #expect(harness.agent.router.resolve("app://a").url == "app://b")

@@ -24,9 +24,10 @@ import WaypostMessages
     @Test func `gets its reply from a sender over its rate`() async throws {
         let harness = try await AgentHarness {
             $0.limits.intakeRate = 1
-            $0.limits.intakeBurst = 1
+            $0.limits.intakeBurst = 2
         }
         #expect(try await harness.command(Self.ping).code == .ok)
+        #expect(try await harness.command(#"{"id":"c0","type":"ping"}"#).code == .ok)
         try await expectStored(harness)
         #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .busy)
     }
@@ -43,7 +44,7 @@ import WaypostMessages
         #expect(try await harness.command(Self.ping).code == .ok)
         harness.link.answer { $0.topic.hasSuffix("/fail") ? nil : .acknowledged }
         harness.receive("not JSON", on: "waypost/v1/k1/cmd/other")
-        try await harness.until("a full outbox") { $0.agent.journal.isOutboxFull }
+        try await harness.until("a full outbox") { $0.agent.journal.isOutboxFull(for: "me") }
         try await expectStored(harness)
         #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .outbox)
     }

@@ -32,6 +32,20 @@ import WaypostMessages
         try await harness.close()
     }
 
+    @Test func `one sender fills only its share, and what it lost is said once it has space again`() {
+        var quota = ReportQuota(records: 8, bytes: .max, share: 25)
+        for sequence in 1...2 { quota.stored(Int64(sequence), bytes: 1, of: "loud") }
+        let (loud, other, agent) = (quota.admits(of: "loud"), quota.admits(of: "other"), quota.admits())
+        #expect((loud, other, agent) == (false, true, true))
+        #expect(quota.fullSenders == ["loud"])
+        let early = quota.takeDropped()
+        #expect(early == nil)
+        quota.removed(1)
+        let dropped = quota.takeDropped()
+        #expect(dropped?.sender == "loud")
+        #expect(dropped?.count == 1)
+    }
+
     @Test func `bytes count as well as records`() {
         var quota = ReportQuota(records: 10, bytes: 5)
         let first = quota.admits()
@@ -39,9 +53,9 @@ import WaypostMessages
         let second = quota.admits()
         #expect(first)
         #expect(!second)
-        let early = quota.takeDropped()
+        let early = quota.takeDropped()?.count
         quota.removed(1)
-        let (dropped, again) = (quota.takeDropped(), quota.takeDropped())
+        let (dropped, again) = (quota.takeDropped()?.count, quota.takeDropped()?.count)
         #expect(early == nil)
         #expect(dropped == 1)
         #expect(again == nil)

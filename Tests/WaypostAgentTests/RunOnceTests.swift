@@ -151,9 +151,10 @@ import WaypostMessages
     private func receive(_ id: String, lane: String = "main", in transaction: Store.Transaction) throws {
         let payload = "{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"scheme://count\",\"lane\":\"\(lane)\"}"
         _ = try transaction.receive(
-            topic: "waypost/v1/k1/cmd/me", id: id, digest: [1], payload: Array(payload.utf8), properties: nil,
-            at: TurnedClock.start, expires: TurnedClock.start + 60_000, keepUntil: TurnedClock.start + 900_000
-        )
+            NewCommand(
+                topic: "waypost/v1/k1/cmd/me", id: id, digest: SHA256.digest(of: Array(payload.utf8)),
+                payload: Array(payload.utf8), received: TurnedClock.start,
+                expires: TurnedClock.start + 60_000, keepUntil: TurnedClock.start + 900_000))
     }
 
     private func router(_ attempts: TestSupport.EventLog<Int>) throws -> Router {

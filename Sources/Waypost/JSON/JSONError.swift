@@ -16,6 +16,8 @@ public struct JSONError: Error, Hashable, Sendable {
         case tooManyKeys(limit: Int)
         /// A string is longer than the limit, in bytes.
         case stringTooLong(limit: Int)
+        /// A string has more combining marks in a row than the limit.
+        case tooManyMarks(limit: Int)
         /// The whole text is longer than the limit, in bytes.
         case tooLong(limit: Int)
         /// A `\u` escape is half of a surrogate pair.
@@ -50,6 +52,8 @@ extension JSONError: CustomStringConvertible {
         case .tooDeep(let limit): "the values at byte \(offset) are nested deeper than \(limit) levels"
         case .tooManyKeys(let limit): "the object at byte \(offset) has more than \(limit) keys"
         case .stringTooLong(let limit): "the string at byte \(offset) is longer than \(limit) bytes"
+        case .tooManyMarks(let limit):
+            "the string at byte \(offset) has more than \(limit) combining marks in a row"
         case .tooLong(let limit): "the text is longer than \(limit) bytes"
         case .loneSurrogate: "the escape at byte \(offset) is half of a surrogate pair"
         case .numberOutOfRange: "the number at byte \(offset) is too large"

@@ -177,6 +177,10 @@ extension JSONParser {
         guard let text = String(validating: buffer, as: UTF8.self) else {
             throw JSONError(.notUTF8, at: start)
         }
+        // No mark has a smaller first byte.
+        if buffer.contains(where: { $0 >= 0xCC }), CombiningMarks.areTooMany(in: text) {
+            throw JSONError(.tooManyMarks(limit: CombiningMarks.limit), at: start)
+        }
         return text
     }
 

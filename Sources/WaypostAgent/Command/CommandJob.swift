@@ -27,8 +27,6 @@ struct ReceivedCommand: Sendable {
     var command: Result<Command, Rejection>
     /// Why it is not even stored, when its id is not known yet: retained, not signed, too fast.
     var rejection: Rejection?
-    /// Whether its sender is over its rate.
-    var isTooFast: Bool
     /// When it must have been started, in milliseconds since 1970.
     var expires: Int64
 }

@@ -19,14 +19,25 @@ public struct AgentLimits: Sendable, Hashable {
     /// A result that is larger becomes a 413 reply; the list of routes and batches of events are cut to it.
     public var packetBytes = 1_048_576
 
+    /// The longest MQTT 5 correlation data that is stored and returned, in bytes.
+    static let correlationBytes = 256
+
     // MARK: Senders
 
-    /// Commands a second that one sender may send over a longer time; 0 switches the limit off.
+    /// Messages a second that one sender may send over a longer time; 0 switches the limit off.
+    ///
+    /// Everything counts, also what can't be read. As much again is looked up, so that a known id is answered, and
+    /// what is beyond that is acknowledged and not read.
     public var intakeRate = 50
-    /// Commands that one sender may send at once.
+    /// Messages that one sender may send at once.
     public var intakeBurst = 100
     /// Senders whose rate and `seq` are kept in memory; beyond it those that were silent longest are forgotten.
     public var senders = 1_000
+    /// How much of each table one sender may hold, in per cent; 25 unless set, and 100 switches it off.
+    ///
+    /// It holds for ``dedupeKeys``, ``waitingCommands``, ``waitingBytes``, ``storeBytes`` and the space for failure
+    /// reports: a sender that fills its own share keeps no other out.
+    public var senderShare = 25
 
     // MARK: Maps
 
@@ -41,6 +52,10 @@ public struct AgentLimits: Sendable, Hashable {
 
     /// Commands that wait or run at one time, over all lanes; more are refused with 429 `BUSY`.
     public var waitingCommands = 10_000
+    /// Bytes of the commands that wait or run at one time; more are refused with 429 `BUSY`.
+    ///
+    /// A command takes several times its bytes in memory.
+    public var waitingBytes = 16 * 1024 * 1024
     /// Commands that are remembered, so that a repeated id is recognised; more are refused with 429 `BUSY`.
     public var dedupeKeys = 100_000
     /// Starts of a command when the agent ends each time before its result; then it ends as `interrupted`.
@@ -69,6 +84,13 @@ public struct AgentLimits: Sendable, Hashable {
     public var logPending = 1_000
     /// Failures that are watched for repetitions at one time; more are reported one by one.
     public var watchedFailures = 1_000
+
+    // MARK: The store
+
+    /// Bytes that the state file may hold; beyond it new commands and maps are refused with 503 `DISK`.
+    ///
+    /// Results of what was accepted before have space of their own beyond it: a quarter of it, 16 MiB at least.
+    public var storeBytes = 256 * 1024 * 1024
 
     // MARK: Messages that wait for the broker
 

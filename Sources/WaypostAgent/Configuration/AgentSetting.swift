@@ -11,7 +11,7 @@ package struct AgentSetting: Sendable {
     package let meaning: String
     /// What may be set.
     package let range: ClosedRange<Int>
-    /// `number`, `bytes` or `seconds`.
+    /// `number`, `bytes`, `percent` or `seconds`.
     package let unit: String
     /// Whether SIGHUP changes it while the agent runs.
     package let changesAtRunTime: Bool
@@ -77,15 +77,19 @@ package struct AgentSetting: Sendable {
             "Threads for handlers that block; when all are blocked, commands end with 408 DEADLINE.",
             2...4_096, health: "handlerThreads", .number(\.limits.handlerThreads)),
         AgentSetting(
-            "intake-rate", "Commands a second, over a longer time, that one sender may send; 0 is no limit.",
+            "intake-rate", "Messages a second, over a longer time, that one sender may send; 0 is no limit.",
             0...1_000_000,
             health: "intakeRate", changesAtRunTime: true, .number(\.limits.intakeRate)),
         AgentSetting(
-            "intake-burst", "Commands that one sender may send at once.", 0...1_000_000,
+            "intake-burst", "Messages that one sender may send at once.", 0...1_000_000,
             health: "intakeBurst", changesAtRunTime: true, .number(\.limits.intakeBurst)),
         AgentSetting(
             "senders", "Senders whose rate and seq are kept in memory.", 1...1_000_000, health: "senders",
             .number(\.limits.senders)),
+        AgentSetting(
+            "sender-share",
+            "How much of each table one sender may hold: ids, waiting commands, the store, failure reports.",
+            1...100, unit: "percent", health: "senderShare", .number(\.limits.senderShare)),
         AgentSetting(
             "command-bytes", "The longest command; a longer one is refused with 413 TOO_LARGE.",
             1_024...16_777_216, unit: "bytes", health: "commandBytes", .number(\.limits.commandBytes)),
@@ -103,6 +107,10 @@ package struct AgentSetting: Sendable {
             "waiting-commands", "Commands that wait or run at one time; more are refused with 429 BUSY.",
             1...1_000_000, health: "waitingCommands", .number(\.limits.waitingCommands)),
         AgentSetting(
+            "waiting-bytes",
+            "Bytes of the commands that wait or run at one time; more are refused with 429 BUSY.",
+            65_536...4_294_967_296, unit: "bytes", health: "waitingBytes", .number(\.limits.waitingBytes)),
+        AgentSetting(
             "dedupe-keys",
             "Commands whose ids are remembered, so that a repeated one is recognised; more get 429 BUSY.",
             1...10_000_000, health: "dedupeKeys", .number(\.limits.dedupeKeys)),
@@ -114,6 +122,10 @@ package struct AgentSetting: Sendable {
         AgentSetting(
             "commit-entries", "Steps of commands in one commit; 1 is for measuring only.",
             1...1_000_000, health: "commitEntries", .number(\.limits.commitEntries)),
+        AgentSetting(
+            "store-bytes",
+            "Bytes that the state file may hold; beyond it new commands and maps get 503 DISK.",
+            1_048_576...1_099_511_627_776, unit: "bytes", health: "storeBytes", .number(\.limits.storeBytes)),
         AgentSetting(
             "log-rate", "Log events a second, over a longer time, that are published; 0 is no limit.",
             0...1_000_000, health: "logRate",
@@ -161,6 +173,7 @@ extension AgentConfiguration {
             "jsonDepth": .int(Int64(limits.json.maximumDepth)),
             "objectKeys": .int(Int64(limits.json.maximumKeys)),
             "stringBytes": .int(Int64(limits.json.maximumStringBytes)),
+            "correlationBytes": .int(Int64(AgentLimits.correlationBytes)),
             "mapEntries": .int(Int64(MapDocument.maximumEntries)),
             "handlerDeadlineMs": .int(limits.handlerDeadline.milliseconds),
         ]

@@ -15,16 +15,26 @@ final class Journal: Sendable {
         case failed(FailureReport)
         /// The broker has the reply of the stored command.
         case replyAcknowledged(sequence: Int64)
-        /// The reply is too large for the broker; another takes its place.
-        case replyReplaced(sequence: Int64, MQTTMessage)
-        /// The broker has the row of the outbox.
-        case reportAcknowledged(sequence: Int64)
+        /// The reply is too large for the broker; another takes its place, which has fewer bytes.
+        case replyReplaced(sequence: Int64, MQTTMessage, fewer: Int)
+        /// The broker has the row of the outbox, or the disk damaged it.
+        case reportRemoved(sequence: Int64)
+    }
+
+    /// What the journal calls; connected by the agent.
+    struct Connections: Sendable {
+        /// Commands whose results are on disk, each with the bytes of its reply.
+        var resultsStored: @Sendable ([(sequence: Int64, bytes: Int)]) -> Void
+        /// A stored reply on that topic has so many bytes fewer.
+        var replyReplaced: @Sendable (_ topic: String, _ fewer: Int) -> Void
     }
 
     /// What health shows.
     struct Counters: Sendable {
         var ended: [Code.Status: Int64] = [:]
         var isOutboxFull = false
+        /// Senders whose own share of the outbox is full.
+        var fullSenders: Set<String> = []
         /// Reports that found no space and are still to be reported.
         var droppedReports: Int64 = 0
     }
@@ -32,12 +42,17 @@ final class Journal: Sendable {
     private struct State {
         var counters = Counters()
         var quota: ReportQuota
+        /// Bytes of results that wait for the disk.
+        var waitingReplyBytes = 0
         /// Reports that wait for the disk.
         var waitingReports = 0
         /// Reports that were dropped because too many wait for the disk.
         var overflow: Int64 = 0
         var isClosed = false
     }
+
+    /// A result of so many bytes is stored in any case.
+    private static let smallReply = 4_096
 
     private let mailbox = Mailbox<Entry>()
     private let store: Store
@@ -46,13 +61,12 @@ final class Journal: Sendable {
     private let clock: AgentClock
     private let limits: AgentLimits
     private let handlerTimer: Timer
-    /// Commands whose results are on disk.
-    private let resultsStored: @Sendable ([Int64]) -> Void
+    private let connections: Connections
     private let state: Guarded<State>
 
     init(
         store: Store, outbox: Outbox, failureTopic: String, clock: AgentClock, limits: AgentLimits,
-        handlerTimer: Timer, resultsStored: @escaping @Sendable ([Int64]) -> Void
+        handlerTimer: Timer, connections: Connections
     ) throws(StoreError) {
         self.store = store
         self.outbox = outbox
@@ -60,16 +74,21 @@ final class Journal: Sendable {
         self.clock = clock
         self.limits = limits
         self.handlerTimer = handlerTimer
-        self.resultsStored = resultsStored
-        var quota = ReportQuota(records: limits.outboxRecords, bytes: limits.outboxBytes)
-        for (sequence, bytes) in try store.commit({ try $0.outboxSizes() }) {
-            quota.stored(sequence, bytes: bytes)
+        self.connections = connections
+        var quota = ReportQuota(
+            records: limits.outboxRecords, bytes: limits.outboxBytes, share: limits.senderShare)
+        for (sequence, bytes, sender) in try store.commit({ try $0.outboxSizes() }) {
+            quota.stored(sequence, bytes: bytes, of: sender)
         }
         state = Guarded(State(quota: quota))
     }
 
     var counters: Counters { state.withLock(\.counters) }
-    var isOutboxFull: Bool { state.withLock(\.counters.isOutboxFull) }
+
+    /// Whether reports about commands of `sender` find no space.
+    func isOutboxFull(for sender: String) -> Bool {
+        state.withLock { $0.counters.isOutboxFull || $0.counters.fullSenders.contains(sender) }
+    }
 
     // MARK: What happened
 
@@ -85,15 +104,28 @@ final class Journal: Sendable {
     func end(_ job: CommandJob, _ result: CommandResult, milliseconds: Int64) {
         var reply = Reply(
             id: job.command.id, code: result.code, result: result.value, milliseconds: milliseconds,
-            attempt: job.attempt, at: clock.wall(), detail: result.detail, nearest: result.nearest)
+            attempt: job.attempt, at: clock.wall(), detail: result.detail?.cut(to: Reporter.maximumDetail),
+            nearest: result.nearest)
         var bytes = reply.encoded()
-        if bytes.count > limits.packetBytes {
-            reply = Reply.tooLarge(bytes.count, limit: limits.packetBytes, inPlaceOf: reply)
+        if let reason = reasonToReplace(bytes.count) {
+            reply = Reply.tooLarge(bytes.count, reason, inPlaceOf: reply)
             bytes = reply.encoded()
         }
-        state.withLock { $0.counters.ended[reply.status, default: 0] += 1 }
+        state.withLock { state in
+            state.counters.ended[reply.status, default: 0] += 1
+            state.waitingReplyBytes += bytes.count
+        }
         handlerTimer.recordMilliseconds(milliseconds)
         send(.ended(sequence: job.sequence, attempt: job.attempt, reply: bytes, job.address))
+    }
+
+    /// Why a reply of so many bytes is too large; nil when it is not.
+    private func reasonToReplace(_ bytes: Int) -> String? {
+        if bytes > limits.packetBytes { return "\(limits.packetBytes) can be sent" }
+        guard bytes > Self.smallReply, store.isTight(with: bytes + state.withLock(\.waitingReplyBytes)) else {
+            return nil
+        }
+        return "the store has no space for it"
     }
 
     /// Stores a failure report, which goes out once it is on disk.
@@ -116,7 +148,7 @@ final class Journal: Sendable {
         case .reply(let sequence):
             FaultPoint.beforeReplyAcknowledged.reached()
             send(.replyAcknowledged(sequence: sequence))
-        case .stored(let sequence): send(.reportAcknowledged(sequence: sequence))
+        case .stored(let sequence): send(.reportRemoved(sequence: sequence))
         case .volatile: break
         }
     }
@@ -127,13 +159,18 @@ final class Journal: Sendable {
             let json = try? JSONValue(parsing: item.message.payload, limits: .trustedFile),
             let reply = try? Reply(json)
         else { return }
-        let smaller = Reply.tooLarge(item.message.payload.count, limit: limit, inPlaceOf: reply)
+        let reason = limit.map { "\($0) can be sent" } ?? "the broker takes no packet as large"
+        let smaller = Reply.tooLarge(item.message.payload.count, reason, inPlaceOf: reply)
         // A reply that can't be made smaller stays stored.
-        guard smaller.encoded().count < item.message.payload.count else { return }
+        let fewer = item.message.payload.count - smaller.encoded().count
+        guard fewer > 0 else { return }
         var message = item.message
         message.payload = smaller.encoded()
-        send(.replyReplaced(sequence: sequence, message))
+        send(.replyReplaced(sequence: sequence, message, fewer: fewer))
     }
+
+    /// A stored report was damaged and is set aside: it takes no space any more.
+    func reportDamaged(_ sequence: Int64) { send(.reportRemoved(sequence: sequence)) }
 
     private func send(_ entry: Entry) {
         if !mailbox.send(entry), case .started(_, _, let then) = entry { then(false) }
@@ -184,8 +221,9 @@ final class Journal: Sendable {
         mutating func store(
             _ report: FailureReport, on topic: String, in transaction: Store.Transaction
         ) throws {
-            let record = try transaction.append(topic: topic, payload: report.encoded())
-            quota.stored(record.sequence, bytes: record.payload.count)
+            let record = try transaction.append(
+                topic: topic, payload: report.encoded(), sender: report.sender)
+            quota.stored(record.sequence, bytes: record.payload.count, of: report.sender)
             records.append(record)
         }
     }
@@ -196,35 +234,44 @@ final class Journal: Sendable {
     ) throws -> Written {
         var written = Written(quota: quota)
         written.quota.lost(overflow)
+        let isTight = store.isTight()
         for entry in batch {
             switch entry {
             case .started(let sequence, let attempt, _): try transaction.start(sequence, attempt: attempt)
             case .ended(let sequence, let attempt, let reply, _):
                 try transaction.finish(sequence, reply: reply, attempt: attempt)
             case .failed(let report):
-                guard written.quota.admits() else { continue }
+                guard !isTight else {
+                    written.quota.lost(1)
+                    continue
+                }
+                guard written.quota.admits(of: report.sender) else { continue }
                 try written.store(report, on: failureTopic, in: transaction)
             case .replyAcknowledged(let sequence): try transaction.acknowledge(sequence)
-            case .replyReplaced(let sequence, let message):
+            case .replyReplaced(let sequence, let message, _):
                 try transaction.replaceReply(sequence, with: message.payload)
-            case .reportAcknowledged(let sequence):
+            case .reportRemoved(let sequence):
                 try transaction.removeFromOutbox(sequence)
                 written.quota.removed(sequence)
             }
         }
-        if let dropped = written.quota.takeDropped() {
-            try written.store(dropReport(of: dropped), on: failureTopic, in: transaction)
+        while !isTight, let (sender, count) = written.quota.takeDropped() {
+            try written.store(dropReport(of: count, sender), on: failureTopic, in: transaction)
         }
         return written
     }
 
-    private func dropReport(of count: Int64) -> FailureReport {
+    private func dropReport(of count: Int64, _ sender: String?) -> FailureReport {
         let now = clock.wall()
+        let detail =
+            sender.map {
+                "\(count) failure reports about messages of \($0) found no space in its share of the outbox"
+            }
+            ?? "\(count) failure reports found no space in the outbox"
         var report = FailureReport(
-            id: Identifier.ulid(at: now), code: .dropped, origin: .agent,
-            detail: "\(count) failure reports found no space in the outbox while the broker was away", at: now
-        )
+            id: Identifier.ulid(at: now), code: .dropped, origin: .agent, detail: detail, at: now)
         report.count = count
+        report.sender = sender
         return report
     }
 
@@ -233,80 +280,42 @@ final class Journal: Sendable {
             state.quota = written.quota
             state.overflow -= overflow
             state.waitingReports -= batch.count { if case .failed = $0 { true } else { false } }
+            state.waitingReplyBytes -= batch.reduce(0) {
+                if case .ended(_, _, let reply, _) = $1 { $0 + reply.count } else { $0 }
+            }
             state.counters.isOutboxFull = written.quota.isFull
+            state.counters.fullSenders = written.quota.fullSenders
             state.counters.droppedReports = written.quota.dropped
         }
         var items: [OutboxItem] = []
-        var ended: [Int64] = []
+        var ended: [(sequence: Int64, bytes: Int)] = []
         for entry in batch {
             switch entry {
             case .started(_, _, let then): then(true)
             case .ended(let sequence, _, let reply, let address):
                 FaultPoint.afterResult.reached()
-                ended.append(sequence)
+                ended.append((sequence, reply.count))
                 items.append(
                     OutboxItem(
                         origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
-            case .replyReplaced(let sequence, let message):
+            case .replyReplaced(let sequence, let message, let fewer):
+                connections.replyReplaced(message.topic, fewer)
                 items.append(
                     OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message))
-            case .failed, .replyAcknowledged, .reportAcknowledged: break
+            case .failed, .replyAcknowledged, .reportRemoved: break
             }
         }
-        resultsStored(ended)
+        connections.resultsStored(ended)
         outbox.enqueue(items + written.records.map(OutboxItem.init))
     }
 }
 
 extension Reply {
-    /// What a sender gets instead of a reply that is too large to be sent.
-    static func tooLarge(_ bytes: Int, limit: Int?, inPlaceOf reply: Reply) -> Reply {
-        let taken = limit.map { "\($0) can be sent" } ?? "the broker takes no packet as large"
-        return Reply(
+    /// What a sender gets instead of a reply that is too large to be stored or sent.
+    static func tooLarge(_ bytes: Int, _ reason: String, inPlaceOf reply: Reply) -> Reply {
+        Reply(
             id: reply.id, code: .tooLarge, milliseconds: reply.milliseconds, attempt: reply.attempt,
             at: reply.at,
-            detail: "the command ended with \(reply.code), and its reply has \(bytes) bytes; \(taken)")
-    }
-}
-
-/// How much of the space for failure reports on disk is taken, and how many found none.
-struct ReportQuota: Sendable {
-    private let maximumRecords: Int
-    private let maximumBytes: Int
-    private var sizes: [Int64: Int] = [:]
-    private var bytes = 0
-    /// Reports that found no space since the last one that did.
-    private(set) var dropped: Int64 = 0
-
-    init(records: Int, bytes: Int) {
-        maximumRecords = records
-        maximumBytes = bytes
-    }
-
-    var isFull: Bool { sizes.count >= maximumRecords || bytes >= maximumBytes }
-
-    /// Whether a report may be stored; one that may not is counted.
-    mutating func admits() -> Bool {
-        if isFull { dropped += 1 }
-        return !isFull
-    }
-
-    /// Reports that never got as far as the disk.
-    mutating func lost(_ count: Int64) { dropped += count }
-
-    mutating func stored(_ sequence: Int64, bytes size: Int) {
-        bytes += size
-        sizes[sequence] = size
-    }
-
-    mutating func removed(_ sequence: Int64) {
-        bytes -= sizes.removeValue(forKey: sequence) ?? 0
-    }
-
-    /// The number of those that found no space, once there is space again to say so.
-    mutating func takeDropped() -> Int64? {
-        guard dropped > 0, !isFull else { return nil }
-        defer { dropped = 0 }
-        return dropped
+            detail: "the command ended with \(reply.code), and its reply has \(bytes) bytes; \(reason)")
     }
 }

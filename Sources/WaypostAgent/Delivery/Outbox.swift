@@ -1,6 +1,7 @@
 import MQTTLink
 import Synchronization
 import Waypost
+import WaypostMessages
 
 /// Sends what waits, in order and within the window: ``OutboxState`` decides behind a lock.
 ///
@@ -15,6 +16,8 @@ final class Outbox: Sendable {
         var settled: @Sendable ([OutboxState.Settled]) -> Void
         /// There is space for log messages again.
         var hasRoomForLogs: @Sendable () -> Void
+        /// Stored messages that the disk has changed; they are set aside already.
+        var damaged: @Sendable ([Damaged]) -> Void
     }
 
     /// What health shows.
@@ -29,6 +32,14 @@ final class Outbox: Sendable {
         var dropped: Int64 = 0
         /// Refused messages that are stored and wait for another chance.
         var kept = 0
+    }
+
+    /// A stored message that the disk has changed.
+    enum Damaged: Sendable {
+        /// The reply to a command; the row has another one now, unless its id is damaged as well.
+        case reply(sequence: Int64, id: String?, sender: String?)
+        /// A failure report.
+        case report(sequence: Int64)
     }
 
     private struct State {
@@ -61,17 +72,25 @@ final class Outbox: Sendable {
 
     private let store: Store
     private let state: Guarded<State>
-    private let replyTopic: @Sendable (InboxRecord) -> String?
+    private let sender: @Sendable (_ commandTopic: String) -> String?
+    private let topic: @Sendable (_ sender: String) -> String
+    private let clock: AgentClock
     private let versions = Atomic<UInt64>(0)
     private let logBacklog = Atomic<Int>(0)
     private let depth = Atomic<Int>(0)
 
-    /// - Parameter replyTopic: the usual topic of the reply to a stored command.
+    /// - Parameters:
+    ///   - sender: who sent a command on that topic.
+    ///   - topic: where the replies to a sender go.
     init(
-        limits: AgentLimits, store: Store, replyTopic: @escaping @Sendable (InboxRecord) -> String?
+        limits: AgentLimits, store: Store, clock: AgentClock,
+        sender: @escaping @Sendable (_ commandTopic: String) -> String?,
+        topic: @escaping @Sendable (_ sender: String) -> String
     ) {
         self.store = store
-        self.replyTopic = replyTopic
+        self.clock = clock
+        self.sender = sender
+        self.topic = topic
         state = Guarded(
             State(
                 items: OutboxState(
@@ -224,35 +243,73 @@ final class Outbox: Sendable {
 
     // MARK: The disk
 
+    private struct Found: Sendable {
+        var items: [OutboxItem] = []
+        var damaged: [Damaged] = []
+        var isAll = true
+    }
+
     /// Reads stored messages for which there was no space in memory.
     private func read(_ kind: OutboxItem.Kind, _ known: Set<Int64>) {
-        let replyTopic = replyTopic
         AgentThreads.start { [self] in
             do {
-                let (items, isAll) = try await store.commitInBackground { transaction in
+                let found = try await store.commitInBackground { transaction in
                     switch kind {
-                    case .failure:
-                        let (records, isAll) = try transaction.outbox(
-                            excluding: known, bytes: Self.readBytes)
-                        return (records.map(OutboxItem.init), isAll)
-                    case .reply:
-                        let (records, isAll) = try transaction.unsentReplies(
-                            excluding: known, bytes: Self.readBytes)
-                        return (records.compactMap { Self.item($0, replyTopic($0)) }, isAll)
-                    case .presence, .log: return ([], true)
+                    case .failure: try Self.reports(excluding: known, in: transaction)
+                    case .reply: try self.replies(excluding: known, in: transaction)
+                    case .presence, .log: Found()
                     }
                 }
-                change { $0.items.read(items, of: kind, isAll: isAll) }
+                change { $0.items.read(found.items, of: kind, isAll: found.isAll) }
+                if !found.damaged.isEmpty { state.withLock { $0.connections }?.damaged(found.damaged) }
             } catch {
                 state.withLock { $0.items.readFailed(kind) }
             }
         }
     }
 
-    private static func item(_ record: InboxRecord, _ topic: String?) -> OutboxItem? {
-        guard let topic, let reply = record.reply else { return nil }
-        let address = ReplyAddress(stored: record.properties, usual: topic)
-        return OutboxItem(
-            origin: .reply(sequence: record.sequence), kind: .reply, message: address.message(reply))
+    private static func reports(
+        excluding known: Set<Int64>, in transaction: Store.Transaction
+    ) throws -> Found {
+        let (records, damaged, isAll) = try transaction.outbox(excluding: known, bytes: readBytes)
+        return Found(
+            items: records.map(OutboxItem.init), damaged: damaged.map(Damaged.report), isAll: isAll)
+    }
+
+    private func replies(excluding known: Set<Int64>, in transaction: Store.Transaction) throws -> Found {
+        let (records, isAll) = try transaction.unsentReplies(excluding: known, bytes: Self.readBytes)
+        var found = Found(isAll: isAll)
+        for var record in records {
+            switch record.damage {
+            case nil: break
+            case .reply?:
+                record.reply = Reply.damaged(id: record.id, attempt: record.attempt, at: clock.wall())
+                    .encoded()
+                try transaction.replaceReply(record.sequence, with: record.reply ?? [])
+                found.damaged.append(
+                    .reply(sequence: record.sequence, id: record.id, sender: sender(record.topic)))
+            case .row?, .payload?:
+                try transaction.setAside(command: record.sequence)
+                found.damaged.append(.reply(sequence: record.sequence, id: nil, sender: nil))
+                continue
+            }
+            guard let sender = sender(record.topic), let reply = record.reply else { continue }
+            let address = ReplyAddress(
+                topic: topic(sender), correlation: record.correlation, trace: record.trace)
+            found.items.append(
+                OutboxItem(
+                    origin: .reply(sequence: record.sequence), kind: .reply, message: address.message(reply)))
+        }
+        return found
+    }
+}
+
+extension Reply {
+    /// What a sender gets instead of a reply that the disk has changed.
+    fileprivate static func damaged(id: String, attempt: Int, at now: Int64) -> Reply {
+        Reply(
+            id: id, code: .interrupted, attempt: attempt, at: now,
+            detail:
+                "the command ended, and its stored reply was damaged on the disk: how it ended is not known")
     }
 }

@@ -318,9 +318,8 @@ struct OutboxItem: Sendable {
 extension OutboxItem {
     /// A failure report that waits on disk.
     init(_ record: OutboxRecord) {
-        let address = ReplyAddress(stored: record.properties, usual: record.topic)
         self.init(
             origin: .stored(sequence: record.sequence), kind: .failure,
-            message: address.message(record.payload))
+            message: ReplyAddress(topic: record.topic).message(record.payload))
     }
 }

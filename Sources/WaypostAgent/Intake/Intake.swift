@@ -22,7 +22,8 @@ final class Intake: Sendable {
         var echoReceived: @Sendable () -> Void
         /// Commands that wait or run at this moment.
         var waitingCommands: @Sendable () -> Int
-        var isOutboxFull: @Sendable () -> Bool
+        /// Whether reports about commands of a sender find no space.
+        var isOutboxFull: @Sendable (_ sender: String) -> Bool
     }
 
     /// What health shows.
@@ -32,39 +33,43 @@ final class Intake: Sendable {
         var rejected: Int64 = 0
     }
 
-    private struct State {
+    struct State {
         var senders: SenderTable
-        /// Rows in the inbox.
-        var keys: Int
         var rate: Int
         var counters = Counters()
+        /// When the first id of a sender is forgotten whose share is used up, and when that was read.
+        var firstEnds: [String: (end: Int64, read: Int64)] = [:]
     }
 
     /// A repeated id is recognised at least this long, in milliseconds.
     static let minimumRecognition: Int64 = 15 * 60_000
     /// And this long after the command's `exp`.
-    private static let recognitionAfterExpiry: Int64 = 5 * 60_000
+    static let recognitionAfterExpiry: Int64 = 5 * 60_000
+    /// The longest part of a topic that is quoted, in bytes.
+    private static let quotedTopic = 256
     /// A sender's clock may be ahead by this much, in milliseconds.
     private static let maximumSkew: Int64 = 30_000
 
-    private let agent: String
-    private let groups: Set<String>
-    private let topics: Topics
-    private let limits: AgentLimits
+    let agent: String
+    let groups: Set<String>
+    let topics: Topics
+    let limits: AgentLimits
     private let trusted: TrustedKeys
     private let mustBeSigned: Bool
-    private let clock: AgentClock
+    let clock: AgentClock
     private let clockMonitor: ClockMonitor
-    private let store: Store
-    private let inFlight: InFlightCommands
-    private let reporter: Reporter
-    private let connections: Connections
-    private let state: Guarded<State>
+    let store: Store
+    let shares: SenderShares
+    let inFlight: InFlightCommands
+    let reporter: Reporter
+    let connections: Connections
+    let state: Guarded<State>
 
     init(
         _ configuration: AgentConfiguration, topics: Topics, clock: AgentClock, clockMonitor: ClockMonitor,
-        store: Store, inFlight: InFlightCommands, reporter: Reporter, connections: Connections
-    ) throws(StoreError) {
+        store: Store, shares: SenderShares, inFlight: InFlightCommands, reporter: Reporter,
+        connections: Connections
+    ) {
         agent = configuration.agent
         groups = Set(configuration.groups + ["all"])
         self.topics = topics
@@ -74,6 +79,7 @@ final class Intake: Sendable {
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.store = store
+        self.shares = shares
         self.inFlight = inFlight
         self.reporter = reporter
         self.connections = connections
@@ -81,7 +87,7 @@ final class Intake: Sendable {
             State(
                 senders: SenderTable(
                     maximum: limits.senders, rate: limits.intakeRate, burst: limits.intakeBurst),
-                keys: try store.commit { try $0.inboxCount() }, rate: limits.intakeRate))
+                rate: limits.intakeRate))
     }
 
     var counters: Counters { state.withLock(\.counters) }
@@ -95,35 +101,59 @@ final class Intake: Sendable {
         }
     }
 
-    /// Commands were forgotten, so there is space in the table of known ids.
-    func forgot(_ count: Int) { state.withLock { $0.keys -= count } }
-
     /// Takes a batch and says whether it may be acknowledged.
     ///
     /// Nothing of it is acknowledged before this returns, because the acknowledgements leave afterwards.
     func take(_ batch: [MQTTMessage]) -> BatchDecision {
+        var admitted: [(sender: String, SenderTable.Admission)] = []
+        guard take(batch, &admitted) else {
+            // The broker sends all of it again; a sender must not get BUSY for our full disk.
+            state.withLock { state in
+                for (sender, admission) in admitted { state.senders.refund(sender, admission) }
+            }
+            return .refuse
+        }
+        return .acknowledge
+    }
+
+    private func take(
+        _ batch: [MQTTMessage], _ admitted: inout [(sender: String, SenderTable.Admission)]
+    ) -> Bool {
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
         for message in batch {
-            guard let topic = topics.inbound(message.topic), isAddressedToUs(topic.audience) else {
-                reject(
-                    Rejection(
-                        .badField, "topic \(message.topic.debugDescription): a name in it is not allowed here"
-                    ))
-                continue
-            }
-            switch topic {
-            case .command(let audience, let sender):
-                if let command = read(message, for: audience, from: sender, at: now) {
+            let topic = topics.inbound(message.topic)
+            switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
+            case .command(let audience, let sender)?:
+                let admission = admit(sender)
+                admitted.append((sender, admission))
+                if let command = read(message, for: audience, from: sender, admission, at: now) {
                     commands.append(command)
                 }
-            case .map, .patch:
+            case .map?, .patch?:
                 // In the order of arrival: commands that came before a map are stored before it.
-                guard store(&commands, at: now), apply(message, to: topic, at: now) else { return .refuse }
-            case .echo: connections.echoReceived()
+                guard let topic, store(&commands, at: now), apply(message, to: topic, at: now) else {
+                    return false
+                }
+            case .echo?: connections.echoReceived()
+            case nil:
+                let admission = admit("")
+                admitted.append(("", admission))
+                let name = message.topic.cut(to: Self.quotedTopic).debugDescription
+                reject(
+                    Rejection(.badField, "topic \(name): a name in it is not allowed here"), of: "", admission
+                )
             }
         }
-        return store(&commands, at: now) ? .acknowledge : .refuse
+        return store(&commands, at: now)
+    }
+
+    /// Counts a message before anything of it is read; those on topics without a valid sender count together.
+    private func admit(_ sender: String) -> SenderTable.Admission {
+        state.withLock { state in
+            if !sender.isEmpty { state.counters.received += 1 }
+            return state.senders.admit(sender, at: clock.monotonic())
+        }
     }
 
     private func isAddressedToUs(_ audience: Audience) -> Bool {
@@ -143,24 +173,26 @@ final class Intake: Sendable {
 
     /// Reads a command as far as it can be stored; what can't be is reported here.
     private func read(
-        _ message: MQTTMessage, for audience: Audience, from sender: String, at now: Int64
+        _ message: MQTTMessage, for audience: Audience, from sender: String,
+        _ admission: SenderTable.Admission, at now: Int64
     ) -> ReceivedCommand? {
-        let isTooFast = state.withLock { state in
-            state.counters.received += 1
-            return !state.senders.admits(sender, at: clock.monotonic())
-        }
-        guard message.payload.count <= limits.commandBytes else {
-            reject(
-                Rejection(
-                    .tooLarge,
-                    "a command has at most \(limits.commandBytes) bytes; \(sender) sent \(message.payload.count)"
-                ))
+        guard admission != .unread else {
+            reject(busy(sender, admission), of: sender, admission)
             return nil
         }
         do throws(Rejection) {
-            let payload = try CommandPayload(
-                message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
-                for: audience, from: sender, arrival: clockMonitor.isCorrect(at: now) ? now : nil)
+            guard message.payload.count <= limits.commandBytes else {
+                throw Rejection(
+                    .tooLarge,
+                    "at most \(limits.commandBytes) bytes are taken; found \(message.payload.count)")
+            }
+            // No signature is checked of what is not going to be stored.
+            let payload =
+                admission == .within
+                ? try CommandPayload(
+                    message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
+                    for: audience, from: sender, arrival: clockMonitor.isCorrect(at: now) ? now : nil)
+                : try CommandPayload(stored: message.payload, limits: limits.json)
             let json = payload.json
             let id = try Command.id(in: json)
             let command = Result { () throws(Rejection) -> Command in
@@ -173,11 +205,10 @@ final class Intake: Sendable {
                 payload: message.payload,
                 address: replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue),
                 command: command,
-                rejection: rejection(of: message, sender, isTooFast: isTooFast) ?? payload.fault,
-                isTooFast: isTooFast,
+                rejection: rejection(of: message, sender, admission) ?? payload.fault,
                 expires: (try? command.get().expires) ?? now)
         } catch {
-            reject(Rejection(error.code, "command of \(sender): \(error.detail)"))
+            reject(Rejection(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
             return nil
         }
     }
@@ -196,16 +227,15 @@ final class Intake: Sendable {
     /// Why a command is not stored unless its id is known already.
     ///
     /// What is rejected here may come again under the same id: it was not kept.
-    private func rejection(of message: MQTTMessage, _ sender: String, isTooFast: Bool) -> Rejection? {
+    private func rejection(
+        of message: MQTTMessage, _ sender: String, _ admission: SenderTable.Admission
+    ) -> Rejection? {
         if message.retain {
             return Rejection(
                 .retainedCommand, "commands are never retained; clear the topic \(message.topic)")
         }
-        if isTooFast {
-            return Rejection(
-                .busy, "\(sender) sends more than \(state.withLock(\.rate)) commands a second")
-        }
-        if connections.isOutboxFull() {
+        if admission != .within { return busy(sender, admission) }
+        if connections.isOutboxFull(sender) {
             return Rejection(.outbox, "the outbox is full; the broker has to take reports first")
         }
         if connections.waitingCommands() >= limits.waitingCommands {
@@ -214,166 +244,53 @@ final class Intake: Sendable {
         return nil
     }
 
-    /// The sender's own reply topic, or the response topic it named when that is under the agent's `reply/`.
+    private func busy(_ sender: String, _ admission: SenderTable.Admission) -> Rejection {
+        let rate = state.withLock(\.rate)
+        let who = sender.isEmpty ? "someone whose topics are not allowed" : sender
+        return Rejection(
+            .busy,
+            admission == .unread
+                ? "\(who) sends more than twice its \(rate) messages a second; the rest is acknowledged and not read"
+                : "\(who) sends more than \(rate) messages a second")
+    }
+
+    /// The sender's own reply topic, with what its command wants returned.
     private func replyAddress(
         of message: MQTTMessage, to sender: String, trace: String?
     ) -> ReplyAddress {
-        let usual = topics.reply(of: agent, to: sender)
-        var address = ReplyAddress(
-            topic: usual, correlation: message.properties.correlationData, trace: trace)
-        if let wanted = message.properties.responseTopic, wanted != usual {
-            if let (owner, content) = topics.outbound(wanted), owner == agent, case .reply = content {
-                address.topic = wanted
-            } else {
-                reporter.log(
-                    .warning, "Intake",
-                    "response topic \(wanted.debugDescription) is not under this agent's reply/; ignored")
-            }
+        let topic = topics.reply(of: agent, to: sender)
+        if let wanted = message.properties.responseTopic, !wanted.utf8.elementsEqual(topic.utf8) {
+            // Any other would be read as an answer of this agent to someone else.
+            warn(
+                .responseTopic, sender,
+                "response topic \(wanted.cut(to: Self.quotedTopic).debugDescription) of \(sender) is not its own, \(topic); ignored"
+            )
         }
-        return address
+        var correlation = message.properties.correlationData
+        if let data = correlation, data.count > AgentLimits.correlationBytes {
+            correlation = nil
+            warn(
+                .correlation, sender,
+                "correlation data of \(sender) has more than \(AgentLimits.correlationBytes) bytes and is not returned"
+            )
+        }
+        return ReplyAddress(topic: topic, correlation: correlation, trace: trace)
     }
 
-    // MARK: Storing
-
-    /// Stores the commands and dispatches the new ones; false when they can't be stored.
-    private func store(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
-        defer { commands = [] }
-        for (command, sequence) in inFlight.takeRepeated(&commands) {
-            repeated(command, sequence, nil)
-        }
-        for batch in commands.chunks(limits.commitEntries) where !store(batch, at: now) {
-            // The broker sends them again; a sender must not get BUSY for our full disk.
-            let again = commands[batch.startIndex...]
-            state.withLock { state in
-                for command in again where !command.isTooFast { state.senders.refund(command.sender) }
-            }
-            return false
-        }
-        return true
-    }
-
-    /// Stores the commands in one transaction and dispatches the new ones; false when they can't be stored.
-    private func store(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
-        FaultPoint.beforeStore.reached()
-        let free = limits.dedupeKeys - state.withLock(\.keys)
-        let receipts: [Result<InboxReceipt, Rejection>]
-        do {
-            receipts = try store.commit { transaction in
-                var stored = 0
-                return try commands.map { command in
-                    let receipt = try receive(command, freeKeys: free - stored, at: now, in: transaction)
-                    if case .success(.stored) = receipt { stored += 1 }
-                    return receipt
-                }
-            }
-        } catch {
-            reporter.log(.error, "Store", error.description, isError: true)
-            return false
-        }
-        FaultPoint.afterStore.reached()
-        FaultPoint.commandsStored()
-        var jobs: [CommandJob] = []
-        var started: [(ReceivedCommand, sequence: Int64)] = []
-        for (command, receipt) in zip(commands, receipts) {
-            switch receipt {
-            case .success(.stored(let sequence)):
-                guard let job = job(of: command, sequence, at: now) else { continue }
-                started.append((command, sequence))
-                jobs.append(job)
-            case .success(.duplicate(let sequence, let reply)): repeated(command, sequence, reply)
-            case .success(.reused):
-                answer(
-                    Rejection(.idReused, "id \(command.id) was used before on this topic, with other bytes"),
-                    to: command)
-            case .failure(let rejection): answer(rejection, to: command)
-            }
-        }
-        inFlight.began(started)
-        connections.dispatch(jobs)
-        return true
-    }
-
-    /// Looks up the command's id, before anything else is asked, and stores the command when it is new.
-    private func receive(
-        _ command: ReceivedCommand, freeKeys: Int, at now: Int64, in transaction: Store.Transaction
-    ) throws -> Result<InboxReceipt, Rejection> {
-        var rejection = command.rejection
-        if rejection == nil, freeKeys <= 0 {
-            rejection = Rejection(
-                .busy, "\(limits.dedupeKeys) ids are remembered; no new one until some expire")
-        }
-        let receipt: InboxReceipt
-        if let rejection {
-            guard
-                let known = try transaction.known(
-                    topic: command.topic, id: command.id, digest: command.digest)
-            else { return .failure(rejection) }
-            receipt = known
-        } else {
-            receipt = try transaction.receive(
-                topic: command.topic, id: command.id, digest: command.digest, payload: command.payload,
-                properties: command.address.stored(unless: topics.reply(of: agent, to: command.sender)),
-                at: now, expires: command.expires,
-                keepUntil: max(
-                    now + Self.minimumRecognition, command.expires + Self.recognitionAfterExpiry))
-        }
-        if case .duplicate(let sequence, .some) = receipt { try transaction.reopen(sequence) }
-        return .success(receipt)
-    }
-
-    /// The job of a stored command; nil when it is not run, and then its end is passed on.
-    private func job(of received: ReceivedCommand, _ sequence: Int64, at now: Int64) -> CommandJob? {
-        state.withLock { $0.keys += 1 }
-        let command: Command
-        switch received.command {
-        case .success(let read): command = read
-        case .failure(let rejection):
-            state.withLock { $0.counters.rejected += 1 }
-            let rejected = CommandJob(
-                sequence: sequence, sender: received.sender, address: received.address,
-                command: Command(id: received.id, operation: .ping, expires: now), startBy: 0)
-            connections.end(rejected, CommandResult(rejection, origin: .intake))
-            return nil
-        }
-        let monotonic = clock.monotonic()
-        if let sequence = command.sequence {
-            let last = state.withLock {
-                $0.senders.gap(before: sequence, of: received.sender, at: monotonic)
-            }
-            if let last {
-                reporter.failed(
-                    .sequenceGap, "seq of \(received.sender) went from \(last) to \(sequence)", in: .intake,
-                    ref: command.id)
-            }
-        }
-        return CommandJob(
-            sequence: sequence, sender: received.sender, address: received.address, command: command,
-            startBy: monotonic + (command.expires - now))
-    }
-
-    /// The command came before: it is not run again, and its stored reply goes out again once there is one.
-    private func repeated(_ command: ReceivedCommand, _ sequence: Int64, _ reply: [UInt8]?) {
-        state.withLock { $0.counters.duplicates += 1 }
-        reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
-        if let reply { connections.repeatReply(sequence, reply, command.address) }
+    private func warn(_ warning: SenderTable.Warnings, _ sender: String, _ text: @autoclosure () -> String) {
+        let now = clock.monotonic()
+        guard state.withLock({ $0.senders.isFirst(warning, of: sender, at: now) }) else { return }
+        reporter.log(.warning, "Intake", text())
     }
 
     // MARK: Rejecting
 
     /// Reports what can't be answered, because it names no sender or no id.
-    private func reject(_ rejection: Rejection) {
+    ///
+    /// Over the rate it is one failure of its sender, not one for each message.
+    private func reject(_ rejection: Rejection, of sender: String, _ admission: SenderTable.Admission) {
         state.withLock { $0.counters.rejected += 1 }
-        reporter.failed(rejection.code, rejection.detail, in: .intake)
-    }
-
-    /// Answers and reports a command that is not stored under its id.
-    private func answer(_ rejection: Rejection, to command: ReceivedCommand) {
-        state.withLock { $0.counters.rejected += 1 }
-        connections.reply(
-            Reply(id: command.id, code: rejection.code, at: clock.wall(), detail: rejection.detail),
-            command.address)
-        // Too many commands are one failure of their sender, not one for each command.
-        let ref = rejection.code == .busy || rejection.code == .outbox ? nil : command.id
-        reporter.failed(rejection.code, rejection.detail, in: .intake, ref: ref)
+        let rejection = admission == .within ? rejection : busy(sender, admission)
+        reporter.failed(rejection.code, rejection.detail, in: .intake, sender: sender)
     }
 }

@@ -1,11 +1,37 @@
-/// What is kept of each sender: how much it may still send, and the newest `seq`.
+/// What is kept of each sender: how much it may still send, the newest `seq`, and what it was warned of.
 ///
 /// For a limited number of senders: beyond it those that were silent longest are forgotten.
 struct SenderTable: Sendable {
+    /// What becomes of a message, decided before anything of it is read.
+    enum Admission: Sendable {
+        /// It is within its sender's rate.
+        case within
+        /// It is over the rate: it is only looked up, so that a known id is answered. As many as within the rate.
+        case lookedUp
+        /// It is acknowledged and not read.
+        case unread
+    }
+
+    /// What is said once to a sender, and not with each of its messages.
+    struct Warnings: OptionSet, Sendable {
+        let rawValue: UInt8
+        static let responseTopic = Warnings(rawValue: 1)
+        static let correlation = Warnings(rawValue: 2)
+    }
+
     private struct Sender {
         var bucket: TokenBucket
+        /// For what is over the rate.
+        var lookups: TokenBucket
         var sequence: Int64?
+        var warned: Warnings = []
         var lastSeen: UInt64
+
+        init(rate: Int, burst: Int, at now: Int64, lastSeen: UInt64) {
+            bucket = TokenBucket(rate: rate, burst: burst, at: now)
+            lookups = bucket
+            self.lastSeen = lastSeen
+        }
     }
 
     private let maximum: Int
@@ -24,19 +50,34 @@ struct SenderTable: Sendable {
     mutating func setLimits(rate: Int, burst: Int, at now: Int64) {
         self.rate = rate
         self.burst = burst
+        let bucket = TokenBucket(rate: rate, burst: burst, at: now)
         for name in senders.keys {
-            senders[name]?.bucket = TokenBucket(rate: rate, burst: burst, at: now)
+            senders[name]?.bucket = bucket
+            senders[name]?.lookups = bucket
         }
     }
 
-    /// Whether one more command of `sender` may come in.
-    mutating func admits(_ sender: String, at now: Int64) -> Bool {
-        guard rate > 0 else { return true }
-        return use(sender, at: now) { $0.bucket.take(at: now) }
+    /// Counts a message of `sender`.
+    mutating func admit(_ sender: String, at now: Int64) -> Admission {
+        guard rate > 0 else { return .within }
+        return use(sender, at: now) { known in
+            known.bucket.take(at: now) ? .within : known.lookups.take(at: now) ? .lookedUp : .unread
+        }
     }
 
-    /// Commands of `sender` could not be stored, and the broker sends them again: they do not count.
-    mutating func refund(_ sender: String) { senders[sender]?.bucket.refund() }
+    /// A message of `sender` could not be stored, and the broker sends it again: it does not count.
+    mutating func refund(_ sender: String, _ admission: Admission) {
+        switch admission {
+        case .within: senders[sender]?.bucket.refund()
+        case .lookedUp: senders[sender]?.lookups.refund()
+        case .unread: break
+        }
+    }
+
+    /// Whether `sender` was not warned of this before.
+    mutating func isFirst(_ warning: Warnings, of sender: String, at now: Int64) -> Bool {
+        use(sender, at: now) { $0.warned.insert(warning).inserted }
+    }
 
     /// Takes note of a sender's `seq`; returns the one before when some are missing in between.
     mutating func gap(before sequence: Int64, of sender: String, at now: Int64) -> Int64? {
@@ -52,9 +93,7 @@ struct SenderTable: Sendable {
     ) -> Result {
         uses += 1
         if senders[name] == nil, senders.count >= maximum { forgetSilent() }
-        var sender =
-            senders[name]
-            ?? Sender(bucket: TokenBucket(rate: rate, burst: burst, at: now), lastSeen: uses)
+        var sender = senders[name] ?? Sender(rate: rate, burst: burst, at: now, lastSeen: uses)
         sender.lastSeen = uses
         defer { senders[name] = sender }
         return body(&sender)

@@ -67,6 +67,11 @@ struct MapLayers: Sendable {
     /// The layers in force, in their order.
     var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap { stored[$0] } }
 
+    /// The names of stored layers that are left out, because they do not fit or because they are damaged.
+    func leftOut(damaged: Bool) -> [String] {
+        unfit.keys.filter { stored[$0]?.isDamaged == damaged }.map(name(of:)).sorted()
+    }
+
     /// The layers whose time is over.
     func expired(at now: Int64) -> [Expired] {
         order.compactMap { key in
@@ -111,8 +116,11 @@ struct MapLayers: Sendable {
         let floor = known?.revisionFloor ?? 0
         // Before its exp is checked: a map in force stays in force, however often it comes again.
         // A patch without a revision is applied as often as it comes.
-        if known?.digest == digest, !isPatch || document.revision != nil { return false }
-        if isPatch {
+        // Only the document can bring back what the disk damaged.
+        let isRepair = known?.digest == digest && known?.isDamaged == true
+        if known?.digest == digest, !isRepair, !isPatch || document.revision != nil { return false }
+        if isRepair {
+        } else if isPatch {
             try checkChain(document)
         } else if let revision = document.revision {
             guard revision >= floor else {
@@ -204,6 +212,9 @@ struct MapLayers: Sendable {
     /// A stored layer as the router takes it.
     func layer(_ record: MapRecord) throws(RelocationError) -> RelocationLayer {
         let name = name(of: record.layer)
+        guard !record.isDamaged else {
+            throw RelocationError(.badField, layer: name, detail: "the stored map is damaged on the disk")
+        }
         do {
             let json = try JSONValue(parsing: record.entries, limits: .trustedFile)
             return RelocationLayer(

@@ -60,13 +60,16 @@ final class RelocationMaps: Sendable {
 
     /// The names of stored layers that are left out, because they do not fit this build.
     var unfit: [String] {
-        state.withLock { state in state.layers.unfit.keys.map { state.layers.name(of: $0) }.sorted() }
+        state.withLock { $0.layers.leftOut(damaged: false) }
     }
 
     /// The names of stored layers that are left out, because too few trusted keys have signed them.
     var untrusted: [String] {
         state.withLock { state in state.layers.untrusted.map { state.layers.name(of: $0) }.sorted() }
     }
+
+    /// The names of stored layers that are left out, because the disk has changed them.
+    var damaged: [String] { state.withLock { $0.layers.leftOut(damaged: true) } }
 
     /// The names of the layers whose time is over.
     func expired(at now: Int64) -> [String] {
@@ -101,6 +104,9 @@ final class RelocationMaps: Sendable {
             else {
                 reporter.log(.debug, "Map", "\(message.topic): in force already")
                 return true
+            }
+            guard !store.isFull else {
+                throw Rejection(.disk, "the store holds \(store.heldBytes) bytes, all that it may")
             }
             do throws(RelocationError) {
                 // Only with the layers in force: those that are left out can't keep a good map out.
@@ -246,6 +252,13 @@ final class RelocationMaps: Sendable {
         fit(&layers)
         for (key, error) in layers.unfit {
             let name = layers.name(of: key)
+            guard layers.stored[key]?.isDamaged != true else {
+                reporter.failed(
+                    .disk,
+                    "the stored map of \(name) is damaged on the disk; it is left out until it is sent again",
+                    in: .map)
+                continue
+            }
             reporter.failed(
                 error.code,
                 "the stored map of \(name) does not fit this build; it stays stored and is left out: \(error)",

@@ -10,6 +10,7 @@ final class FailureLog: Sendable {
 
     private struct Key: Hashable {
         var code: Code
+        var sender: String?
         var origin: FailureReport.Origin
         var ref: String?
         var url: String?
@@ -17,6 +18,7 @@ final class FailureLog: Sendable {
 
         init(_ report: FailureReport) {
             code = report.code
+            sender = report.sender
             origin = report.origin
             ref = report.ref
             url = report.url

@@ -1,20 +1,42 @@
 import GRDB
+import Waypost
+import WaypostMessages
 
 /// The tables of the state file and how older ones become these.
 enum Schema {
     /// The version that this build writes, kept in SQLite's `user_version`.
-    static let version = 3
+    static let version = steps.count
 
-    /// Brings a database up to ``version``; an older one step by step, a newer one is refused untouched.
-    static func migrate(_ db: Database, path: String) throws {
+    /// Brings a database up to `version`; an older one step by step, a newer one is refused untouched.
+    static func migrate(_ db: Database, path: String, to version: Int = Schema.version) throws {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= version else {
             throw StoreError(.newerSchema(found: found, supported: version), path: path, detail: "")
         }
+        guard found < version else { return }
+        for function in [rowDigest, oldCorrelation, oldTrace] { db.add(function: function) }
+        defer { for function in [rowDigest, oldCorrelation, oldTrace] { db.remove(function: function) } }
         for step in found..<version {
             try db.execute(sql: steps[step])
         }
         try db.execute(sql: "PRAGMA user_version = \(version)")
+    }
+
+    /// Whether tables and columns are those of this version: a changed byte can rename one.
+    static func isIntact(_ db: Database) throws -> Bool {
+        func columns(_ db: Database) throws -> [String] {
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT t.name || '.' || c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+                    WHERE t.type = 'table' ORDER BY 1
+                    """)
+        }
+        let wanted = try DatabaseQueue().write { db in
+            try migrate(db, path: "")
+            return try columns(db)
+        }
+        return try columns(db) == wanted
     }
 
     /// `steps[n]` leads from version n to n + 1.
@@ -37,7 +59,7 @@ enum Schema {
             reply BLOB
         );
         CREATE UNIQUE INDEX inbox_key ON inbox(topic, id);
-        -- What must reach the broker and belongs to no stored command: failure reports and some refusals.
+        -- What must reach the broker and belongs to no stored command: failure reports.
         CREATE TABLE outbox(
             seq INTEGER PRIMARY KEY AUTOINCREMENT,
             topic TEXT NOT NULL,
@@ -61,7 +83,81 @@ enum Schema {
         """,
         // An agent may be called `patch`, so the layer of patches has a key that is no agent's name.
         "UPDATE maps SET layer = 'map/patch' WHERE layer = 'patch'",
-        // What an earlier build stored counts as unsigned.
-        "ALTER TABLE maps ADD COLUMN signers TEXT NOT NULL DEFAULT ''",
+        // Correlation data as it came: as a list of numbers it took five times the space. The reply topic follows
+        // from the command's. Each row has a digest. The state is a word, because a changed byte of a number would
+        // be another state.
+        """
+        ALTER TABLE inbox RENAME TO old_inbox;
+        DROP INDEX inbox_key;
+        CREATE TABLE inbox(
+            seq INTEGER PRIMARY KEY,
+            topic TEXT NOT NULL,
+            id TEXT NOT NULL,
+            digest BLOB NOT NULL,
+            payload BLOB,
+            correlation BLOB,
+            trace TEXT,
+            received INTEGER NOT NULL,
+            expires INTEGER NOT NULL,
+            keep_until INTEGER NOT NULL,
+            row_digest INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            attempt INTEGER NOT NULL DEFAULT 0,
+            reply BLOB,
+            reply_digest INTEGER
+        );
+        INSERT INTO inbox
+            SELECT seq, topic, id, digest, payload, old_correlation(properties), old_trace(properties),
+                received, expires, keep_until,
+                row_digest(topic, id, digest, old_correlation(properties), old_trace(properties), received,
+                    expires, keep_until),
+                CASE state WHEN 0 THEN 'received' WHEN 1 THEN 'started' WHEN 2 THEN 'finished'
+                    ELSE 'acknowledged' END,
+                attempt, reply, CASE WHEN reply IS NULL THEN NULL ELSE row_digest(seq, reply) END
+            FROM old_inbox;
+        DROP TABLE old_inbox;
+        CREATE UNIQUE INDEX inbox_key ON inbox(topic, id);
+
+        -- sender: who caused the report; NULL when no one did.
+        ALTER TABLE outbox ADD COLUMN sender TEXT;
+        ALTER TABLE outbox ADD COLUMN row_digest INTEGER;
+        UPDATE outbox SET row_digest = row_digest(topic, payload);
+        ALTER TABLE outbox DROP COLUMN properties;
+
+        -- key_digest: over what must be known of a layer even when its document is damaged.
+        -- signers: what an earlier build stored counts as unsigned.
+        ALTER TABLE maps ADD COLUMN signers TEXT NOT NULL DEFAULT '';
+        ALTER TABLE maps ADD COLUMN key_digest INTEGER;
+        ALTER TABLE maps ADD COLUMN row_digest INTEGER;
+        UPDATE maps SET key_digest = row_digest(layer, rev_floor, digest, signers),
+            row_digest = row_digest(rev, applied, expires, entries);
+
+        -- Reports whose row no longer fits its digest; some are kept for a person to look at.
+        CREATE TABLE damaged(
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            topic TEXT,
+            payload BLOB
+        );
+        """,
     ]
+
+    private static let rowDigest = DatabaseFunction("row_digest", pure: true) { values in
+        RowDigest.of(values.map(RowDigest.Column.init))
+    }
+
+    private static let oldCorrelation = DatabaseFunction("old_correlation", argumentCount: 1, pure: true) {
+        let bytes = oldProperties($0)?["correlation"]?.arrayValue?.compactMap {
+            $0.intValue.flatMap(UInt8.init(exactly:))
+        }
+        return bytes.flatMap { $0.count <= AgentLimits.correlationBytes ? Blob($0) : nil }
+    }
+
+    private static let oldTrace = DatabaseFunction("old_trace", argumentCount: 1, pure: true) {
+        oldProperties($0)?["trace"]?.stringValue
+    }
+
+    private static func oldProperties(_ values: [DatabaseValue]) -> JSONValue? {
+        values.first.flatMap { Blob.fromDatabaseValue($0) }
+            .flatMap { try? JSONValue(parsing: $0.bytes, limits: .trustedFile) }
+    }
 }

@@ -10,7 +10,52 @@ struct StateFile: Sendable {
     private var device: dev_t = 0
     private var inode: ino_t = 0
 
+    /// The size to which SQLite cuts its log after each checkpoint, in bytes.
+    static let usualLog = 16 << 20
+
     init(path: String) { self.path = path }
+
+    /// Creates the directory for its owner alone; an existing one stays as it is.
+    ///
+    /// - Returns: what is to be said about its rights; nil when they are right.
+    /// - Throws: ``StoreError`` `.writableByOthers` when everyone can write in it: they could replace the file.
+    static func prepare(directory: String) throws(StoreError) -> String? {
+        func failed(_ what: String) -> StoreError {
+            StoreError(
+                .system(code: errno), path: directory, detail: "\(what): \(String(cString: strerror(errno)))")
+        }
+        if mkdir(directory, 0o700) == 0 { return nil }
+        guard errno == EEXIST else { throw failed("create the state directory") }
+        var status = stat()
+        guard stat(directory, &status) == 0 else { throw failed("read the rights of the state directory") }
+        guard status.st_mode & S_IWOTH == 0 else {
+            throw StoreError(.writableByOthers, path: directory, detail: "")
+        }
+        let mode = String(status.st_mode & 0o777, radix: 8)
+        return status.st_mode & 0o077 == 0
+            ? nil
+            : "other users have rights on the state directory (mode \(mode)); run chmod 700 \(directory)"
+    }
+
+    /// Creates the file for its owner alone, before SQLite does; its log and index take the rights of the file.
+    func keepPrivate() throws(StoreError) {
+        for suffix in ["-wal", "-shm"] { chmod(path + suffix, 0o600) }
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreError(
+                .system(code: errno), path: path,
+                detail: "open the state file: \(String(cString: strerror(errno)))")
+        }
+        fchmod(descriptor, 0o600)
+        close(descriptor)
+    }
+
+    /// Bytes of the log beyond its usual size: another process that reads the file can keep it from being cut.
+    var logExcess: Int {
+        var status = stat()
+        guard stat(path + "-wal", &status) == 0 else { return 0 }
+        return max(0, Int(status.st_size) - Self.usualLog)
+    }
 
     /// Remembers which file the database is in.
     mutating func opened() {

@@ -24,11 +24,13 @@ package struct StateInspection: Sendable {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             (schema, unfinished, reports, damage) = try queue.read { db in
                 let schema = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-                let check = try String.fetchAll(db, sql: "PRAGMA quick_check(5)").filter { $0 != "ok" }
+                let check = try String.fetchAll(db, sql: "PRAGMA integrity_check(5)").filter { $0 != "ok" }
                 // The tables of another version may be others.
                 guard schema == Schema.version else { return (schema, 0, 0, check) }
                 return (
-                    schema, try Int.fetchOne(db, sql: "SELECT count(*) FROM inbox WHERE state < 2") ?? 0,
+                    schema,
+                    try Int.fetchOne(
+                        db, sql: "SELECT count(*) FROM inbox WHERE state IN ('received', 'started')") ?? 0,
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox") ?? 0, check
                 )
             }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import GRDB
 import Glibc
 package import Metrics
+import Synchronization
 import Waypost
 
 /// Everything that must survive: commands, replies, failure reports, maps, the epoch; one SQLite file, one writer.
@@ -10,8 +11,14 @@ package final class Store: Sendable {
     package static let fileName = "waypost.sqlite"
 
     package let path: String
-    /// Where a damaged database was set aside at the start; nil when none was.
-    package let setAside: String?
+    /// What the operator should know of how the file was found.
+    package let notices: [String]
+    /// What was damaged and could be put right.
+    package let repairs: [String]
+    /// How many bytes the file may hold before nothing new is taken.
+    private let byteLimit: Int
+    private let pageSize: Int
+    private let held = Atomic<Int>(0)
     private let queue: DatabaseQueue
     private let lock: StateLock
     private let file: StateFile
@@ -22,36 +29,47 @@ package final class Store: Sendable {
 
     /// Opens, or creates, the state file in `directory`.
     ///
-    /// - Parameter fresh: Whether a damaged database is set aside and a new one begun; an intact one stays.
-    /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, or it is not intact.
+    /// - Parameters:
+    ///   - fresh: Whether a damaged database is set aside and a new one begun; an intact one stays.
+    ///   - byteLimit: Bytes beyond which ``isFull`` is true.
+    /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, it is not intact, or everyone
+    ///   can write in the directory.
     package init(
-        directory: String, durability: Durability = .full, fresh: Bool = false, timer: Timer? = nil
+        directory: String, durability: Durability = .full, fresh: Bool = false, byteLimit: Int = .max,
+        timer: Timer? = nil
     ) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         self.path = path
-        if mkdir(directory, 0o700) != 0 && errno != EEXIST {
-            throw StoreError(
-                .system(code: errno), path: directory,
-                detail: "create the state directory: \(String(cString: strerror(errno)))")
-        }
+        self.byteLimit = byteLimit
+        var notices = [try StateFile.prepare(directory: directory)].compactMap(\.self)
         lock = try StateLock(path: "\(directory)/lock")
         var file = StateFile(path: path)
-        var setAside: String?
+        let opened: (queue: DatabaseQueue, pageSize: Int, repair: String?)
+        try file.keepPrivate()
         do throws(StoreError) {
-            queue = try Self.open(path, durability)
+            opened = try Self.open(path, durability)
         } catch {
             guard fresh, error.reason == .corrupt else { throw error }
-            setAside = try file.setAside(at: time(nil))
-            queue = try Self.open(path, durability)
+            let name = try file.setAside(at: time(nil))
+            notices.append(
+                "the state file was damaged and was set aside as \(name); the ids and maps in it are forgotten"
+            )
+            try file.keepPrivate()
+            opened = try Self.open(path, durability)
         }
-        self.setAside = setAside
+        queue = opened.queue
+        pageSize = opened.pageSize
+        repairs = [opened.repair].compactMap(\.self)
+        self.notices = notices
         self.timer = timer
-        chmod(path, 0o600)
         file.opened()
         self.file = file
+        _ = try commit { _ in }
     }
 
-    private static func open(_ path: String, _ durability: Durability) throws(StoreError) -> DatabaseQueue {
+    private static func open(
+        _ path: String, _ durability: Durability
+    ) throws(StoreError) -> (queue: DatabaseQueue, pageSize: Int, repair: String?) {
         var configuration = Configuration()
         configuration.label = "waypost.store"
         configuration.busyMode = .timeout(5)
@@ -63,26 +81,63 @@ package final class Store: Sendable {
                     PRAGMA journal_mode = WAL;
                     PRAGMA synchronous = \(durability.pragma);
                     PRAGMA wal_autocheckpoint = 1000;
-                    PRAGMA journal_size_limit = 16777216;
+                    PRAGMA journal_size_limit = \(StateFile.usualLog);
                     PRAGMA cache_size = -2000;
                     """)
         }
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.write { db in
-                let found = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "ok"
-                guard found == "ok" else {
-                    throw StoreError(.corrupt, path: path, detail: "check the state file: \(found)")
-                }
+            return try queue.write { db in
+                let repair = try Self.check(db, path)
                 try Schema.migrate(db, path: path)
+                guard try Schema.isIntact(db) else {
+                    throw StoreError(.corrupt, path: path, detail: "its tables have other columns")
+                }
+                return (queue, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096, repair)
             }
-            return queue
         } catch let error as StoreError {
             throw error
         } catch {
             throw StoreError(error, path: path, doing: "open the state file")
         }
     }
+
+    /// Checks the structure of the file; what can be put right is, and is returned as a text.
+    private static func check(_ db: Database, _ path: String) throws -> String? {
+        func problem() throws -> String? {
+            try String.fetchAll(db, sql: "PRAGMA integrity_check(1)").first { $0 != "ok" }
+        }
+        guard let found = try problem() else { return nil }
+        // An index that misses a row would let a known id run again; it can be made anew from the rows.
+        if found.contains("index"), (try? db.execute(sql: "REINDEX")) != nil, try problem() == nil {
+            return "an index of the state file was damaged (\(found)) and was made anew"
+        }
+        throw StoreError(.corrupt, path: path, detail: "check the state file: \(found)")
+    }
+
+    // MARK: How much it holds
+
+    /// Bytes in use: pages that hold something, and what the log has beyond its usual size.
+    package var heldBytes: Int { held.load(ordering: .relaxed) }
+
+    /// Whether nothing new is taken; results of what was taken still are.
+    package var isFull: Bool { heldBytes >= byteLimit }
+
+    /// Whether the space for results of what was taken runs short with `bytes` more.
+    ///
+    /// Beyond the limit there is space of a quarter of it, and at least 16 MiB.
+    func isTight(with bytes: Int = 0) -> Bool {
+        let reserve = max(byteLimit / 4, 16 << 20)
+        return heldBytes - byteLimit > reserve / 2 - bytes
+    }
+
+    private func measure(_ db: Database) throws {
+        let all = try Int.fetchOne(db.cachedStatement(sql: "PRAGMA page_count")) ?? 0
+        let free = try Int.fetchOne(db.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
+        held.store((all - free) * pageSize + file.logExcess, ordering: .relaxed)
+    }
+
+    // MARK: Commits
 
     /// Why the last commit failed; nil when it did not.
     var problem: StoreError? { currentProblem.withLock { $0 } }
@@ -96,7 +151,10 @@ package final class Store: Sendable {
             try file.checkPlace()
             let began = ContinuousClock.now
             defer { record(since: began) }
-            let value = try queue.write { try body(Transaction(database: $0)) }
+            let value = try queue.write { db in
+                defer { try? measure(db) }
+                return try body(Transaction(database: db))
+            }
             succeeded()
             return value
         } catch {
@@ -112,7 +170,10 @@ package final class Store: Sendable {
             try file.checkPlace()
             let began = ContinuousClock.now
             defer { record(since: began) }
-            let value = try await queue.write { try body(Transaction(database: $0)) }
+            let value = try await queue.write { [self] db in
+                defer { try? measure(db) }
+                return try body(Transaction(database: db))
+            }
             succeeded()
             return value
         } catch {
@@ -166,9 +227,22 @@ struct Blob: DatabaseValueConvertible, StatementBinding {
     }
 }
 
+// The conversions of GRDB trap when a value is of another type, and a changed byte can make it one.
 extension Row {
+    private func value(_ column: String) -> DatabaseValue { self[column] }
+
     /// The column's bytes; nil for NULL.
-    func bytes(_ column: String) -> [UInt8]? {
-        (self[column] as Data?).map { [UInt8]($0) }
-    }
+    func bytes(_ column: String) -> [UInt8]? { Data.fromDatabaseValue(value(column)).map { [UInt8]($0) } }
+
+    /// The column's text; nil for what is none.
+    func optionalText(_ column: String) -> String? { String.fromDatabaseValue(value(column)) }
+
+    /// The column's text; empty for what is none.
+    func text(_ column: String) -> String { optionalText(column) ?? "" }
+
+    /// The column's number; nil for what is none.
+    func optionalInteger(_ column: String) -> Int64? { Int64.fromDatabaseValue(value(column)) }
+
+    /// The column's number; 0 for what is none.
+    func integer(_ column: String) -> Int64 { optionalInteger(column) ?? 0 }
 }

@@ -12,6 +12,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case corrupt
         /// The file is no longer where it was opened.
         case gone
+        /// Everyone can write in the state directory.
+        case writableByOthers
         /// The file system is full.
         case full
         /// SQLite or the operating system refused, with its own code.
@@ -56,6 +58,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
                 + "start once with --fresh-state to set it aside and begin a new one"
         case .gone:
             "\(path): \(detail); nothing is acknowledged until it is back; put it back, or restart the agent"
+        case .writableByOthers:
+            "\(path): everyone can write in this state directory and could replace what is in it; "
+                + "run chmod 700 \(path)"
         case .full:
             "\(path): no space left on the device (\(detail)); make space, and the agent goes on by itself"
         case .system(let code):

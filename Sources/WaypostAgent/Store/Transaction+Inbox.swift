@@ -1,8 +1,35 @@
 import GRDB
+import WaypostMessages
 
 /// How far a stored command has come; each step is durable before the next.
-package enum InboxState: Int, Sendable {
+package enum InboxState: String, Sendable {
     case received, started, finished, acknowledged
+    /// The row no longer fits its digest: it is not read any more and keeps its id from running again.
+    case damaged
+}
+
+/// What the disk changed in a stored command.
+package enum InboxDamage: Sendable {
+    /// Neither its id nor its topic can be trusted.
+    case row
+    /// It can be answered, but not run.
+    case payload
+    /// It has ended, and its reply is lost.
+    case reply
+}
+
+/// A command that is to be stored.
+struct NewCommand {
+    var topic: String
+    var id: String
+    /// SHA-256 of the payload.
+    var digest: [UInt8]
+    var payload: [UInt8]
+    var correlation: [UInt8]?
+    var trace: String?
+    var received: Int64
+    var expires: Int64
+    var keepUntil: Int64
 }
 
 /// A command as it is stored.
@@ -11,12 +38,14 @@ package struct InboxRecord: Sendable {
     package var topic: String
     package var id: String
     package var payload: [UInt8]
-    package var properties: [UInt8]?
+    package var correlation: [UInt8]?
+    package var trace: String?
     package var received: Int64
     package var expires: Int64
     package var state: InboxState
     package var attempt: Int
     package var reply: [UInt8]?
+    package var damage: InboxDamage?
 }
 
 /// What the inbox says of a command that arrives.
@@ -26,81 +55,115 @@ package enum InboxReceipt: Sendable, Equatable {
     case duplicate(sequence: Int64, reply: [UInt8]?)
     /// The id was used before, with other bytes.
     case reused
+    /// The id was used before; what is stored of it is damaged.
+    case damaged(sequence: Int64)
 }
 
-/// What one sweep through the inbox did: how many commands went, and where to go on.
-package struct Forgotten: Sendable {
-    package var removed: Int
+/// How many rows some commands have, and how many bytes they hold.
+struct InboxUse: Sendable, Equatable {
+    var topic: String
+    var rows: Int
+    var bytes: Int
+}
+
+/// What one sweep through the inbox did: which commands went, and where to go on.
+struct Forgotten: Sendable {
+    var removed: [InboxUse]
     /// Nil at the end of the table.
-    package var next: Int64?
+    var next: Int64?
 }
 
 extension Store.Transaction {
+    /// States in which a command has no result; an unknown one is a damaged one, and is looked at too.
+    private static var isOpen: String { "state NOT IN ('finished', 'acknowledged', 'damaged')" }
+
     /// Stores a command unless its key, topic and id, is there already.
-    func receive(
-        topic: String, id: String, digest: [UInt8], payload: [UInt8], properties: [UInt8]?, at now: Int64,
-        expires: Int64, keepUntil: Int64
-    ) throws -> InboxReceipt {
+    func receive(_ command: NewCommand) throws -> InboxReceipt {
         let insert = try database.cachedStatement(
             sql: """
-                INSERT INTO inbox(topic, id, digest, payload, properties, received, expires, keep_until, state)
-                VALUES(?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT(topic, id) DO NOTHING
+                INSERT INTO inbox(topic, id, digest, payload, correlation, trace, received, expires, keep_until,
+                    row_digest, state)
+                VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'received') ON CONFLICT(topic, id) DO NOTHING
                 """)
         try insert.execute(arguments: [
-            topic, id, Blob(digest), Blob(payload), properties.map(Blob.init), now, expires, keepUntil,
+            command.topic, command.id, Blob(command.digest), Blob(command.payload),
+            command.correlation.map(Blob.init), command.trace, command.received, command.expires,
+            command.keepUntil, command.rowDigest,
         ])
         if database.changesCount == 1 { return .stored(sequence: database.lastInsertedRowID) }
-        return try known(topic: topic, id: id, digest: digest) ?? .reused
+        return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .reused
     }
 
     /// What is known of a command's key; nil when it never came, or was forgotten.
     func known(topic: String, id: String, digest: [UInt8]) throws -> InboxReceipt? {
-        let select = try database.cachedStatement(
-            sql: "SELECT seq, digest, reply FROM inbox WHERE topic = ? AND id = ?")
+        let select = try database.cachedStatement(sql: "SELECT * FROM inbox WHERE topic = ? AND id = ?")
         guard let row = try Row.fetchOne(select, arguments: [topic, id]) else { return nil }
+        let record = InboxRecord(row, isPayloadRead: false)
+        guard record.damage == nil, record.state != .damaged else {
+            return .damaged(sequence: record.sequence)
+        }
         guard row.bytes("digest") == digest else { return .reused }
-        return .duplicate(sequence: row["seq"], reply: row.bytes("reply"))
+        return .duplicate(sequence: record.sequence, reply: record.reply)
     }
 
     func start(_ sequence: Int64, attempt: Int) throws {
         let update = try database.cachedStatement(
-            sql: "UPDATE inbox SET state = 1, attempt = ? WHERE seq = ? AND state < 2")
+            sql: "UPDATE inbox SET state = 'started', attempt = ? WHERE seq = ? AND \(Self.isOpen)")
         try update.execute(arguments: [attempt, sequence])
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
     func finish(_ sequence: Int64, reply: [UInt8], attempt: Int) throws {
         let update = try database.cachedStatement(
-            sql:
-                "UPDATE inbox SET state = 2, reply = ?, attempt = ?, payload = NULL WHERE seq = ? AND state < 2"
-        )
-        try update.execute(arguments: [Blob(reply), attempt, sequence])
+            sql: """
+                UPDATE inbox SET state = 'finished', reply = ?, reply_digest = ?, attempt = ?, payload = NULL
+                WHERE seq = ? AND \(Self.isOpen)
+                """)
+        try update.execute(arguments: [
+            Blob(reply), InboxRecord.replyDigest(sequence, reply), attempt, sequence,
+        ])
     }
 
     /// The broker has the reply.
     func acknowledge(_ sequence: Int64) throws {
         let update = try database.cachedStatement(
-            sql: "UPDATE inbox SET state = 3 WHERE seq = ? AND state = 2")
+            sql: "UPDATE inbox SET state = 'acknowledged' WHERE seq = ? AND state = 'finished'")
         try update.execute(arguments: [sequence])
     }
 
     /// The reply must be sent again, since its command came again.
     func reopen(_ sequence: Int64) throws {
         let update = try database.cachedStatement(
-            sql: "UPDATE inbox SET state = 2 WHERE seq = ? AND state = 3")
+            sql: "UPDATE inbox SET state = 'finished' WHERE seq = ? AND state = 'acknowledged'")
         try update.execute(arguments: [sequence])
     }
 
-    /// Stores another reply in the place of one that no broker takes; it never got out.
+    /// Stores another reply in the place of one that no broker takes, or that the disk changed.
     func replaceReply(_ sequence: Int64, with reply: [UInt8]) throws {
         try database.execute(
-            sql: "UPDATE inbox SET reply = ? WHERE seq = ? AND state = 2", arguments: [Blob(reply), sequence])
+            sql: "UPDATE inbox SET reply = ?, reply_digest = ? WHERE seq = ? AND state = 'finished'",
+            arguments: [Blob(reply), InboxRecord.replyDigest(sequence, reply), sequence])
     }
 
-    /// Every command that has no result, in order of arrival.
-    func unfinished() throws -> [InboxRecord] {
-        try Row.fetchAll(database, sql: "SELECT * FROM inbox WHERE state < 2 ORDER BY seq").map(
-            InboxRecord.init)
+    /// Keeps a damaged row from being read again; its id stays known.
+    func setAside(command sequence: Int64) throws {
+        try database.execute(
+            sql: "UPDATE inbox SET state = 'damaged' WHERE seq = ?", arguments: [sequence])
+    }
+
+    /// Commands that have no result, in order of arrival: those after `sequence` that make `bytes`.
+    func unfinished(after sequence: Int64 = 0, bytes: Int = .max) throws -> [InboxRecord] {
+        let rows = try Row.fetchCursor(
+            database, sql: "SELECT * FROM inbox WHERE seq > ? AND \(Self.isOpen) ORDER BY seq",
+            arguments: [sequence])
+        var records: [InboxRecord] = []
+        var size = 0
+        while size < bytes, let row = try rows.next() {
+            let record = InboxRecord(row)
+            records.append(record)
+            size += 128 + record.payload.count
+        }
+        return records
     }
 
     /// Commands with a result whose reply the broker does not have yet, in order of arrival.
@@ -109,7 +172,8 @@ extension Store.Transaction {
     func unsentReplies(
         excluding known: Set<Int64>, bytes: Int
     ) throws -> (records: [InboxRecord], isAll: Bool) {
-        let rows = try Row.fetchCursor(database, sql: "SELECT * FROM inbox WHERE state = 2 ORDER BY seq")
+        let rows = try Row.fetchCursor(
+            database, sql: "SELECT * FROM inbox WHERE state = 'finished' ORDER BY seq")
         var records: [InboxRecord] = []
         var size = 0
         while let row = try rows.next() {
@@ -123,7 +187,8 @@ extension Store.Transaction {
     }
 
     func hasUnsentReplies() throws -> Bool {
-        try Bool.fetchOne(database, sql: "SELECT EXISTS(SELECT 1 FROM inbox WHERE state = 2)") ?? false
+        try Bool.fetchOne(database, sql: "SELECT EXISTS(SELECT 1 FROM inbox WHERE state = 'finished')")
+            ?? false
     }
 
     /// Counts a start of these commands, before they are started.
@@ -132,8 +197,36 @@ extension Store.Transaction {
         for sequence in sequences { try update.execute(arguments: [sequence]) }
     }
 
-    func inboxCount() throws -> Int {
-        try Int.fetchOne(database, sql: "SELECT count(*) FROM inbox") ?? 0
+    // MARK: How much there is
+
+    private static var use: String {
+        "SELECT topic, count(*) AS n, sum(ifnull(length(payload), 0) + ifnull(length(reply), 0)) AS bytes FROM inbox"
+    }
+
+    private func uses(_ sql: String, _ arguments: StatementArguments = []) throws -> [InboxUse] {
+        try Row.fetchAll(database, sql: sql, arguments: arguments).map {
+            InboxUse(
+                topic: $0.text("topic"), rows: Int(clamping: $0.integer("n")),
+                bytes: Int(clamping: $0.integer("bytes")))
+        }
+    }
+
+    /// The rows of each topic; the bytes are those of payloads and replies.
+    func inboxUse() throws -> [InboxUse] { try uses("\(Self.use) GROUP BY +topic") }
+
+    /// Commands without a result, each by itself: its row, its topic and the bytes of its payload.
+    func unfinishedSizes() throws -> [(sequence: Int64, topic: String, bytes: Int)] {
+        try Row.fetchAll(
+            database, sql: "SELECT seq, topic, length(payload) AS bytes FROM inbox WHERE \(Self.isOpen)"
+        ).map { ($0["seq"], $0.text("topic"), Int(clamping: $0.integer("bytes"))) }
+    }
+
+    /// When the first id of these topics is forgotten; nil when there is none.
+    func firstEnd(of topics: [String]) throws -> Int64? {
+        let marks = topics.map { _ in "?" }.joined(separator: ", ")
+        return try Int64.fetchOne(
+            database, sql: "SELECT min(keep_until) FROM inbox WHERE topic IN (\(marks))",
+            arguments: StatementArguments(topics))
     }
 
     /// Forgets commands that have ended and whose time of recognition is over, looking at no more than `limit` rows
@@ -143,11 +236,12 @@ extension Store.Transaction {
             database,
             sql: "SELECT max(seq) FROM (SELECT seq FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?)",
             arguments: [sequence, limit])
-        guard let last else { return Forgotten(removed: 0, next: nil) }
-        try database.execute(
-            sql: "DELETE FROM inbox WHERE seq > ? AND seq <= ? AND state = 3 AND keep_until < ?",
-            arguments: [sequence, last, now])
-        return Forgotten(removed: database.changesCount, next: last)
+        guard let last else { return Forgotten(removed: [], next: nil) }
+        let ended =
+            "WHERE seq > ? AND seq <= ? AND state IN ('acknowledged', 'damaged') AND keep_until < ?"
+        let removed = try uses("\(Self.use) \(ended) GROUP BY topic", [sequence, last, now])
+        try database.execute(sql: "DELETE FROM inbox \(ended)", arguments: [sequence, last, now])
+        return Forgotten(removed: removed, next: last)
     }
 
     /// Returns pages that hold nothing to the file system, some at a time, once they are the larger part.
@@ -159,12 +253,51 @@ extension Store.Transaction {
     }
 }
 
+extension NewCommand {
+    /// Over all columns that never change but the payload, which has its own digest.
+    fileprivate var rowDigest: Int64 {
+        InboxRecord.rowDigest(topic, id, digest, correlation, trace, [received, expires, keepUntil])
+    }
+}
+
 extension InboxRecord {
-    fileprivate init(_ row: Row) {
+    fileprivate init(_ row: Row, isPayloadRead: Bool = true) {
         self.init(
-            sequence: row["seq"], topic: row["topic"], id: row["id"], payload: row.bytes("payload") ?? [],
-            properties: row.bytes("properties"), received: row["received"], expires: row["expires"],
-            state: InboxState(rawValue: row["state"]) ?? .finished, attempt: row["attempt"],
-            reply: row.bytes("reply"))
+            sequence: row["seq"], topic: row.text("topic"), id: row.text("id"),
+            payload: isPayloadRead ? row.bytes("payload") ?? [] : [], correlation: row.bytes("correlation"),
+            trace: row.optionalText("trace"), received: row.integer("received"),
+            expires: row.integer("expires"),
+            state: InboxState(rawValue: row.text("state")) ?? .damaged,
+            attempt: Int(clamping: row.integer("attempt")), reply: row.bytes("reply"))
+        damage = damage(row, isPayloadRead: isPayloadRead)
+    }
+
+    private func damage(_ row: Row, isPayloadRead: Bool) -> InboxDamage? {
+        let digest = row.bytes("digest") ?? []
+        let found = Self.rowDigest(
+            topic, id, digest, correlation, trace, [received, expires, row.integer("keep_until")])
+        guard state != .damaged, found == row.integer("row_digest") else { return .row }
+        switch state {
+        case .received, .started:
+            return !isPayloadRead || SHA256.digest(of: payload) == digest ? nil : .payload
+        case .finished, .acknowledged, .damaged:
+            guard let reply, Self.replyDigest(sequence, reply) == row.integer("reply_digest") else {
+                return .reply
+            }
+            return nil
+        }
+    }
+
+    fileprivate static func rowDigest(
+        _ topic: String, _ id: String, _ digest: [UInt8], _ correlation: [UInt8]?, _ trace: String?,
+        _ times: [Int64]
+    ) -> Int64 {
+        RowDigest.of(
+            [.text(topic), .text(id), .blob(digest), .init(correlation), .init(trace)]
+                + times.map(RowDigest.Column.integer))
+    }
+
+    fileprivate static func replyDigest(_ sequence: Int64, _ reply: [UInt8]) -> Int64 {
+        RowDigest.of([.integer(sequence), .blob(reply)])
     }
 }

@@ -20,9 +20,11 @@ package struct MapRecord: Sendable, Equatable {
     package var entries: [UInt8]
     /// For each document that the layer was made of, the trusted keys that had signed it.
     package var signers: Set<Set<VerifyingKey>> = [[]]
+    /// Whether the disk changed the row: then of it only layer, digest, floor and signers are left.
+    package var isDamaged = false
 
     /// Whether a newer map emptied the layer of patches, and only the revisions that were used are left.
-    package var isEmptied: Bool { digest.isEmpty }
+    package var isEmptied: Bool { digest.isEmpty && !isDamaged }
 }
 
 extension MapRecord {
@@ -40,21 +42,37 @@ extension MapRecord {
                 )
             })
     }
+
+    /// Over what must be known of a layer even when its document is damaged.
+    fileprivate var keyDigest: Int64 {
+        RowDigest.of([.text(layer), .integer(revisionFloor), .blob(digest), .text(signersText)])
+    }
+
+    /// Over everything else.
+    fileprivate var rowDigest: Int64 {
+        RowDigest.of([.init(revision), .integer(applied), .init(expires), .blob(entries)])
+    }
+
+    /// What is left of a damaged row; without an intact key not even its floor can be trusted.
+    fileprivate func damaged(isKeyIntact: Bool) -> MapRecord {
+        MapRecord(
+            layer: layer, revision: nil, revisionFloor: isKeyIntact ? revisionFloor : 0,
+            digest: isKeyIntact ? digest : [], applied: 0, expires: nil, entries: [],
+            signers: isKeyIntact ? signers : [[]], isDamaged: true)
+    }
 }
 
 extension Store.Transaction {
     func save(_ map: MapRecord) throws {
         try database.execute(
             sql: """
-                INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries, signers)
-                VALUES(?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT(layer) DO UPDATE SET rev = excluded.rev, rev_floor = excluded.rev_floor,
-                    digest = excluded.digest, applied = excluded.applied, expires = excluded.expires,
-                    entries = excluded.entries, signers = excluded.signers
+                INSERT OR REPLACE INTO maps(layer, rev, rev_floor, digest, applied, expires, entries, signers,
+                    key_digest, row_digest)
+                VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 map.layer, map.revision, map.revisionFloor, Blob(map.digest), map.applied, map.expires,
-                Blob(map.entries), map.signersText,
+                Blob(map.entries), map.signersText, map.keyDigest, map.rowDigest,
             ])
     }
 
@@ -62,12 +80,20 @@ extension Store.Transaction {
         try database.execute(sql: "DELETE FROM maps WHERE layer = ?", arguments: [layer])
     }
 
+    /// All layers, also damaged ones.
     func maps() throws -> [MapRecord] {
         try Row.fetchAll(database, sql: "SELECT * FROM maps").map { row in
-            MapRecord(
-                layer: row["layer"], revision: row["rev"], revisionFloor: row["rev_floor"],
-                digest: row.bytes("digest") ?? [], applied: row["applied"], expires: row["expires"],
-                entries: row.bytes("entries") ?? [], signers: MapRecord.signers(row["signers"]))
+            let map = MapRecord(
+                layer: row.text("layer"), revision: row.optionalInteger("rev"),
+                revisionFloor: row.integer("rev_floor"),
+                digest: row.bytes("digest") ?? [], applied: row.integer("applied"),
+                expires: row.optionalInteger("expires"),
+                entries: row.bytes("entries") ?? [], signers: MapRecord.signers(row.text("signers")))
+            let isKeyIntact = map.keyDigest == row.integer("key_digest")
+            guard isKeyIntact, map.rowDigest == row.integer("row_digest") else {
+                return map.damaged(isKeyIntact: isKeyIntact)
+            }
+            return map
         }
     }
 }

@@ -12,6 +12,9 @@ struct Reporter: Sendable {
             _ ref: String?
         ) -> Void
 
+    /// The longest detail of a report or a reply, in bytes: it may quote what a sender sent.
+    static let maximumDetail = 2_048
+
     let clock: AgentClock
     let writeEvent: Log
     let sendReport: @Sendable (FailureReport) -> Void
@@ -24,14 +27,18 @@ struct Reporter: Sendable {
     }
 
     /// Reports a failure; the event that goes with it is written too.
+    ///
+    /// - Parameter sender: whose message caused it; what waits on disk because of one sender is limited.
     func failed(
         _ code: Code, _ detail: String, in origin: FailureReport.Origin, ref: String? = nil,
-        url: String? = nil, nearest: [String] = []
+        url: String? = nil, nearest: [String] = [], sender: String? = nil
     ) {
         let now = clock.wall()
-        sendReport(
-            FailureReport(
-                id: Identifier.ulid(at: now), code: code, origin: origin, ref: ref, url: url, detail: detail,
-                nearest: nearest, at: now))
+        var report = FailureReport(
+            id: Identifier.ulid(at: now), code: code, origin: origin, ref: ref,
+            url: url?.cut(to: Self.maximumDetail), detail: detail.cut(to: Self.maximumDetail),
+            nearest: nearest, at: now)
+        report.sender = sender
+        sendReport(report)
     }
 }

@@ -28,6 +28,8 @@ package struct FailureReport: Sendable, Hashable {
     package var url: String?
     package var detail: String
     package var nearest: [String]
+    /// The sender whose message caused it, as far as there is one; it is not on the wire.
+    package var sender: String?
     /// How often it happened, with the times of the first and the last, in milliseconds since 1970.
     package var count: Int64
     package var first: Int64

@@ -28,11 +28,18 @@ extension Topics {
         }
     }
 
+    /// Who sent a command on that topic; nil for another topic.
+    package func sender(ofCommandOn topic: String) -> String? {
+        guard case .command(_, let sender)? = inbound(topic) else { return nil }
+        return sender
+    }
+
     /// The levels that follow the root; nil when the topic is not under it.
     package func levels(below topic: String) -> [Substring]? {
         guard topic.utf8.count > root.utf8.count, topic.utf8.starts(with: root.utf8) else { return nil }
         let rest = topic.utf8.dropFirst(root.utf8.count)
-        guard rest.first == UInt8(ascii: "/") else { return nil }
+        // Comparing other characters can take long, and none of our levels has any.
+        guard rest.first == UInt8(ascii: "/"), rest.allSatisfy({ $0 < 0x80 }) else { return nil }
         return Substring(rest.dropFirst()).split(separator: "/", omittingEmptySubsequences: false)
     }
 }

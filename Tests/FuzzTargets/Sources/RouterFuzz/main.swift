@@ -3,6 +3,7 @@ import Waypost
 
 // usage: RouterFuzz [RUNS [SEED]]
 // Feeds mutated bytes to the URL parser, the pattern parser and a search; a trap or a broken law ends the run.
+// Before that, crafted inputs of 64 KiB: one that takes longer than 5 ms ends it too.
 
 let arguments = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
 let runs = arguments.first ?? 10_000_000
@@ -31,6 +32,10 @@ func check(_ condition: Bool, _ law: String, _ input: [UInt8], _ run: UInt64) {
     exit(1)
 }
 
+if let violation = TimeBound.violation() {
+    print("BROKEN: too slow: \(violation)")
+    exit(1)
+}
 for run in 0..<runs {
     let input = mutator.input()
     let text = String(decoding: input, as: UTF8.self)

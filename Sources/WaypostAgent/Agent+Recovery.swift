@@ -1,0 +1,141 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+extension Agent {
+    /// 1 on disk after a stop at which no command was running.
+    static var cleanStop: String { "clean_stop" }
+
+    /// Payloads that are read from disk at one time, in bytes.
+    private static var pageBytes: Int { 1 << 20 }
+
+    /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
+    func recover() throws(StoreError) {
+        let (isClean, hasReplies, reports) = try store.commit { transaction in
+            // After a clean stop nothing was under way.
+            let isClean = try transaction.number(Self.cleanStop) == 1
+            try transaction.setNumber(Self.cleanStop, 0)
+            return (isClean, try transaction.hasUnsentReplies(), try transaction.outboxSizes().count)
+        }
+        // They are read from disk when it is their turn.
+        if hasReplies { outbox.storedEarlier(.reply) }
+        if reports > 0 { outbox.storedEarlier(.failure) }
+        let (jobs, commands) = try recoverCommands(countingAttempts: !isClean)
+        if commands > 0 || reports > 0 {
+            reporter.log(
+                .info, "Agent",
+                "recovered \(commands.counted("command")) and \(reports.counted("report")) of an earlier run")
+        }
+        executor.admitted(jobs)
+    }
+
+    /// The commands that have to run, and how many had no result.
+    private func recoverCommands(
+        countingAttempts: Bool
+    ) throws(StoreError) -> (jobs: [CommandJob], commands: Int) {
+        var jobs: [CommandJob] = []
+        var commands = 0
+        // In a lane one runs after another: only the first of each lane can have been started.
+        var lanes: Set<String> = []
+        var last: Int64 = 0
+        while true {
+            let (page, seen) = try store.commit { transaction in
+                var records = try transaction.unfinished(after: last, bytes: Self.pageBytes)
+                var lanes = lanes
+                for index in records.indices where countingAttempts && records[index].damage == nil {
+                    guard records[index].state == .received, lanes.insert(lane(of: records[index])).inserted
+                    else { continue }
+                    try transaction.countAttempt(of: [records[index].sequence])
+                    records[index].attempt += 1
+                }
+                for record in records where record.damage == .row {
+                    try transaction.setAside(command: record.sequence)
+                }
+                return (records, lanes)
+            }
+            guard let sequence = page.last?.sequence else { return (jobs, commands) }
+            (last, lanes) = (sequence, seen)
+            commands += page.count
+            jobs += page.compactMap(recovered)
+        }
+    }
+
+    private func lane(of record: InboxRecord) -> String {
+        (try? command(of: record).lane) ?? Command.defaultLane
+    }
+
+    /// The job of a command that has no result; nil when it ends here.
+    private func recovered(_ record: InboxRecord) -> CommandJob? {
+        guard record.damage != .row, let sender = topics.sender(ofCommandOn: record.topic) else {
+            reportDamagedCommand()
+            return nil
+        }
+        var job = CommandJob(
+            sequence: record.sequence, sender: sender,
+            address: ReplyAddress(
+                topic: topics.reply(of: configuration.agent, to: sender), correlation: record.correlation,
+                trace: record.trace),
+            command: Command(id: record.id, operation: .ping, expires: record.expires),
+            startBy: clock.monotonic() + (record.expires - clock.wall()), attempt: record.attempt + 1)
+        guard record.damage == nil else {
+            job.attempt = max(1, record.attempt)
+            end(job, .interrupted("the stored command is damaged on the disk; it is not run"))
+            return nil
+        }
+        do throws(Rejection) {
+            job.command = try command(of: record)
+        } catch {
+            end(job, CommandResult(error, origin: .intake))
+            return nil
+        }
+        guard record.state == .received else {
+            job.attempt = max(1, record.attempt)
+            end(job, .interrupted("the agent ended while the command ran; it is not declared idempotent"))
+            return nil
+        }
+        guard record.attempt < configuration.limits.attempts else {
+            job.attempt = record.attempt
+            end(
+                job,
+                .interrupted("the agent ended \(record.attempt) times before the command had a result"))
+            return nil
+        }
+        return job
+    }
+
+    private func end(_ job: CommandJob, _ result: CommandResult) {
+        let result = events.redaction.masked(result)
+        journal.end(job, result, milliseconds: 0)
+        reporter.failed(result, of: job)
+    }
+
+    private func command(of record: InboxRecord) throws(Rejection) -> Command {
+        let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
+        return try Command(id: record.id, fields: payload.json, arrival: record.received)
+    }
+
+    // MARK: Damage
+
+    /// Reports stored messages that the disk has changed; they are set aside already.
+    func report(_ damaged: [Outbox.Damaged]) {
+        for message in damaged {
+            switch message {
+            case .reply(_, let id?, let sender):
+                reporter.failed(
+                    .disk, "the stored reply of command \(id) is damaged on the disk; it ends as interrupted",
+                    in: .agent, ref: id, sender: sender)
+            case .reply: reportDamagedCommand()
+            case .report(let sequence):
+                journal.reportDamaged(sequence)
+                reporter.failed(
+                    .disk, "failure report \(sequence) is damaged on the disk and is set aside", in: .agent)
+            }
+        }
+    }
+
+    private func reportDamagedCommand() {
+        reporter.failed(
+            .disk, "a stored command is damaged on the disk, its id too; it is set aside and not answered",
+            in: .agent)
+    }
+}

@@ -1,0 +1,193 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+extension Intake {
+    /// Stores the commands and dispatches the new ones; false when they can't be stored.
+    func store(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
+        defer { commands = [] }
+        for (command, sequence) in inFlight.takeRepeated(&commands) {
+            repeated(command, sequence, nil)
+        }
+        return commands.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
+    }
+
+    /// Stores the commands in one transaction and dispatches the new ones; false when they can't be stored.
+    private func store(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
+        FaultPoint.beforeStore.reached()
+        let receipts: [Result<InboxReceipt, Rejection>]
+        var reserved: [ReceivedCommand] = []
+        do throws(StoreError) {
+            receipts = try store.commit { transaction in
+                try commands.map { try receive($0, &reserved, at: now, in: transaction) }
+            }
+        } catch {
+            for command in reserved { shares.release(command.payload.count, of: command.sender) }
+            reporter.log(.error, "Store", error.description, isError: true)
+            return false
+        }
+        FaultPoint.afterStore.reached()
+        FaultPoint.commandsStored()
+        dispatch(zip(commands, receipts), at: now)
+        return true
+    }
+
+    /// Looks up the command's id, before anything else is asked, and stores the command when it is new.
+    private func receive(
+        _ command: ReceivedCommand, _ reserved: inout [ReceivedCommand], at now: Int64,
+        in transaction: Store.Transaction
+    ) throws -> Result<InboxReceipt, Rejection> {
+        let receipt: InboxReceipt
+        if let rejection = try command.rejection ?? reserve(command, at: now, in: transaction) {
+            guard
+                let known = try transaction.known(
+                    topic: command.topic, id: command.id, digest: command.digest)
+            else { return .failure(rejection) }
+            receipt = known
+        } else {
+            reserved.append(command)
+            receipt = try transaction.receive(
+                NewCommand(
+                    topic: command.topic, id: command.id, digest: command.digest, payload: command.payload,
+                    correlation: command.address.correlation, trace: command.address.trace, received: now,
+                    expires: command.expires,
+                    keepUntil: max(
+                        now + Self.minimumRecognition, command.expires + Self.recognitionAfterExpiry)))
+            if case .stored = receipt {
+            } else {
+                reserved.removeLast()
+                shares.release(command.payload.count, of: command.sender)
+            }
+        }
+        if case .duplicate(let sequence, .some) = receipt { try transaction.reopen(sequence) }
+        return .success(receipt)
+    }
+
+    /// Takes space for a new command; why there is none otherwise.
+    private func reserve(
+        _ command: ReceivedCommand, at now: Int64, in transaction: Store.Transaction
+    ) throws -> Rejection? {
+        guard !store.isFull else {
+            return Rejection(
+                .disk, "the store holds \(store.heldBytes) bytes; it may hold \(limits.storeBytes)")
+        }
+        guard let refusal = shares.reserve(command.payload.count, for: command.sender) else { return nil }
+        let text = shares.text(refusal, command.sender)
+        guard case .idsOfSender = refusal, let end = try firstEnd(of: command.sender, in: transaction) else {
+            return Rejection(.busy, text)
+        }
+        return Rejection(.busy, "\(text); the first of them is forgotten at \(Timestamp.rfc3339(end))")
+    }
+
+    /// When the first id of a sender is forgotten; read from disk every few seconds at most.
+    private func firstEnd(of sender: String, in transaction: Store.Transaction) throws -> Int64? {
+        let now = clock.monotonic()
+        if let known = state.withLock({ $0.firstEnds[sender] }), now - known.read < Self.endInterval {
+            return known.end
+        }
+        let audiences = [Audience.agent(agent)] + groups.map(Audience.group)
+        let end = try transaction.firstEnd(of: audiences.map { topics.command(to: $0, from: sender) })
+        state.withLock { state in
+            if state.firstEnds.count >= Self.endsKept { state.firstEnds = [:] }
+            state.firstEnds[sender] = end.map { ($0, now) }
+        }
+        return end
+    }
+
+    /// In milliseconds.
+    private static var endInterval: Int64 { 10_000 }
+    private static var endsKept: Int { 16 }
+
+    private func dispatch(
+        _ results: some Sequence<(ReceivedCommand, Result<InboxReceipt, Rejection>)>, at now: Int64
+    ) {
+        var stored: [(sequence: Int64, sender: String, bytes: Int)] = []
+        var started: [(ReceivedCommand, sequence: Int64)] = []
+        var jobs: [CommandJob] = []
+        var rejected: [(CommandJob, Rejection)] = []
+        for (command, result) in results {
+            switch result {
+            case .success(.stored(let sequence)):
+                stored.append((sequence, command.sender, command.payload.count))
+                switch job(of: command, sequence, at: now) {
+                case (let job, nil):
+                    started.append((command, sequence))
+                    jobs.append(job)
+                case (let job, let rejection?): rejected.append((job, rejection))
+                }
+            case .success(.duplicate(let sequence, let reply)): repeated(command, sequence, reply)
+            case .success(.reused):
+                answer(
+                    Rejection(.idReused, "id \(command.id) was used before on this topic, with other bytes"),
+                    to: command)
+            case .success(.damaged):
+                answer(
+                    Rejection(
+                        .interrupted,
+                        "id \(command.id) came before, and what is stored of it is damaged on the disk; it is not run again"
+                    ), to: command)
+            case .failure(let rejection): answer(rejection, to: command)
+            }
+        }
+        // Before anything of them can end.
+        shares.stored(stored)
+        inFlight.began(started)
+        for (job, rejection) in rejected {
+            state.withLock { $0.counters.rejected += 1 }
+            connections.end(job, CommandResult(rejection, origin: .intake))
+        }
+        connections.dispatch(jobs)
+    }
+
+    /// The job of a stored command, and why it is not run when it is not.
+    private func job(
+        of received: ReceivedCommand, _ sequence: Int64, at now: Int64
+    ) -> (CommandJob, Rejection?) {
+        let command: Command
+        switch received.command {
+        case .success(let read): command = read
+        case .failure(let rejection):
+            let rejected = CommandJob(
+                sequence: sequence, sender: received.sender, address: received.address,
+                command: Command(id: received.id, operation: .ping, expires: now), startBy: 0)
+            return (rejected, rejection)
+        }
+        let monotonic = clock.monotonic()
+        if let sequence = command.sequence {
+            let last = state.withLock {
+                $0.senders.gap(before: sequence, of: received.sender, at: monotonic)
+            }
+            if let last {
+                reporter.failed(
+                    .sequenceGap, "seq of \(received.sender) went from \(last) to \(sequence)", in: .intake,
+                    ref: command.id, sender: received.sender)
+            }
+        }
+        return (
+            CommandJob(
+                sequence: sequence, sender: received.sender, address: received.address, command: command,
+                startBy: monotonic + (command.expires - now)), nil
+        )
+    }
+
+    /// The command came before: it is not run again, and its stored reply goes out again once there is one.
+    private func repeated(_ command: ReceivedCommand, _ sequence: Int64, _ reply: [UInt8]?) {
+        state.withLock { $0.counters.duplicates += 1 }
+        reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
+        if let reply { connections.repeatReply(sequence, reply, command.address) }
+    }
+
+    /// Answers and reports a command that is not stored under its id.
+    private func answer(_ rejection: Rejection, to command: ReceivedCommand) {
+        state.withLock { $0.counters.rejected += 1 }
+        connections.reply(
+            Reply(
+                id: command.id, code: rejection.code, at: clock.wall(),
+                detail: rejection.detail.cut(to: Reporter.maximumDetail)), command.address)
+        // Too many commands are one failure of their sender, not one for each command.
+        let isOfSender = [.busy, .outbox, .disk].contains(rejection.code)
+        reporter.failed(
+            rejection.code, rejection.detail, in: .intake, ref: isOfSender ? nil : command.id,
+            sender: command.sender)
+    }
+}

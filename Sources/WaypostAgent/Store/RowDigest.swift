@@ -1,0 +1,57 @@
+import FoundationEssentials
+import GRDB
+import WaypostMessages
+
+/// A digest of a row's columns, stored in the row: what the disk changed is noticed when the row is read.
+///
+/// SQLite finds a page whose structure is wrong, but not a byte of a value. Eight bytes of SHA-256, which are
+/// enough against accidents; who can write the file can write its digests too.
+enum RowDigest {
+    enum Column {
+        case null
+        case integer(Int64)
+        case text(String)
+        case blob([UInt8])
+
+        init(_ value: DatabaseValue) {
+            self =
+                switch value.storage {
+                case .int64(let number): .integer(number)
+                case .string(let text): .text(text)
+                case .blob(let data): .blob([UInt8](data))
+                case .null, .double: .null
+                }
+        }
+
+        init(_ number: Int64?) { self = number.map(Column.integer) ?? .null }
+        init(_ text: String?) { self = text.map(Column.text) ?? .null }
+        init(_ bytes: [UInt8]?) { self = bytes.map(Column.blob) ?? .null }
+    }
+
+    static func of(_ columns: [Column]) -> Int64 {
+        var bytes: [UInt8] = []
+        for column in columns {
+            switch column {
+            case .null: bytes.append(0)
+            case .integer(let number):
+                bytes.append(1)
+                append(number, to: &bytes)
+            case .text(let text):
+                bytes.append(2)
+                append(Int64(text.utf8.count), to: &bytes)
+                bytes += text.utf8
+            case .blob(let blob):
+                bytes.append(3)
+                append(Int64(blob.count), to: &bytes)
+                bytes += blob
+            }
+        }
+        return SHA256.digest(of: bytes).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    private static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        for shift in stride(from: 0, to: 64, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+}
