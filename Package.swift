@@ -90,7 +90,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
-        .testTarget(name: "WaypostTests", dependencies: ["Waypost"]),
+        .testTarget(name: "WaypostTests", dependencies: ["Waypost"], exclude: ["Vectors"]),
         // A process of its own, so that what it declares is in no other test's routers.
         .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
         // Empty without the trait.

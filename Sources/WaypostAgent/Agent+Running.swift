@@ -191,6 +191,7 @@ extension Agent {
     }
 
     private func end(_ job: CommandJob, _ result: CommandResult) {
+        let result = events.redaction.masked(result)
         journal.end(job, result, milliseconds: 0)
         reporter.failed(result, of: job)
     }

@@ -17,7 +17,9 @@ extension Agent {
 
     /// Publishes the map in force and the routes.
     func publishMaps() {
-        outbox.publish(topics.applied(of: configuration.agent)) { maps.applied.encoded() }
+        outbox.publish(topics.applied(of: configuration.agent)) {
+            events.redaction.masked(maps.applied).encoded()
+        }
         // Not here, which may be the link's thread: the list of a hundred thousand routes takes a while.
         AgentThreads.start { [self] in
             outbox.publish(topics.routes(of: configuration.agent)) {
@@ -66,7 +68,8 @@ extension Agent {
         return HealthReport(
             agent: configuration.agent, boot: events.boot, epoch: presence.epoch, at: now,
             uptime: max(0, now - started), mqtt: Int(connection?.version.rawValue ?? 0),
-            broker: connection?.broker.description ?? "", checks: checks(at: now, link, stored, sent),
+            broker: connection?.broker.description ?? "",
+            checks: events.redaction.masked(checks(at: now, link, stored, sent)),
             counters: [
                 "connects": .int(link.connects),
                 "received": .int(commands.received),
@@ -103,6 +106,7 @@ extension Agent {
         // With a wrong clock no map expires.
         let expired = clockMonitor.wasCorrect ? maps.expired(at: now) : []
         let unfit = maps.unfit
+        let untrusted = maps.untrusted
         let refused = link.refusedSubscriptions
         let missingRoutes = reloadable.withLock(\.missingRoutes)
         return [
@@ -136,6 +140,8 @@ extension Agent {
                 problem: [
                     expired.isEmpty ? nil : "its exp passed: \(expired.joined(separator: ", "))",
                     unfit.isEmpty ? nil : "does not fit this build: \(unfit.joined(separator: ", "))",
+                    untrusted.isEmpty
+                        ? nil : "not signed by enough trusted keys: \(untrusted.joined(separator: ", "))",
                 ].compactMap(\.self).joined(separator: "; ").nonEmpty, ok: "within its time"),
             HealthReport.Check(
                 "modules", problem: failedModules.joined(separator: "; ").nonEmpty,

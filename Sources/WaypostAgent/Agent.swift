@@ -64,9 +64,9 @@ public final class Agent: Service {
 
         // Reporting.
         let metrics = AgentMetrics(agent: agent)
+        let redaction = Redaction(further: configuration.redactedKeys)
         let events = EventLog(
-            boot: Identifier.boot(), clock: clock, limits: limits, level: level,
-            redaction: Redaction(further: configuration.redactedKeys))
+            boot: Identifier.boot(), clock: clock, limits: limits, level: level, redaction: redaction)
         let failures = FailureLog(limit: limits.watchedFailures)
         let alarm = DiskAlarm(topic: failureTopic, clock: clock)
 
@@ -79,7 +79,7 @@ public final class Agent: Service {
             return topics.reply(of: agent, to: sender)
         }
         store.onFailure { error in
-            guard let report = alarm.raise(error.description) else { return }
+            guard let report = alarm.raise(redaction.masked(error.description)) else { return }
             // Not here, where others may hold their locks. It is lost if this failure ends the connection.
             Task.detached {
                 outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: report)])
@@ -93,9 +93,7 @@ public final class Agent: Service {
             clock: clock,
             writeEvent: { events.log($0, $1, $2(), isError: $3, ref: $4) },
             sendReport: { report in
-                var report = report
-                report.url = report.url.map(events.redaction.masked)
-                report.detail = events.redaction.masked(report.detail)
+                let report = redaction.masked(report)
                 events.log(report)
                 for report in failures.occurred(report) { journal.store(report) }
             })
@@ -108,14 +106,16 @@ public final class Agent: Service {
 
         // Execution.
         let runner = CommandRunner(router: router, clock: clock)
+        let end: @Sendable (CommandJob, CommandResult, Int64) -> Void = { job, result, milliseconds in
+            let result = redaction.masked(result)
+            journal.end(job, result, milliseconds: milliseconds)
+            reporter.failed(result, of: job)
+        }
         let executor = CommandExecutor(
             runner: runner, clock: clock, deadline: limits.handlerDeadline, threads: limits.handlerThreads,
             connections: CommandExecutor.Connections(
                 storeStart: { await journal.storeStart(of: $0) },
-                end: { job, result, milliseconds in
-                    journal.end(job, result, milliseconds: milliseconds)
-                    reporter.failed(result, of: job)
-                },
+                end: end,
                 accepted: { job in
                     let reply = Reply.accepted(id: job.command.id, attempt: job.attempt, at: clock.wall())
                     outbox.reply(reply, to: job.address)
@@ -128,11 +128,8 @@ public final class Agent: Service {
             inFlight: inFlight, reporter: reporter,
             connections: Intake.Connections(
                 dispatch: { executor.admitted($0) },
-                end: { job, result in
-                    journal.end(job, result, milliseconds: 0)
-                    reporter.failed(result, of: job)
-                },
-                reply: { outbox.reply($0, to: $1) },
+                end: { end($0, $1, 0) },
+                reply: { outbox.reply(redaction.masked($0), to: $1) },
                 repeatReply: { sequence, reply, address in
                     outbox.enqueue([
                         OutboxItem(
@@ -160,7 +157,7 @@ public final class Agent: Service {
         self.configuration = configuration
         self.topics = topics
         self.router = router
-        self.logger = logger
+        self.logger = Logger(label: logger.label) { _ in RedactingLogHandler(logger.handler, redaction) }
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.store = store

@@ -118,8 +118,15 @@ enum Circumstance: String {
             let secret = fixture.broker.directory + "/release.pem"
             _ = try await Tool.run("openssl", ["genpkey", "-algorithm", "ed25519", "-out", secret])
             _ = try await Tool.run("openssl", ["pkey", "-in", secret, "-pubout", "-out", key])
+            // Its private half is 32 bytes of 7; what the rows contain is signed with it.
+            let vectors = fixture.broker.directory + "/vectors.pub"
+            try VectorRow.file("vectors.pub").write(toFile: vectors, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: vectors)
             try await send(
-                row, fixture, to: fixture.agent(["--trust-key", "release=\(key)", "--signed-commands"]))
+                row, fixture,
+                to: fixture.agent([
+                    "--trust-key", "release=\(key)", "--trust-key", vectors, "--signed-commands",
+                ]))
         case .retained:
             try await row.send(fixture.backend, retained: true)
             try await fixture.agent().online()

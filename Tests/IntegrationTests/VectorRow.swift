@@ -30,12 +30,16 @@ struct VectorRow: Sendable {
 
     /// The rows of a file in `Vectors`.
     static func read(_ file: String) throws -> [VectorRow] {
-        let table = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("Vectors/\(file)")
-        return try String(contentsOf: table, encoding: .utf8).split(separator: "\n").enumerated()
+        try self.file(file).split(separator: "\n").enumerated()
             .map { number, line in
                 try VectorRow(JSONValue(parsing: Array(line.utf8), limits: .trustedFile), number)
             }
+    }
+
+    /// The text of a file in `Vectors`.
+    static func file(_ name: String) throws -> String {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        return try String(contentsOf: folder.appendingPathComponent("Vectors/\(name)"), encoding: .utf8)
     }
 
     init(_ json: JSONValue, _ number: Int) throws {

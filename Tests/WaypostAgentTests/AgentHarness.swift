@@ -20,6 +20,7 @@ final class AgentHarness: Sendable {
     init(
         directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
         isOnline: Bool = true, link: InMemoryLink = InMemoryLink(),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         configure: (inout AgentConfiguration) -> Void = { _ in }
     ) async throws {
         let path = directory ?? NSTemporaryDirectory() + "waypost-harness-\(UUID().uuidString)"
@@ -30,8 +31,7 @@ final class AgentHarness: Sendable {
         configuration.limits.handlerDeadline = .seconds(300)
         configure(&configuration)
         let agent = try Agent(
-            configuration, router: router, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            clock: clock.clock,
+            configuration, router: router, logger: logger, clock: clock.clock,
             makeLink: { _, delegate in
                 link.delegate.withLock { $0 = delegate }
                 return link

@@ -116,7 +116,8 @@ import WaypostMessages
                     layer: "patch", revision: nil, revisionFloor: 0, digest: [1], applied: 1, expires: nil,
                     entries: Array(
                         #"[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]"#.utf8)))
-            try transaction.database.execute(sql: "PRAGMA user_version = 1")
+            try transaction.database.execute(
+                sql: "ALTER TABLE maps DROP COLUMN signers; PRAGMA user_version = 1")
         }
         store.close()
         let harness = try await AgentHarness(directory: directory, router: router())

@@ -94,11 +94,66 @@ import WaypostMessages
         let again = try await AgentHarness(directory: directory, clock: clock, router: router()) {
             $0.mapExpiry = .revert
         }
-        again.checkExpiry()
         #expect(try await target(in: again, "c") == "scheme://router/demo")
+        again.checkExpiry()
+        _ = try await again.failure { $0.code == .mapExpired }
         // Its revision is still the floor.
         again.receive(map(1, expires: end + 1), on: Self.topic)
         #expect(try await again.failure { $0.origin == .map && $0.code != .mapExpired }.code == .equivocation)
+    }
+
+    @Test func `one with an exp is left out after a restart as long as the clock can't be trusted`()
+        async throws
+    {
+        let clock = TurnedClock()
+        let directory: String
+        do {
+            let harness = try await AgentHarness(clock: clock, router: router()) { $0.mapExpiry = .revert }
+            harness.receive(map(1, expires: clock.now + Self.hour), on: Self.topic)
+            directory = harness.agent.configuration.stateDirectory
+            try await harness.close()
+        }
+        clock.step(ClockCheck.buildDate - 1 - clock.now)
+        let router = try router()
+        let again = try await AgentHarness(directory: directory, clock: clock, router: router) {
+            $0.mapExpiry = .revert
+        }
+        #expect(router.resolve("scheme://router/demo").url == "scheme://router/demo")
+        clock.step(TurnedClock.start - clock.now)
+        again.checkExpiry()
+        clock.advance(61_000)
+        again.checkExpiry()
+        #expect(router.resolve("scheme://router/demo").url == "scheme://router/demo1")
+        try await again.close()
+    }
+
+    @Test func `an expired one is not in force for a moment at the start`() async throws {
+        let clock = TurnedClock()
+        let directory: String
+        do {
+            let harness = try await AgentHarness(clock: clock, router: router())
+            harness.receive(map(1, expires: clock.now + 1_000), on: Self.topic)
+            directory = harness.agent.configuration.stateDirectory
+            try await harness.close()
+        }
+        clock.advance(1_000)
+        let router = try router()
+        let seen = TestSupport.EventLog<String>()
+        let reading = Task.detached {
+            while !Task.isCancelled {
+                let url = router.resolve("scheme://router/demo").url
+                if url != "scheme://router/demo" { seen.append(url) }
+                await Task.yield()
+            }
+        }
+        let again = try await AgentHarness(directory: directory, clock: clock, router: router) {
+            $0.mapExpiry = .revert
+        }
+        reading.cancel()
+        _ = await reading.value
+        #expect(seen.events.isEmpty)
+        #expect(router.resolve("scheme://router/demo").url == "scheme://router/demo")
+        try await again.close()
     }
 
     @Test func `one whose exp has passed is not applied anew`() async throws {
@@ -189,7 +244,7 @@ import WaypostMessages
         harness.receive(try signed(map(1, audience: "k1"), by: Self.key), on: Self.topic)
         #expect(try await target(in: harness, "a") == "scheme://router/demo1")
         let patch =
-            #"{"type":"patch","aud":"k1","entries":[{"routerType":4,"orginPath":"scheme://router/demo"}]}"#
+            #"{"type":"patch","aud":"k1","base":1,"rev":2,"entries":[{"routerType":4,"orginPath":"scheme://router/demo"}]}"#
         harness.receive(try signed(patch, by: Self.key), on: Self.topic + "/patch")
         #expect(try await target(in: harness, "b") == "scheme://router/demo")
     }

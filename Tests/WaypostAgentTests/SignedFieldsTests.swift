@@ -19,8 +19,9 @@ import WaypostMessages
     @Test func `with type, audience and revision is read`() throws {
         let map = try read(#"{"type":"map","rev":3,"aud":"k1","entries":[]}"#, isPatch: false)
         #expect(map.revision == 3)
-        let patch = try read(#"{"type":"patch","aud":"k1","entries":[]}"#, isPatch: true)
+        let patch = try read(#"{"type":"patch","aud":"k1","base":3,"rev":4,"entries":[]}"#, isPatch: true)
         #expect(patch.audience == "k1")
+        #expect(patch.base == 3 && patch.revision == 4)
     }
 
     // Without these, what was signed for one place or time could be delivered in another.
@@ -29,7 +30,10 @@ import WaypostMessages
         (#"{"type":"map","rev":3,"entries":[]}"#, false),
         (#"{"type":"patch","rev":3,"aud":"k1","entries":[]}"#, false), ("[]", false),
         (#"{"aud":"k1","entries":[]}"#, true), (#"{"type":"map","rev":3,"aud":"k1","entries":[]}"#, true),
-        (#"{"type":"patch","entries":[]}"#, true), ("[]", true),
+        (#"{"type":"patch","base":3,"rev":4,"entries":[]}"#, true), ("[]", true),
+        (#"{"type":"patch","aud":"k1","entries":[]}"#, true),
+        (#"{"type":"patch","aud":"k1","rev":4,"entries":[]}"#, true),
+        (#"{"type":"patch","aud":"k1","base":3,"entries":[]}"#, true),
     ])
     func `without one of them is refused`(_ text: String, _ isPatch: Bool) {
         let refusal = #expect(throws: Rejection.self) { try read(text, isPatch: isPatch) }

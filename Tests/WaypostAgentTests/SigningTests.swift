@@ -42,22 +42,54 @@ import Waypost
         #expect(text == "DSSEv1 29 http://example.com/HelloWorld 11 hello world")
     }
 
-    @Test func `count once a key, whatever they call themselves`() throws {
+    @Test func `count once a key, and only under the name that the key has`() throws {
         let keys = try Self.vectors.map { try SigningKey(text: Base64.encode(bytes($0.0))) }
         let trusted = keys.prefix(2).enumerated().map { (id: "k\($0.offset)", key: $0.element.verifyingKey) }
         let both = TrustedKeys(trusted, threshold: 2)
         var envelope = SignedEnvelope(payloadType: "application/json", payload: Array("{}".utf8))
-        for id in ["k0", "other"] { try envelope.signed(with: keys[0], id: id) }
+        for id in ["k0", "k0"] { try envelope.signed(with: keys[0], id: id) }
         #expect(throws: Rejection.self) { try both.check(envelope) }
-        try envelope.signed(with: keys[2], id: "k1")
+        try envelope.signed(with: keys[1], id: "other")
         #expect(throws: Rejection.self) { try both.check(envelope) }
-        try envelope.signed(with: keys[1], id: "named otherwise")
-        #expect(throws: Never.self) { try both.check(envelope) }
+        try envelope.signed(with: keys[1], id: "k1")
+        #expect(try both.check(envelope) == [keys[0].verifyingKey, keys[1].verifyingKey])
         envelope.payload = Array("[]".utf8)
         #expect(throws: Rejection.self) { try both.check(envelope) }
         envelope.payload = Array("{}".utf8)
         envelope.payloadType = "text/json"
         #expect(throws: Rejection.self) { try both.check(envelope) }
+    }
+
+    @Test func `without a name are tried with every key`() throws {
+        let keys = try Self.vectors.map { try SigningKey(text: Base64.encode(bytes($0.0))) }
+        let trusted = TrustedKeys(keys.map { ("k", $0.verifyingKey) }, threshold: 2)
+        var envelope = SignedEnvelope(payloadType: "application/json", payload: Array("{}".utf8))
+        for key in keys.dropFirst() { try envelope.signed(with: key, id: "") }
+        for index in envelope.signatures.indices { envelope.signatures[index].keyID = nil }
+        #expect(try trusted.check(envelope).count == 2)
+    }
+
+    @Test func `more than twice as many as are needed are refused before one is verified`() throws {
+        let key = try SigningKey(text: Base64.encode(bytes(Self.vectors[0].0)))
+        let trusted = TrustedKeys([("k", key.verifyingKey)], threshold: 1)
+        var envelope = SignedEnvelope(payloadType: "application/json", payload: Array("{}".utf8))
+        for _ in 0..<2 { try envelope.signed(with: key, id: "k") }
+        #expect(throws: Never.self) { try trusted.check(envelope) }
+        try envelope.signed(with: key, id: "k")
+        let refusal = #expect(throws: Rejection.self) { try trusted.check(envelope) }
+        #expect(refusal?.code == .badField)
+    }
+
+    @Test func `cost at most sixteen verifications for an envelope`() throws {
+        let keys = try (0..<20).map { try SigningKey(text: Base64.encode([UInt8](repeating: $0, count: 32))) }
+        let trusted = TrustedKeys(keys.map { ("k", $0.verifyingKey) }, threshold: 1)
+        var envelope = SignedEnvelope(payloadType: "application/json", payload: Array("{}".utf8))
+        for (index, isFound) in [(15, true), (16, false)] {
+            envelope.signatures = []
+            try envelope.signed(with: keys[index], id: "")
+            envelope.signatures[0].keyID = nil
+            #expect(((try? trusted.check(envelope)) != nil) == isFound)
+        }
     }
 
     @Test func `come back from the wire as they were`() throws {

@@ -50,7 +50,7 @@ import Waypost
             inactive: [.init(layer: "patch", index: 0, reason: "no such route")],
             refused: .init(
                 layer: "agent", revision: 3, digest: "sha256:" + digest, code: .cycle, detail: "a → a",
-                at: time))
+                at: time), nextPatch: .init(base: 3, revision: 4))
         wire.append(("waypost/v1/k1/map/applied", applied.encoded()))
         let run = try PayloadCheck.run(wire)
         #expect(run.status == 0, "\(run.output)")

@@ -72,17 +72,19 @@ import Testing
 
     static let mistakes: [(JSONValue, String, String)] = [
         (.object(["age": 300]), "age", "UInt8"), (.object(["age": "7"]), "age", "an integer"),
-        (.object(["age": 7.5]), "age", "7.5"), (.object(["age": .null]), "age", "null"),
+        (.object(["age": 7.5]), "age", "a number"), (.object(["age": .null]), "age", "null"),
         (
             .object(["addresses": .array([.object(["city": "x"]), .object(["city": 4])])]),
             "addresses[1].city",
-            "a string but is an integer, 4"
+            "a string but is an integer"
         ),
         (.object(["addresses": .object([:])]), "addresses", "an array"),
     ]
 
     @Test(arguments: mistakes)
-    func `an error names the place, the value and the type`(change: JSONValue, place: String, part: String)
+    func `an error names the place and the types, and not the value`(
+        change: JSONValue, place: String, part: String
+    )
         throws
     {
         var members = json.objectValue ?? [:]
@@ -93,7 +95,23 @@ import Testing
         } catch let error as DecodingError {
             #expect(error.place == place)
             #expect(error.reason.contains(part))
+            #expect(!error.reason.contains("7") && !error.reason.contains("300"))
         }
+    }
+
+    @Test func `an error of another decoder is not quoted, because it names the value`() {
+        enum Color: String, Decodable { case red }
+        struct Even: Decodable {
+            struct Odd: Error { let value: Int }
+            init(from decoder: any Decoder) throws {
+                throw Odd(value: try decoder.singleValueContainer().decode(Int.self))
+            }
+        }
+        let parameters = RouteParameters(query: ["color": "hunter2", "number": "1234567"])
+        let color = #expect(throws: ParameterError.self) { try parameters.value("color", as: Color.self) }
+        #expect(color?.description.contains("hunter2") == false)
+        let even = #expect(throws: ParameterError.self) { try parameters.value("number", as: Even.self) }
+        #expect(even?.description.contains("1234567") == false)
     }
 
     @Test func `a missing key is named`() throws {

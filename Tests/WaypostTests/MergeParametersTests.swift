@@ -51,14 +51,15 @@ import Testing
         #expect(try parameters.valueIfPresent("none", as: Int.self) == nil)
     }
 
-    @Test func `an error names the key, the text and the type`() {
+    @Test func `an error names the key and the types, and not the text`() {
         struct Page: Decodable { var id: Int }
         let parameters = RouteParameters(query: ["id": "two"])
         let error = #expect(throws: ParameterError.self) { try parameters.value("id", as: Int.self) }
         #expect(error?.key == "id")
         #expect(error?.found == "two")
         #expect(error?.type == "Int")
-        #expect(error?.description.contains("\"two\"") == true)
+        #expect(
+            error?.description == "parameter \"id\" should be an integer (Int) but is a string (read as Int)")
         #expect(throws: ParameterError.self) { try parameters.decode(Page.self) }
         let missing = #expect(throws: ParameterError.self) { try parameters.value("no", as: Int.self) }
         #expect(missing?.description == "parameter \"no\" is missing (read as Int)")

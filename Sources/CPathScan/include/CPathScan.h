@@ -16,7 +16,7 @@ typedef bool waypost_bits __attribute__((ext_vector_type(16)));
 /// Bits of what lies behind the end that was given mean nothing.
 typedef struct {
     uint64_t slashes;
-    /// `%` in a path; in a URL all that is below `&`, `.`, `:`, `?`, `@`, DEL and what is no ASCII.
+    /// `%` in a path; in a URL all that is below `&`, `.`, `:`, `?`, `@`, `\`, DEL and what is no ASCII.
     uint64_t others;
 } waypost_marks;
 
@@ -67,7 +67,7 @@ static inline waypost_marks waypost_scan_url(
         waypost_bytes bytes = waypost_load(text, window, index, limit, &turn);
         waypost_truths others = (bytes < (waypost_bytes)'&') | (bytes == (waypost_bytes)'.')
             | (bytes == (waypost_bytes)':') | (bytes == (waypost_bytes)'?') | (bytes == (waypost_bytes)'@')
-            | (bytes >= (waypost_bytes)0x7f);
+            | (bytes == (waypost_bytes)'\\') | (bytes >= (waypost_bytes)0x7f);
         marks.slashes |= waypost_turn(waypost_bits_of(bytes == (waypost_bytes)'/'), turn);
         marks.others |= waypost_turn(waypost_bits_of(others), turn);
     }

@@ -1,7 +1,8 @@
 /// Reads a `Decodable` value out of a `JSONValue`.
 ///
 /// Numbers must fit exactly: 300 is not a `UInt8` and 1.5 is not an `Int`; 2.0 is the integer 2.
-/// Errors are `DecodingError`s whose coding path and sentence name the place, the value and the type.
+/// Errors are `DecodingError`s whose coding path and sentence name the place and the types, never the value: it may be
+/// a secret, and errors are reported.
 package struct JSONValueDecoder: Sendable {
     /// Whether a text may stand for a number or a truth value, as it does in a URL's query; off unless set.
     package var readsText: Bool
@@ -60,15 +61,28 @@ extension DecodingError {
         }
     }
 
-    /// What was wrong at that place, as a part of a sentence.
+    /// What was wrong at that place, as a part of a sentence, without the value.
+    ///
+    /// The texts of other decoders, such as that of an `enum`, quote it, and so are left out.
     package var reason: String {
         switch self {
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            context.debugDescription
-        case .keyNotFound: "is missing"
-        @unknown default: String(describing: self)
+        case .typeMismatch(let type, let context):
+            (context.underlyingError as? JSONMismatch)?.reason ?? "does not fit \(type)"
+        case .valueNotFound, .keyNotFound: "is missing"
+        case .dataCorrupted: "has a value that does not fit"
+        @unknown default: "does not fit"
         }
     }
+
+    /// The same for what a type's own `init(from:)` threw; its text may quote the value.
+    static func reason(of error: any Error) -> String {
+        (error as? DecodingError)?.reason ?? "does not fit (\(type(of: error)))"
+    }
+}
+
+/// What this decoder found wrong; marks its own errors.
+struct JSONMismatch: Error {
+    let reason: String
 }
 
 /// The decoder of one value, which `init(from:)` gets.
@@ -109,13 +123,13 @@ struct JSONTree: Decoder {
     }
 
     func mismatch(_ wanted: String, _ type: any Any.Type) -> DecodingError {
-        let found =
-            switch value {
-            case .array, .object, .null: value.kind
-            default: "\(value.kind), \(value.text.prefix(64))"
-            }
+        let unfit = wanted.hasPrefix(value.kind) ? " that does not fit" : ""
+        let reason = "should be \(wanted) but is \(value.kind)\(unfit)"
         return .typeMismatch(
-            type, .init(codingPath: codingPath, debugDescription: "should be \(wanted) but is \(found)"))
+            type,
+            .init(
+                codingPath: codingPath, debugDescription: reason,
+                underlyingError: JSONMismatch(reason: reason)))
     }
 }
 

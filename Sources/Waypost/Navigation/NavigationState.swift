@@ -132,7 +132,7 @@ public struct NavigationState: Sendable, Hashable {
     private mutating func showTab(_ screen: Screen) throws(Rejection) {
         let tab = screen.presentation.tabBarSelecIndex ?? 0
         guard tabs.indices.contains(tab) else {
-            throw .badField("tabBarSelecIndex is \(tab), there are \(tabs.count) tabs")
+            throw .badField("tabBarSelecIndex is none of the \(tabs.count) tabs")
         }
         modals = []
         selectedTab = tab

@@ -217,6 +217,8 @@ extension Router {
         case let rejection as Rejection: .rejected(rejection)
         case let failure as RouteFailure: .failed(failure)
         case is CancellationError: .failed(.canceled(request.url.text))
+        case let error as DecodingError:
+            .failed(.handler("\(request.route) failed: \(error.place) \(error.reason)"))
         default: .failed(.handler("\(request.route) failed: \(error)"))
         }
     }

@@ -48,7 +48,7 @@ struct ServiceURL: Sendable {
         default: number = nil
         }
         guard let number, let type = ServiceResultType(rawValue: Int(number)) else {
-            throw .badField("resultType should be 0, 1 or 2 but is \(value?.text.prefix(64) ?? "")")
+            throw .badField("resultType should be 0, 1 or 2 but is \(value?.kind ?? "missing")")
         }
         return type
     }

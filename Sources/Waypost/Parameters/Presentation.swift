@@ -43,20 +43,20 @@ public struct Presentation: Sendable, Hashable {
             if let number = Self.integer(hint), let type = JumpType(rawValue: number) {
                 jumpType = type
             } else {
-                warnings.append("jumpType is \(hint.text.prefix(64)), not 0 to 5: taken as push")
+                warnings.append("jumpType is not 0 to 5: taken as push")
             }
         }
         if let hint = parameters[Self.tabBarSelecIndexKey] {
             if let number = Self.integer(hint), number >= 0 {
                 tabBarSelecIndex = number
             } else {
-                warnings.append("tabBarSelecIndex is \(hint.text.prefix(64)), not a number from 0: ignored")
+                warnings.append("tabBarSelecIndex is not a number from 0: ignored")
             }
         }
         if let hint = parameters[Self.noAnimationKey] {
             noAnimation = Self.flag(hint)
             if noAnimation == nil {
-                warnings.append("route_no_animation is \(hint.text.prefix(64)), not a truth value: ignored")
+                warnings.append("route_no_animation is not a truth value: ignored")
             }
         }
     }

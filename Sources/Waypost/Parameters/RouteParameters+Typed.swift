@@ -32,7 +32,8 @@ extension RouteParameters {
             let key = String(error.place.prefix { $0 != "." && $0 != "[" })
             throw ParameterError(key: error.place, found: merged[key], type: "\(type)", reason: error.reason)
         } catch {
-            throw ParameterError(key: "", found: nil, type: "\(type)", reason: "\(error)")
+            throw ParameterError(
+                key: "", found: nil, type: "\(type)", reason: DecodingError.reason(of: error))
         }
     }
 
@@ -51,7 +52,8 @@ extension RouteParameters {
             let path = place.isEmpty ? key : place.hasPrefix("[") ? key + place : "\(key).\(place)"
             throw ParameterError(key: path, found: found, type: "\(type)", reason: error.reason)
         } catch {
-            throw ParameterError(key: key, found: found, type: "\(type)", reason: "\(error)")
+            throw ParameterError(
+                key: key, found: found, type: "\(type)", reason: DecodingError.reason(of: error))
         }
     }
 }

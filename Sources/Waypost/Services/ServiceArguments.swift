@@ -93,12 +93,8 @@ struct ArgumentReader {
             {
                 return value
             }
-            var place = ""
-            var reason = "\(error)"
-            if let error = error as? DecodingError {
-                place = error.place
-                reason = error.reason
-            }
+            let place = (error as? DecodingError)?.place ?? ""
+            let reason = DecodingError.reason(of: error)
             let path = place.isEmpty ? name : place.hasPrefix("[") ? name + place : "\(name).\(place)"
             throw ServiceFailure.badField("argument \"\(path)\" of \(method.full) \(reason)", argument: name)
         }

@@ -189,6 +189,7 @@ extension ServiceRegistry {
         switch error {
         case let failure as ServiceFailure: failure
         case is CancellationError: .canceled(name)
+        case let error as DecodingError: .failed("\(name) failed: \(error.place) \(error.reason)")
         default: .failed("\(name) failed: \(error)")
         }
     }

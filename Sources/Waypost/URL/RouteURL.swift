@@ -13,6 +13,9 @@
 /// - Each component is percent-decoded after the split, so `%2F` stays inside its component. A `%` that two hex
 ///   digits do not follow stands for itself.
 /// - Without `://` there is no scheme, and every component belongs to the path.
+/// - With `http`, `https`, `ws`, `wss`, `ftp` and `file`, a URL is refused when RFC 3986 and the WHATWG URL standard,
+///   by which browsers read it, may name different hosts: several `@`, encoded or other than ASCII characters in the
+///   host, unusual forms of an IP address, no host, no `//`. A backslash is refused in every URL.
 /// - `.` and `..`, control characters and what does not decode to UTF-8 are refused. In query and fragment an
 ///   encoded control character other than NUL is text like any other.
 ///

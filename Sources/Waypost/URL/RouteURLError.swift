@@ -6,8 +6,12 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
         case empty
         /// The text before `://` is not a scheme: a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, 3.1).
         case invalidScheme
-        /// The port is not a number.
+        /// The port is not a number, or with `http` and the like above 65535.
         case invalidPort
+        /// The URL is one of `http`, `https`, `ws`, `wss`, `ftp` or `file`, and browsers may read another host in it.
+        case ambiguousHost
+        /// A backslash, which browsers read as a slash.
+        case backslash
         /// A control character or NUL, raw or encoded.
         case controlCharacter
         /// A component is `.` or `..`, raw or encoded.
@@ -45,6 +49,8 @@ extension RouteURLError.Reason: CustomStringConvertible {
         case .empty: "the text is empty"
         case .invalidScheme: "the scheme is not valid"
         case .invalidPort: "the port is not valid"
+        case .ambiguousHost: "browsers may read another host"
+        case .backslash: "a backslash"
         case .controlCharacter: "a control character"
         case .dotComponent: "a component `.` or `..`"
         case .invalidUTF8: "not UTF-8"

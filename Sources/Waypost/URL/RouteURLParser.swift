@@ -73,7 +73,12 @@ struct RouteURLParser {
         parts.pathStart = UInt32(truncatingIfNeeded: body)
         parts.hostStart = parts.pathStart
         parts.hostEnd = parts.pathStart
-        if parts.schemeLength > 0 { try readAuthority(marks, from: body, to: pathEnd) }
+        if parts.schemeLength > 0 {
+            try readAuthority(marks, from: body, to: pathEnd)
+            if SpecialAuthority.mayHave(text[start], length: Int(parts.schemeLength)) {
+                try checkSpecialAuthority(from: start, body)
+            }
+        }
         if sawHighByte { try checkCharacters(from: start, to: end, trusted: trusted) }
         if parts.isEncoded { try checkComponents() }
         if sawPercentInQuery { try checkQuery() }
@@ -110,7 +115,13 @@ struct RouteURLParser {
         while colon < end, !Self.endsScheme(text[colon]) { colon &+= 1 }
         guard colon &+ 2 < end, text[colon] == UInt8(ascii: ":"), text[colon &+ 1] == UInt8(ascii: "/"),
             text[colon &+ 2] == UInt8(ascii: "/")
-        else { return start }
+        else {
+            // Browsers need no slashes to find a host behind `https:`.
+            if colon < end, text[colon] == UInt8(ascii: ":"), SpecialAuthority.has(bytes(start, colon)) {
+                throw RouteURLFault(reason: .ambiguousHost, offset: colon)
+            }
+            return start
+        }
         var index = start
         while index < colon, RouteScheme.allows(text[index], first: index == start) { index &+= 1 }
         if index < colon || colon == start { throw RouteURLFault(reason: .invalidScheme, offset: index) }
@@ -174,6 +185,7 @@ struct RouteURLParser {
             parts.fragmentStart = UInt32(truncatingIfNeeded: position &+ 1)
             parts.queryEnd = UInt32(truncatingIfNeeded: position)
             if parts.queryStart > parts.queryEnd { parts.queryStart = parts.queryEnd }
+        case UInt8(ascii: "\\"): throw RouteURLFault(reason: .backslash, offset: position)
         case 0..<0x20, 0x7f: throw RouteURLFault(reason: .controlCharacter, offset: position)
         case 0x80...: sawHighByte = true
         default: break
@@ -245,6 +257,21 @@ struct RouteURLParser {
         }
     }
 
+    @inline(never)
+    private func checkSpecialAuthority(from start: Int, _ body: Int) throws(RouteURLFault) {
+        let scheme = bytes(start, start &+ Int(parts.schemeLength))
+        guard SpecialAuthority.has(scheme) else { return }
+        let host = Int(parts.hostStart) &- body..<Int(parts.hostEnd) &- body
+        if var fault = SpecialAuthority.fault(bytes(body, Int(parts.pathStart)), host: host, of: scheme) {
+            fault.offset += body
+            throw fault
+        }
+    }
+
+    private func bytes(_ start: Int, _ end: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: text + start, count: end &- start)
+    }
+
     // MARK: The slow pass, for text that is not plain ASCII
 
     @inline(never)
@@ -277,7 +304,7 @@ struct RouteURLParser {
 
     private func checkComponent(from start: Int, to end: Int) throws(RouteURLFault) {
         guard start < end else { return }
-        let bytes = UnsafeBufferPointer(start: text + start, count: end &- start)
+        let bytes = bytes(start, end)
         var check = UTF8Check()
         var index = 0
         var dots = 0
@@ -301,7 +328,7 @@ struct RouteURLParser {
     @inline(never)
     private func checkQuery() throws(RouteURLFault) {
         let start = Int(min(parts.queryStart, parts.queryEnd))
-        let bytes = UnsafeBufferPointer(start: text + start, count: Int(parts.end) &- start)
+        let bytes = bytes(start, Int(parts.end))
         var check = UTF8Check()
         var index = 0
         while index < bytes.count {

@@ -30,7 +30,10 @@ public struct AgentConfiguration: Sendable {
     public var limits: AgentLimits
     /// The lowest level of log events that are published: one of `v d i w e f`; `i` unless set.
     public var logLevel: String
-    /// Keys whose values are masked in events and reports, beside password, token, secret, authorization, cookie.
+    /// Keys whose values are masked in all that leaves the process; none unless set.
+    ///
+    /// Beside those that end with password, token, secret, authorization, cookie or api_key. Case, `-` and `_` do not
+    /// count.
     public var redactedKeys: [String]
     /// The keys that must have signed maps; none unless set.
     public var trust: MapTrust
@@ -124,9 +127,20 @@ extension AgentConfiguration {
     }
 
     func validateTrust() throws(AgentConfigurationError) {
-        guard trust.count == 0 || (1...trust.count).contains(trust.threshold) else {
+        guard trust.count > 0 else {
+            guard !trust.coversCommands else {
+                throw AgentConfigurationError(
+                    description:
+                        "signed commands are asked for, but no key is trusted that could have signed them")
+            }
+            return
+        }
+        let most = min(trust.count, TrustedKeys.maximumThreshold)
+        guard (1...most).contains(trust.threshold) else {
             throw fault(
-                "trust threshold", "\(trust.threshold)", "must be 1 to \(trust.count), the number of keys")
+                "trust threshold", "\(trust.threshold)",
+                "must be 1 to \(most); there are \(trust.count) keys, and at most "
+                    + "\(TrustedKeys.maximumThreshold) signatures can be required")
         }
     }
 

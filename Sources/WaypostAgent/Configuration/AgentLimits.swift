@@ -28,6 +28,15 @@ public struct AgentLimits: Sendable, Hashable {
     /// Senders whose rate and `seq` are kept in memory; beyond it those that were silent longest are forgotten.
     public var senders = 1_000
 
+    // MARK: Maps
+
+    /// Signed maps and patches a second that are verified for one layer, and twice as many at once; 0 switches the
+    /// limit off.
+    ///
+    /// Of maps beyond it only the newest is verified, as soon as there is time. Patches beyond it are refused with
+    /// 429 `BUSY`.
+    public var mapRate = 10
+
     // MARK: Commands
 
     /// Commands that wait or run at one time, over all lanes; more are refused with 429 `BUSY`.

@@ -11,11 +11,11 @@ public struct MapTrust: Sendable, Equatable {
     }
 
     private var pinned: [(id: String, key: VerifyingKey)] = []
-    /// How many of the keys must have signed a document; 1 unless set.
+    /// How many of the keys must have signed a document; 1 unless set, at most 8.
     public var threshold = 1
     /// Whether commands must be signed too; false unless set.
     ///
-    /// One that is signed is checked either way.
+    /// One that is signed is checked either way. It is an error to set this without a key.
     public var coversCommands = false
 
     /// No keys: nothing needs to be signed.

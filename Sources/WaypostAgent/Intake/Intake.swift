@@ -160,7 +160,7 @@ final class Intake: Sendable {
         do throws(Rejection) {
             let payload = try CommandPayload(
                 message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
-                for: audience)
+                for: audience, from: sender, arrival: clockMonitor.isCorrect(at: now) ? now : nil)
             let json = payload.json
             let id = try Command.id(in: json)
             let command = Result { () throws(Rejection) -> Command in

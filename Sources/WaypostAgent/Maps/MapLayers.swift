@@ -23,6 +23,10 @@ struct MapLayers: Sendable {
     var unfit: [String: RelocationError] = [:]
     /// Layers that are left out because their time is over.
     var reverted: Set<String> = []
+    /// Layers on disk that are left out, because too few trusted keys have signed them.
+    ///
+    /// Their revisions do not count.
+    var untrusted: Set<String> = []
     /// When the end of a layer was last reported, on the monotonic clock.
     var reported: [String: Int64] = [:]
 
@@ -42,8 +46,23 @@ struct MapLayers: Sendable {
         }
     }
 
+    /// Takes what is on disk, except what is not signed as it must be.
+    mutating func restore(_ records: [MapRecord], trusted: TrustedKeys) {
+        for record in records {
+            if !trusted.arePinned || record.signers.allSatisfy(trusted.areEnough) {
+                stored[record.layer] = record
+            } else if !record.isEmptied {
+                untrusted.insert(record.layer)
+            }
+        }
+    }
+
     /// The keys of the stored layers whose time is not over, in their order.
-    var candidates: [String] { order.filter { stored[$0] != nil && !reverted.contains($0) } }
+    var candidates: [String] {
+        order.filter { key in
+            stored[key].map { !$0.isEmptied && !reverted.contains(key) } ?? false
+        }
+    }
 
     /// The layers in force, in their order.
     var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap { stored[$0] } }
@@ -56,6 +75,9 @@ struct MapLayers: Sendable {
         }
     }
 
+    /// Leaves out every layer that ends at some time: the clock can't say whether that has come.
+    mutating func revertAllThatEnd() { reverted = Set(order.filter { stored[$0]?.expires != nil }) }
+
     /// Leaves out what has expired, when `reverts`; returns what is to be reported now.
     mutating func timePassed(
         wall now: Int64, monotonic: Int64, every interval: Int64, reverts: Bool
@@ -63,8 +85,15 @@ struct MapLayers: Sendable {
         let over = expired(at: now)
         let due = over.filter { monotonic - (reported[$0.name] ?? .min / 2) >= interval }
         for layer in due { reported[layer.name] = monotonic }
-        reverted = reverts ? Set(order.filter { key in over.contains { $0.name == name(of: key) } }) : []
+        reverted = []
+        if reverts { revertExpired(at: now) }
         return due
+    }
+
+    /// Leaves out what has expired.
+    mutating func revertExpired(at now: Int64) {
+        let over = Set(expired(at: now).map(\.name))
+        reverted = Set(order.filter { stored[$0] != nil && over.contains(name(of: $0)) })
     }
 
     /// Takes a document into its layer; false when it is in force already.
@@ -77,17 +106,19 @@ struct MapLayers: Sendable {
         if let named = document.audience, named != audience.description {
             throw Rejection(.badField, "aud is \(named.debugDescription), the topic is \(audience)'s")
         }
+        let isPatch = key == MapRecord.patchLayer
         let known = stored[key]
         let floor = known?.revisionFloor ?? 0
-        if key != MapRecord.patchLayer {
-            if let revision = document.revision, revision < floor {
+        // Before its exp is checked: a map in force stays in force, however often it comes again.
+        // A patch without a revision is applied as often as it comes.
+        if known?.digest == digest, !isPatch || document.revision != nil { return false }
+        if isPatch {
+            try checkChain(document)
+        } else if let revision = document.revision {
+            guard revision >= floor else {
                 throw Rejection(.rollback, "rev \(revision) is below \(floor), which was applied before")
             }
-            // Before its exp is checked: a map in force stays in force, however often it comes again.
-            if known?.digest == digest, document.revision == nil || document.revision == floor {
-                return false
-            }
-            if let revision = document.revision, revision == floor {
+            guard revision > floor else {
                 throw Rejection(.equivocation, "rev \(revision) was applied before with other bytes")
             }
         }
@@ -97,23 +128,58 @@ struct MapLayers: Sendable {
             }
             guard expires > now else { throw Rejection(.expired, "the document's exp has passed") }
         }
+        let patched = isPatch ? known.flatMap { $0.isEmptied ? nil : $0 } : nil
         stored[key] = MapRecord(
-            layer: key, revision: document.revision, revisionFloor: max(floor, document.revision ?? 0),
+            layer: key, revision: document.revision ?? patched?.revision,
+            revisionFloor: max(floor, document.revision ?? 0),
             digest: digest, applied: now, expires: document.expires,
-            entries: JSONValue.array(try entries(of: document, on: key, over: known).map(\.json)).serialized()
-        )
-        if key == agent { remove(MapRecord.patchLayer) }
+            entries: JSONValue.array(try entries(of: document, on: key, over: patched).map(\.json))
+                .serialized(),
+            signers: (patched?.signers ?? []).union([document.signers]))
+        if key == agent { emptyPatches() }
         refused[name(of: key)] = nil
         reverted.remove(key)
         unfit[key] = nil
+        untrusted.remove(key)
         reported[name(of: key)] = nil
         return true
     }
 
-    private mutating func remove(_ key: String) {
-        stored[key] = nil
+    /// What the next patch with a revision must contain.
+    var nextPatch: AppliedMap.NextPatch {
+        let patches = stored[MapRecord.patchLayer]
+        let base = patches?.revision ?? stored[agent]?.revision ?? 0
+        return AppliedMap.NextPatch(base: base, revision: max(base, patches?.revisionFloor ?? 0) + 1)
+    }
+
+    private func checkChain(_ document: MapDocument) throws(Rejection) {
+        guard let base = document.base, let revision = document.revision else { return }
+        let next = nextPatch
+        guard base == next.base else {
+            throw Rejection(.rollback, "the patch builds on rev \(base); in force is \(next.base)")
+        }
+        guard revision >= next.revision else {
+            throw Rejection(
+                .rollback,
+                "rev \(revision) of the patch is not above \(next.revision - 1), which was used before")
+        }
+    }
+
+    /// A new map of the agent's own takes the place of the patches; the revisions that they used stay used.
+    private mutating func emptyPatches() {
+        let key = MapRecord.patchLayer
         unfit[key] = nil
         reverted.remove(key)
+        untrusted.remove(key)
+        guard var patches = stored[key], patches.revisionFloor > 0 else {
+            stored[key] = nil
+            return
+        }
+        patches.revision = nil
+        patches.digest = []
+        patches.expires = nil
+        patches.entries = Array("[]".utf8)
+        stored[key] = patches
     }
 
     private func entries(
@@ -167,6 +233,11 @@ struct MapLayers: Sendable {
                     reason: "the whole layer is left out, because it does not fit this build: \(error)")
             }
         }
+        let unsigned = order.filter(untrusted.contains).map { key in
+            AppliedMap.Inactive(
+                layer: name(of: key), index: 0,
+                reason: "the whole layer is left out, because too few trusted keys have signed it")
+        }
         return AppliedMap(
             layers: inForce.map {
                 AppliedMap.Layer(
@@ -174,11 +245,11 @@ struct MapLayers: Sendable {
                     at: $0.applied)
             },
             entries: report.entries,
-            inactive: leftOut
+            inactive: unsigned + leftOut
                 + report.inactive.map {
                     AppliedMap.Inactive(layer: $0.layer, index: $0.index, reason: $0.reason)
                 },
-            refused: newestRefused)
+            refused: newestRefused, nextPatch: nextPatch)
     }
 
     var newestRefused: AppliedMap.Refused? {

@@ -13,11 +13,14 @@ final class RelocationMaps: Sendable {
     private struct State {
         var layers: MapLayers
         var applied = AppliedMap()
+        var budget: MapBudget
     }
 
     private let router: Router
     private let store: Store
     private let rules: MapDocument.Rules
+    /// Signed documents a second that are verified for one layer.
+    private let rate: Int
     private let expiry: MapExpiry
     private let clock: AgentClock
     private let clockMonitor: ClockMonitor
@@ -36,12 +39,15 @@ final class RelocationMaps: Sendable {
         rules = MapDocument.Rules(
             maximumBytes: configuration.limits.mapBytes, limits: configuration.limits.json,
             trusted: configuration.trust.keys)
+        rate = configuration.limits.mapRate
         expiry = configuration.mapExpiry
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.reporter = reporter
         state = Guarded(
-            State(layers: MapLayers(agent: configuration.agent, groups: configuration.groups)))
+            State(
+                layers: MapLayers(agent: configuration.agent, groups: configuration.groups),
+                budget: MapBudget(rate: configuration.limits.mapRate)))
     }
 
     /// Calls `body` when another map is in force, or when a document was refused.
@@ -55,6 +61,11 @@ final class RelocationMaps: Sendable {
     /// The names of stored layers that are left out, because they do not fit this build.
     var unfit: [String] {
         state.withLock { state in state.layers.unfit.keys.map { state.layers.name(of: $0) }.sorted() }
+    }
+
+    /// The names of stored layers that are left out, because too few trusted keys have signed them.
+    var untrusted: [String] {
+        state.withLock { state in state.layers.untrusted.map { state.layers.name(of: $0) }.sorted() }
     }
 
     /// The names of the layers whose time is over.
@@ -72,9 +83,10 @@ final class RelocationMaps: Sendable {
                 "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
             return true
         }
+        let digest = SHA256.digest(of: message.payload)
+        guard mayVerify(message, on: key, for: audience, digest: digest, at: now) else { return true }
         var next = state.withLock(\.layers)
         let name = next.name(of: key)
-        let digest = SHA256.digest(of: message.payload)
         var revision: Int64?
         let compiled: CompiledRelocation
         let entries: Int
@@ -119,6 +131,48 @@ final class RelocationMaps: Sendable {
         return true
     }
 
+    /// Whether the signatures of a document are to be verified now: each costs time on the link's thread, and no
+    /// topic names its sender.
+    private func mayVerify(
+        _ message: MQTTMessage, on key: String, for audience: Audience, digest: [UInt8], at now: Int64
+    ) -> Bool {
+        guard rules.trusted.arePinned else { return true }
+        let (isKnown, name) = state.withLock {
+            ($0.layers.stored[key]?.digest == digest, $0.layers.name(of: key))
+        }
+        guard !isKnown else {
+            reporter.log(.debug, "Map", "\(message.topic): in force already")
+            return false
+        }
+        let isPatch = key == MapRecord.patchLayer
+        let decision = state.withLock { state in
+            state.budget.documentCame(
+                isPatch ? nil : MapBudget.Postponed(message: message, key: key, audience: audience), on: key,
+                at: clock.monotonic())
+        }
+        guard decision != .verify else { return true }
+        guard decision == .report else { return false }
+        let detail =
+            "more than \(rate) signed documents a second; "
+            + (isPatch ? "send the patch again" : "the newest is checked when there is time")
+        state.withLock {
+            $0.applied.refused = AppliedMap.Refused(
+                layer: name, revision: nil, digest: SHA256.label(digest), code: .busy, detail: detail, at: now
+            )
+        }
+        reporter.failed(.busy, "map of \(name) refused: \(detail)", in: .map)
+        onChange()
+        return false
+    }
+
+    /// Verifies the documents that came too fast, the newest of each layer.
+    private func takePostponed() {
+        for postponed in state.withLock({ $0.budget.takePostponed(at: clock.monotonic()) })
+        where !take(postponed.message, on: postponed.key, for: postponed.audience, at: clock.wall()) {
+            state.withLock { $0.budget.postpone(postponed) }
+        }
+    }
+
     private func refuse(_ document: AppliedMap.Refused, _ rejection: Rejection, on topic: String) {
         let isNew = state.withLock { state in
             let isNew = state.layers.remember(document)
@@ -142,7 +196,8 @@ final class RelocationMaps: Sendable {
             for (key, record) in next.stored where before.stored[key] != record {
                 try transaction.save(record)
             }
-            for key in before.stored.keys where next.stored[key] == nil {
+            for key in before.untrusted.union(before.stored.keys)
+            where next.stored[key] == nil && !next.untrusted.contains(key) {
                 try transaction.removeMap(layer: key)
             }
             for name in before.refused.keys where next.refused[name] == nil {
@@ -161,7 +216,10 @@ final class RelocationMaps: Sendable {
 
     private func install(_ layers: MapLayers, _ compiled: CompiledRelocation) {
         let applied = layers.applied(router.install(compiled))
-        state.withLock { $0 = State(layers: layers, applied: applied) }
+        state.withLock { state in
+            state.layers = layers
+            state.applied = applied
+        }
         onChange()
     }
 
@@ -169,14 +227,22 @@ final class RelocationMaps: Sendable {
     func restore() throws(StoreError) {
         let (records, refused) = try store.commit { (try $0.maps(), try $0.refusedMaps()) }
         var layers = state.withLock(\.layers)
-        layers.stored = Dictionary(records.map { ($0.layer, $0) }, uniquingKeysWith: { $1 })
+        layers.restore(records, trusted: rules.trusted)
         layers.refused = refused
         guard !records.isEmpty else {
             return state.withLock { state in
                 state.layers = layers
-                state.applied.refused = layers.newestRefused
+                state.applied = AppliedMap(refused: layers.newestRefused, nextPatch: layers.nextPatch)
             }
         }
+        if !layers.untrusted.isEmpty {
+            let names = layers.untrusted.map { layers.name(of: $0) }.sorted().joined(separator: ", ")
+            reporter.failed(
+                .unsigned,
+                "the stored map of \(names) is left out: too few trusted keys have signed it; "
+                    + "send a signed one", in: .map)
+        }
+        if expiry == .revert { leaveOutExpired(&layers) }
         fit(&layers)
         for (key, error) in layers.unfit {
             let name = layers.name(of: key)
@@ -184,6 +250,21 @@ final class RelocationMaps: Sendable {
                 error.code,
                 "the stored map of \(name) does not fit this build; it stays stored and is left out: \(error)",
                 in: .map)
+        }
+    }
+
+    /// An expired map must not be in force until the first check.
+    private func leaveOutExpired(_ layers: inout MapLayers) {
+        let now = clock.wall()
+        if clockMonitor.isCorrect(at: now) {
+            layers.revertExpired(at: now)
+            checkTimeSoon()
+        } else {
+            layers.revertAllThatEnd()
+            guard !layers.reverted.isEmpty else { return }
+            reporter.log(
+                .warning, "Map",
+                "the clock can't be trusted; maps with an exp are left out until it can", isError: true)
         }
     }
 
@@ -229,6 +310,7 @@ final class RelocationMaps: Sendable {
     /// A turn of the link's loop.
     func tick() {
         if mustTryAgain.exchange(false, ordering: .acquiring) { tryAgain() }
+        takePostponed()
         if mustCheckTime.exchange(false, ordering: .relaxed) { checkExpiry() }
     }
 

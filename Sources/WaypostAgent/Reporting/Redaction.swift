@@ -1,52 +1,147 @@
-/// Masks the values of keys that must never be seen, wherever `key=value` stands: in a URL or in a sentence.
+/// Masks what must never be seen, in every text that leaves the process: the values of secret keys, and the user
+/// info of URLs.
+///
+/// A key stands before `=` or `:`, in a URL, in JSON or in a sentence. What is percent-encoded, such as a URL in the
+/// query of another one, is decoded for the search, ``maximumDepth`` times.
 struct Redaction: Sendable, Hashable {
-    /// Keys masked unless more are named.
-    static let standardKeys: Set<String> = ["password", "token", "secret", "authorization", "cookie"]
+    /// A key is secret when it ends with one of these; case, `-` and `_` do not count.
+    static let standardKeys = ["password", "token", "secret", "authorization", "cookie", "apikey"]
+    /// How often a text is decoded: a URL in a URL in a URL in a URL.
+    static let maximumDepth = 3
 
     private static let mask = Array("***".utf8)
 
-    private let keys: Set<String>
+    private static let endings = standardKeys.map { Array($0.utf8) }
+    /// Programs find a host behind these without slashes too.
+    private static let webSchemes = ["http", "https", "ws", "wss", "ftp"].map { Array($0.utf8) }
 
-    /// - Parameter further: keys beside the standard ones, in any case.
+    private let keys: Set<[UInt8]>
+
+    /// - Parameter further: keys beside the standard ones; these count as a whole.
     init(further: [String] = []) {
-        keys = Self.standardKeys.union(further.map { $0.lowercased() })
+        keys = Set(further.map { Self.normalized($0.utf8) })
     }
 
-    /// The text with every such value replaced by `***`.
+    /// The text with everything secret replaced by `***`.
     func masked(_ text: String) -> String {
-        guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
         let bytes = Array(text.utf8)
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count)
-        var position = 0
-        while position < bytes.count {
-            result.append(bytes[position])
-            position += 1
-            guard bytes[position - 1] == UInt8(ascii: "="), isSecret(endingBefore: position - 1, in: bytes)
-            else {
-                continue
+        var secrets: [Range<Int>] = []
+        forEachSecret(in: bytes) { secrets.append($0) }
+        if bytes.contains(UInt8(ascii: "%")) {
+            var layer = DecodedBytes(bytes)
+            for _ in 1...Self.maximumDepth {
+                layer.decode()
+                forEachSecret(in: layer.values) {
+                    secrets.append(layer.starts[$0.lowerBound]..<layer.starts[$0.upperBound])
+                }
             }
-            let end = bytes[position...].firstIndex(where: Self.endsValue) ?? bytes.count
-            if end > position { result += Self.mask }
-            position = end
         }
-        return String(decoding: result, as: UTF8.self)
+        guard !secrets.isEmpty else { return text }
+        var result: [UInt8] = []
+        var position = 0
+        for secret in secrets.sorted(by: { $0.lowerBound < $1.lowerBound }) where secret.upperBound > position
+        {
+            if secret.lowerBound >= position { result += bytes[position..<secret.lowerBound] + Self.mask }
+            position = secret.upperBound
+        }
+        return String(decoding: result + bytes[position...], as: UTF8.self)
     }
 
     /// Whether `key` names a value that must not be seen.
-    func hides(_ key: String) -> Bool { keys.contains(key.lowercased()) }
+    func hides(_ key: String) -> Bool { isSecret(Self.normalized(key.utf8)) }
 
-    private func isSecret(endingBefore end: Int, in bytes: [UInt8]) -> Bool {
-        let start = bytes[..<end].lastIndex { !Self.isInKey($0) }.map { $0 + 1 } ?? 0
-        return start < end && hides(Self.decoded(bytes[start..<end]))
+    private func isSecret(_ normalized: [UInt8]) -> Bool {
+        Self.endings.contains { normalized.suffix($0.count) == $0[...] }
+            || (!keys.isEmpty && keys.contains(normalized))
     }
+
+    private static func normalized(_ key: some Sequence<UInt8>) -> [UInt8] {
+        var letters: [UInt8] = []
+        for byte in key where byte != UInt8(ascii: "-") && byte != UInt8(ascii: "_") {
+            letters.append(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte)
+        }
+        return letters
+    }
+
+    // MARK: Search
+
+    private func forEachSecret(in bytes: [UInt8], _ body: (Range<Int>) -> Void) {
+        var index = 0
+        // Up to here, user info was looked for.
+        var searched = 0
+        while index < bytes.count {
+            defer { index += 1 }
+            guard bytes[index] == UInt8(ascii: "=") || bytes[index] == UInt8(ascii: ":") else { continue }
+            let authority = bytes[(index + 1)...].firstIndex { !Self.isSlash($0) } ?? bytes.count
+            let slashes = bytes[index] == UInt8(ascii: ":") ? authority - index - 1 : 0
+            let key = slashes < 2 ? key(in: bytes, before: index) : nil
+            if let key, isSecret(key) {
+                let value = value(in: bytes, from: index + 1, of: key)
+                if !value.isEmpty { body(value) }
+                index = max(index, value.upperBound - 1)
+            } else if authority >= searched, slashes > 0 || key.map(Self.webSchemes.contains) == true {
+                searched = bytes[authority...].firstIndex(where: Self.endsAuthority) ?? bytes.count
+                if let at = bytes[authority..<searched].lastIndex(of: UInt8(ascii: "@")), at > authority {
+                    body(authority..<at)
+                }
+            }
+        }
+    }
+
+    /// The key that ends before `end`, normalized; quotes, backslashes and brackets may stand around it.
+    private func key(in bytes: [UInt8], before end: Int) -> [UInt8]? {
+        let last = bytes[..<end].lastIndex { !Self.isAroundKey($0) } ?? -1
+        let start = (bytes[..<(last + 1)].lastIndex { !Self.isInKey($0) } ?? -1) + 1
+        return start <= last ? Self.normalized(bytes[start...last]) : nil
+    }
+
+    /// The value from `start` on: in quotes up to the closing one, otherwise up to what ends it.
+    private func value(in bytes: [UInt8], from start: Int, of key: [UInt8]) -> Range<Int> {
+        let isHeader = bytes[start - 1] == UInt8(ascii: ":")
+        var start = start
+        while start < bytes.count, bytes[start] == 0x20 || bytes[start] == UInt8(ascii: "\\") { start += 1 }
+        guard start < bytes.count else { return start..<start }
+        let quote = bytes[start]
+        if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
+            // In JSON within JSON the quotes are escaped, otherwise an escaped one belongs to the value.
+            let isEscaped = bytes[start - 1] == UInt8(ascii: "\\")
+            let end = bytes.indices[(start + 1)...].first {
+                bytes[$0] == quote && (isEscaped || bytes[$0 - 1] != UInt8(ascii: "\\"))
+            }
+            return start + 1..<max(start + 1, (end ?? bytes.count) - (isEscaped ? 1 : 0))
+        }
+        var end = endOfValue(in: bytes, from: start)
+        // A header has words in its value: `Authorization: Bearer x`, `Cookie: a=b; c=d`.
+        let isAuthorization = key.suffix(13) == Array("authorization".utf8)[...]
+        if isAuthorization || key.suffix(6) == Array("cookie".utf8)[...] {
+            while end < bytes.count, bytes[end] == 0x20,
+                isHeader || (isAuthorization && bytes[start..<end].allSatisfy(Self.isLetter))
+            {
+                end = endOfValue(in: bytes, from: end + 1)
+            }
+        }
+        return start..<end
+    }
+
+    private func endOfValue(in bytes: [UInt8], from start: Int) -> Int {
+        bytes[start...].firstIndex(where: Self.endsValue) ?? bytes.count
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 
     private static func isInKey(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "%"),
-            UInt8(ascii: "."):
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            0x80...:
             true
+        default: false
+        }
+    }
+
+    private static func isAroundKey(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x20, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "]"): true
         default: false
         }
     }
@@ -58,19 +153,56 @@ struct Redaction: Sendable, Hashable {
         }
     }
 
-    private static func decoded(_ key: ArraySlice<UInt8>) -> String {
-        var bytes: [UInt8] = []
-        var rest = key
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+    private static func isSlash(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        isSlash(byte) || byte == UInt8(ascii: "?") || endsValue(byte)
+    }
+}
+
+/// Bytes, and for each the place in the text from which it was decoded.
+private struct DecodedBytes {
+    private(set) var values: [UInt8]
+    /// One more than there are bytes: the last is the end of the text.
+    private(set) var starts: [Int]
+
+    init(_ bytes: [UInt8]) {
+        values = bytes
+        starts = Array(0...bytes.count)
+    }
+
+    /// Takes percent-encoding off once.
+    mutating func decode() {
+        guard values.contains(UInt8(ascii: "%")) else { return }
+        var (decoded, places): ([UInt8], [Int]) = ([], [])
+        decoded.reserveCapacity(values.count)
+        places.reserveCapacity(starts.count)
+        var index = 0
+        while index < values.count {
+            places.append(starts[index])
+            if values[index] == UInt8(ascii: "%"), index + 2 < values.count,
+                let high = Self.digit(values[index + 1]), let low = Self.digit(values[index + 2])
             {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
+                decoded.append(high << 4 | low)
+                index += 3
             } else {
-                bytes.append(byte)
+                decoded.append(values[index])
+                index += 1
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        places.append(starts[values.count])
+        starts = places
+        values = decoded
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte &- UInt8(ascii: "A") &+ 10
+        default: nil
+        }
     }
 }

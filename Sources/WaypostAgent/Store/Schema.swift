@@ -3,7 +3,7 @@ import GRDB
 /// The tables of the state file and how older ones become these.
 enum Schema {
     /// The version that this build writes, kept in SQLite's `user_version`.
-    static let version = 2
+    static let version = 3
 
     /// Brings a database up to ``version``; an older one step by step, a newer one is refused untouched.
     static func migrate(_ db: Database, path: String) throws {
@@ -61,5 +61,7 @@ enum Schema {
         """,
         // An agent may be called `patch`, so the layer of patches has a key that is no agent's name.
         "UPDATE maps SET layer = 'map/patch' WHERE layer = 'patch'",
+        // What an earlier build stored counts as unsigned.
+        "ALTER TABLE maps ADD COLUMN signers TEXT NOT NULL DEFAULT ''",
     ]
 }

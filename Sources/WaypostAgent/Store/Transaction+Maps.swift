@@ -1,6 +1,6 @@
 import GRDB
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// The last good document of one layer.
 package struct MapRecord: Sendable, Equatable {
@@ -18,21 +18,43 @@ package struct MapRecord: Sendable, Equatable {
     package var expires: Int64?
     /// The entries as a JSON array.
     package var entries: [UInt8]
+    /// For each document that the layer was made of, the trusted keys that had signed it.
+    package var signers: Set<Set<VerifyingKey>> = [[]]
+
+    /// Whether a newer map emptied the layer of patches, and only the revisions that were used are left.
+    package var isEmptied: Bool { digest.isEmpty }
+}
+
+extension MapRecord {
+    /// A line a document, and in it the keys in base64.
+    fileprivate var signersText: String {
+        signers.map { $0.map { Base64.encode($0.bytes) }.sorted().joined(separator: " ") }.sorted()
+            .joined(separator: "\n")
+    }
+
+    fileprivate static func signers(_ text: String) -> Set<Set<VerifyingKey>> {
+        Set(
+            text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+                Set(
+                    line.split(separator: " ").compactMap { Base64.decode(String($0)) }.map(VerifyingKey.init)
+                )
+            })
+    }
 }
 
 extension Store.Transaction {
     func save(_ map: MapRecord) throws {
         try database.execute(
             sql: """
-                INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries)
-                VALUES(?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries, signers)
+                VALUES(?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT(layer) DO UPDATE SET rev = excluded.rev, rev_floor = excluded.rev_floor,
                     digest = excluded.digest, applied = excluded.applied, expires = excluded.expires,
-                    entries = excluded.entries
+                    entries = excluded.entries, signers = excluded.signers
                 """,
             arguments: [
                 map.layer, map.revision, map.revisionFloor, Blob(map.digest), map.applied, map.expires,
-                Blob(map.entries),
+                Blob(map.entries), map.signersText,
             ])
     }
 
@@ -45,7 +67,7 @@ extension Store.Transaction {
             MapRecord(
                 layer: row["layer"], revision: row["rev"], revisionFloor: row["rev_floor"],
                 digest: row.bytes("digest") ?? [], applied: row["applied"], expires: row["expires"],
-                entries: row.bytes("entries") ?? [])
+                entries: row.bytes("entries") ?? [], signers: MapRecord.signers(row["signers"]))
         }
     }
 }

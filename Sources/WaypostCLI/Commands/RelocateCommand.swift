@@ -10,7 +10,8 @@ struct RelocateCommand: OperatorCommand {
             Sends one entry, or a document with --file (- is standard input). In a file, an object of type map, or \
             one with a rev, is the complete map: it replaces all that was sent before, patches too. Anything else \
             (one of TheRouter's entries, an array of entries, or an object of type patch) is added to the map in \
-            force.
+            force. A signed patch says what it builds on; that is read from the agent unless --base and --rev are \
+            given.
 
             Examples:
               waypost relocate --agent k1 --from scheme://router/demo --to scheme://router/demo1
@@ -47,7 +48,7 @@ struct RelocateCommand: OperatorCommand {
         let audience = try audience.audience
         let request = RelocationRequest(
             settings: try await broker.resolved(), sender: sender.sender, audience: audience,
-            relocation: try relocation(for: audience), wait: wait)
+            relocation: try entry.relocation(), signer: try signing.signer(), wait: wait)
         var allApplied = true
         let count = try await request.perform { result in
             allApplied = allApplied && result.refused == nil
@@ -65,12 +66,6 @@ struct RelocateCommand: OperatorCommand {
             }
         }
         guard allApplied else { throw Exit.failed }
-    }
-
-    private func relocation(for audience: Audience) throws(CommandError) -> Relocation {
-        let relocation = try entry.relocation()
-        guard let signer = try signing.signer() else { return relocation }
-        return try relocation.signed(by: signer, for: audience)
     }
 
     /// What an agent says of the document, for people.
@@ -127,7 +122,21 @@ struct RelocationOptions: ParsableArguments {
     )
     var pairs: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "The revision that a patch builds on: that of the patch before it, else of the agent's map, else 0.",
+            valueName: "number"))
+    var base: Int64?
+
+    @Option(
+        name: .customLong("rev"),
+        help: ArgumentHelp("The patch's own revision, higher than all before it.", valueName: "number"))
+    var revision: Int64?
+
     func validate() throws {
+        guard (base == nil) == (revision == nil) else {
+            throw ValidationError("--base and --rev must be used together")
+        }
         let given = [origin, added, deleted, reset, file].compactMap(\.self).count
         guard given == 1 else {
             throw ValidationError(
@@ -147,6 +156,15 @@ struct RelocationOptions: ParsableArguments {
 
     /// The document to send.
     func relocation() throws(CommandError) -> Relocation {
+        let document = try document()
+        guard let base, let revision else { return document }
+        guard document.needsBase else {
+            throw CommandError(.usage, "--base and --rev are for a patch that has none of its own")
+        }
+        return document.numbered(AppliedMap.NextPatch(base: base, revision: revision))
+    }
+
+    private func document() throws(CommandError) -> Relocation {
         if let file {
             let bytes = try InputFile.read(file, purpose: "relocation file")
             return try Relocation(file: bytes, name: file == "-" ? "standard input" : file)

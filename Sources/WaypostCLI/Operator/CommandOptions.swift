@@ -52,13 +52,12 @@ struct CommandOptions: ParsableArguments {
             expires: now + expires.milliseconds, lane: lane ?? Command.defaultLane)
     }
 
-    /// The command as it is sent: signed for its receiver when there is a key.
+    /// The command as it is sent: when there is a key, signed, with the names of its receiver and its sender.
     func payload(_ command: Command) throws -> [UInt8] {
         guard let signer = try signing.signer() else { return command.encoded() }
         let json = try JSONValue(parsing: command.encoded(), limits: .trustedFile)
-        let named = (json.objectValue ?? [:]).merging(["aud": .string(try audience.audience.description)]) {
-            $1
-        }
+        let names = ["aud": try audience.audience.description, "from": sender.sender]
+        let named = (json.objectValue ?? [:]).merging(names.mapValues { .string($0) }) { $1 }
         return try signer.envelope(
             JSONValue.object(named).serialized(), type: SignedEnvelope.commandType)
     }

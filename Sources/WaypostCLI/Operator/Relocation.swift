@@ -33,8 +33,9 @@ struct Relocation: Sendable {
 
     /// A document from a file.
     ///
-    /// A document that says that it is a map, or has a `rev`, goes to `map` as it stands, byte for byte: the same
-    /// file sent twice is the same map. Everything else is a patch; bare entries are put into an envelope.
+    /// A document of type `map`, one with a `rev` and without a type, and a signed one go as they stand, byte for
+    /// byte: the same file sent twice is the same map. Everything else is a patch; bare entries are put into an
+    /// envelope.
     /// - Throws: ``CommandError`` 1 naming what does not fit.
     init(file bytes: [UInt8], name: String) throws(CommandError) {
         let json: JSONValue
@@ -44,14 +45,14 @@ struct Relocation: Sendable {
             throw CommandError(.failed, "\(name): \(error)")
         }
         let type = json["type"]?.stringValue
-        if type == "map" || json["rev"] != nil || json["signatures"] != nil {
-            try Self.check(name) { () throws(Rejection) in
-                if json["signatures"] == nil { _ = try MapDocument(map: json) }
-            }
-            self.init(document: bytes, .map)
+        if SignedEnvelope.isOne(json) {
+            self.init(document: bytes, Self.isSignedPatch(json) ? .patch : .map)
         } else if type == "patch" {
             try Self.check(name) { () throws(Rejection) in _ = try MapDocument(patch: json) }
             self.init(document: bytes, .patch)
+        } else if type == "map" || json["rev"] != nil {
+            try Self.check(name) { () throws(Rejection) in _ = try MapDocument(map: json) }
+            self.init(document: bytes, .map)
         } else {
             try self.init(patch: json["entries"] ?? json, source: name)
         }
@@ -63,16 +64,39 @@ struct Relocation: Sendable {
         self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch)
     }
 
+    private static func isSignedPatch(_ json: JSONValue) -> Bool {
+        guard let envelope = try? SignedEnvelope(json) as SignedEnvelope,
+            let document = try? JSONValue(parsing: envelope.payload, limits: .trustedFile)
+        else { return false }
+        return document["type"] == "patch"
+    }
+
+    /// Whether this is a patch that does not say what it builds on.
+    var needsBase: Bool { kind == .patch && members?["base"] == nil }
+
+    /// The patch with what it builds on and its own revision.
+    func numbered(_ next: AppliedMap.NextPatch) -> Relocation {
+        let numbers: [String: JSONValue] = ["base": .int(next.base), "rev": .int(next.revision)]
+        guard let members else { return self }
+        return Relocation(
+            document: JSONValue.object(members.merging(numbers) { $1 }).serialized(), kind)
+    }
+
+    /// The fields of the document; nil when it is signed already, or is not JSON.
+    private var members: [String: JSONValue]? {
+        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile), !SignedEnvelope.isOne(json)
+        else { return nil }
+        // A bare array has no place for other fields.
+        return json.objectValue ?? ["type": .string(kind == .map ? "map" : "patch"), "entries": json]
+    }
+
     /// The same in a signed envelope, with the name of its receiver.
     ///
     /// - Throws: ``CommandError`` 1 when it is not JSON, or is for another receiver.
     func signed(by signer: Signer, for audience: Audience) throws(CommandError) -> Relocation {
-        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile), json["signatures"] == nil
-        else {
+        guard let members else {
             throw CommandError(.failed, "the document is already signed, or is not JSON")
         }
-        // A bare array has no place for a name.
-        let members = json.objectValue ?? ["type": .string(kind == .map ? "map" : "patch"), "entries": json]
         if let named = members["aud"]?.stringValue, named != audience.description {
             throw CommandError(.failed, "the document is for \(named), not for \(audience)")
         }

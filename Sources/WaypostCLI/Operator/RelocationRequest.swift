@@ -7,6 +7,8 @@ struct RelocationRequest {
     var sender: String
     var audience: Audience
     var relocation: Relocation
+    /// Signs the document before it is sent.
+    var signer: Signer?
     var wait: WaitOptions
 
     /// Publishes the document and hands over each result as it comes.
@@ -14,14 +16,16 @@ struct RelocationRequest {
     /// - Returns: how many results came; 0 only when it did not wait.
     /// - Throws: ``CommandError`` 3 with what is known of the agent when no result came in time.
     func perform(_ each: (RelocationResult) -> Void) async throws -> Int {
-        let message = try relocation.message(to: audience, settings.topics)
+        // What can't be sent is found before a connection is made.
+        _ = try relocation.message(to: audience, settings.topics)
         return try await OperatorSession.with(
             settings, as: sender, required: [filter], useful: presenceFilters
         ) { session in
-            try await session.publish(message)
+            var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
+            let relocation = try await prepared(session, &diagnosis)
+            try await session.publish(try relocation.message(to: audience, settings.topics))
             guard wait.isOn else { return 0 }
             session.alarm(after: wait.duration)
-            var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
             let matcher = RelocationResultMatcher(relocation, for: audience, topics: settings.topics)
             var answered: Set<String> = []
             while true {
@@ -38,6 +42,40 @@ struct RelocationRequest {
             }
         }
     }
+
+    /// The document as it is sent: signed, and a signed patch with the revision that the agent expects.
+    private func prepared(
+        _ session: OperatorSession, _ diagnosis: inout NoReplyDiagnosis
+    ) async throws -> Relocation {
+        guard let signer else { return relocation }
+        guard relocation.needsBase else { return try relocation.signed(by: signer, for: audience) }
+        let alarm = session.alarm(after: Self.limit)
+        defer { alarm.cancel() }
+        while case .message(let message) = try await session.next() {
+            diagnosis.saw(message)
+            guard case (_, .applied)? = settings.topics.outbound(message.topic), let json = message.json,
+                let next = try? AppliedMap(json).nextPatch
+            else { continue }
+            // Signed, such a revision would leave none for later patches, and who wrote it is not certain.
+            let (step, overflow) = next.revision.subtractingReportingOverflow(next.base)
+            guard !overflow, next.base >= 0, (1...Self.longestStep).contains(step) else {
+                throw CommandError(
+                    .failed,
+                    "\(audience) asks for rev \(next.revision) of a patch on rev \(next.base); if that is right, "
+                        + "use --base and --rev")
+            }
+            return try relocation.numbered(next).signed(by: signer, for: audience)
+        }
+        throw CommandError(
+            .noReply,
+            "\(audience) has not published what the next patch builds on; use --base and --rev")
+    }
+
+    /// How far above its base a revision is taken from what an agent publishes.
+    private static var longestStep: Int64 { 1_000_000 }
+
+    /// How long the retained map in force is waited for.
+    private static var limit: Duration { .seconds(10) }
 
     private var filter: String {
         switch audience {

@@ -72,7 +72,7 @@ extension Command.Operation {
             let target = try fields.required("target", fields.text("target"))
             guard Name.isValid(target) else {
                 throw Rejection(
-                    .badField, "target must be the id of a command; found \(target.debugDescription)")
+                    .badField, "target must be the id of a command: 1 to 64 characters of A-Z a-z 0-9 _ -")
             }
             self = .cancel(target: target)
         case "log":

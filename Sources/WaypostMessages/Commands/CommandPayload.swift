@@ -14,11 +14,14 @@ package struct CommandPayload: Sendable {
         (json, _) = try Self.unwrap(bytes, limits)
     }
 
-    /// Reads a payload for an audience, and checks its signatures.
+    /// Reads a payload for an audience, and checks its signatures and what they must cover.
     ///
+    /// - Parameter arrival: the agent's clock, in milliseconds since 1970; nil when it can't be trusted, and then
+    ///   the command is refused anyway, because it has an `exp`.
     /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
     package init(
-        _ bytes: [UInt8], limits: JSONLimits, trusted: TrustedKeys, mustBeSigned: Bool, for audience: Audience
+        _ bytes: [UInt8], limits: JSONLimits, trusted: TrustedKeys, mustBeSigned: Bool,
+        for audience: Audience, from sender: String, arrival: Int64?
     ) throws(Rejection) {
         let envelope: SignedEnvelope?
         (json, envelope) = try Self.unwrap(bytes, limits)
@@ -31,12 +34,32 @@ package struct CommandPayload: Sendable {
                 return
             }
             try trusted.check(envelope)
-            // What was signed for one agent is of no use at another.
-            guard json["aud"]?.stringValue == audience.description else {
-                throw Rejection(.badField, "aud of a signed command must be \(audience)")
-            }
+            try checkScope(audience, sender, arrival)
         } catch {
             fault = error
+        }
+    }
+
+    /// Whether a signed command is for this receiver, of this sender and for a limited time: otherwise it could be
+    /// used again in another place, under another name, or once its id is forgotten.
+    private func checkScope(
+        _ audience: Audience, _ sender: String, _ arrival: Int64?
+    ) throws(Rejection) {
+        let fields = Fields(of: json)
+        for (name, wanted) in [("aud", audience.description), ("from", sender)] {
+            guard let found = try fields.text(name) else {
+                throw Rejection(.badField, "\(name) is missing; a signed command contains it")
+            }
+            guard found == wanted else {
+                throw Rejection(
+                    .notAllowed, "\(name) of the signed command is not \(wanted), as the topic says")
+            }
+        }
+        guard let expires = try fields.integer("exp", in: 0...Fields.latestTime) else {
+            throw Rejection(.badField, "exp is missing; a signed command contains it")
+        }
+        if let arrival, expires - arrival > Command.maximumLifetime {
+            throw Rejection(.badField, "exp of a signed command must be at most 24 hours ahead")
         }
     }
 

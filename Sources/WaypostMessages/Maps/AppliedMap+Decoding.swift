@@ -14,7 +14,16 @@ extension AppliedMap {
         if let json = fields["refused"] { refused = try Refused(json) }
         self.init(
             layers: layers, entries: Int(clamping: try fields.integer("entries") ?? 0), inactive: inactive,
-            refused: refused)
+            refused: refused, nextPatch: try fields["nextPatch"].map(NextPatch.init))
+    }
+}
+
+extension AppliedMap.NextPatch {
+    init(_ json: JSONValue) throws(Rejection) {
+        let fields = Fields(of: json)
+        self.init(
+            base: try fields.required("base", fields.integer("base")),
+            revision: try fields.required("rev", fields.integer("rev")))
     }
 }
 

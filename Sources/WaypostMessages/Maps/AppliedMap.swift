@@ -33,6 +33,19 @@ package struct AppliedMap: Sendable, Hashable {
         }
     }
 
+    /// What the next signed patch must contain.
+    package struct NextPatch: Sendable, Hashable {
+        /// Its `base`.
+        package var base: Int64
+        /// The lowest `rev` that it may have.
+        package var revision: Int64
+
+        package init(base: Int64, revision: Int64) {
+            self.base = base
+            self.revision = revision
+        }
+    }
+
     /// The newest document that was refused; the map in force stayed.
     package struct Refused: Sendable, Hashable {
         package var layer: String
@@ -59,12 +72,18 @@ package struct AppliedMap: Sendable, Hashable {
     package var entries: Int
     package var inactive: [Inactive]
     package var refused: Refused?
+    /// Nil from an agent that does not say it.
+    package var nextPatch: NextPatch?
 
-    package init(layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [], refused: Refused? = nil) {
+    package init(
+        layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [], refused: Refused? = nil,
+        nextPatch: NextPatch? = nil
+    ) {
         self.layers = layers
         self.entries = entries
         self.inactive = inactive
         self.refused = refused
+        self.nextPatch = nextPatch
     }
 
     package func encoded() -> [UInt8] {
@@ -96,6 +115,9 @@ package struct AppliedMap: Sendable, Hashable {
             json.member("refused", refused.json)
         } else {
             json.member("refused", JSONValue.null)
+        }
+        if let nextPatch {
+            json.member("nextPatch", ["base": .int(nextPatch.base), "rev": .int(nextPatch.revision)])
         }
         json.endObject()
         return json.bytes

@@ -24,9 +24,10 @@ extension MapDocument {
         guard bytes.count <= rules.maximumBytes else {
             throw Rejection(.tooLarge, "a map has at most \(rules.maximumBytes) bytes; found \(bytes.count)")
         }
-        let (json, isSigned) = try Self.unwrap(bytes, rules)
+        let (json, signers) = try Self.unwrap(bytes, rules)
         self = isPatch ? try MapDocument(patch: json) : try MapDocument(map: json)
-        guard isSigned, rules.trusted.arePinned else { return }
+        self.signers = signers
+        guard rules.trusted.arePinned else { return }
         guard audience != nil else {
             throw Rejection(.badField, "aud is missing; a signed document must name its audience")
         }
@@ -35,15 +36,19 @@ extension MapDocument {
         guard json["type"]?.stringValue == type else {
             throw Rejection(.badField, "type is missing; a signed document on this topic is of type \(type)")
         }
-        // Only a revision tells an old map from a new one.
-        guard isPatch || revision != nil else {
-            throw Rejection(.badField, "rev is missing; a signed map has a revision")
+        // Only a revision tells an old document from a new one.
+        guard revision != nil else {
+            throw Rejection(
+                .badField,
+                isPatch
+                    ? "base and rev are missing; a signed patch has both"
+                    : "rev is missing; a signed map has a revision")
         }
     }
 
-    /// The document, taken out of its envelope when it has one.
+    /// The document, taken out of its envelope when it has one, and the trusted keys that signed it.
     private static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Rejection) -> (
-        JSONValue, isSigned: Bool
+        JSONValue, signers: Set<VerifyingKey>
     ) {
         // A document in its envelope is one long text.
         var limits = rules.limits
@@ -53,14 +58,14 @@ extension MapDocument {
             guard !rules.trusted.arePinned else {
                 throw Rejection(.unsigned, "documents must be signed; this one is not")
             }
-            return (try parse(bytes, rules.limits), false)
+            return (try parse(bytes, rules.limits), [])
         }
         let envelope = try SignedEnvelope(outer)
         guard envelope.payloadType != SignedEnvelope.commandType else {
             throw Rejection(.badField, "payloadType is that of a command, not of a map")
         }
-        try rules.trusted.check(envelope)
-        return (try parse(envelope.payload, rules.limits), true)
+        let signers = try rules.trusted.check(envelope)
+        return (try parse(envelope.payload, rules.limits), signers)
     }
 
     private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(Rejection) -> JSONValue {

@@ -7,13 +7,17 @@ package struct MapDocument: Sendable, Hashable {
 
     /// The sender's name for the document; nil in the bare forms.
     package var id: String?
-    /// Only rises, across restarts; nil in the bare forms and in patches.
+    /// Only rises, across restarts; nil in the bare forms.
     package var revision: Int64?
+    /// The revision that a patch builds on: that of the patch before it, or of the agent's map, 0 without one.
+    package var base: Int64?
     /// The agent or `@group` that the document is meant for.
     package var audience: String?
     /// When it stops being good for a first application, in milliseconds since 1970.
     package var expires: Int64?
     package var entries: [RelocationEntry]
+    /// The trusted keys that signed it.
+    package var signers: Set<VerifyingKey> = []
 
     /// Reads a document on `map`: the whole map wanted, enveloped, or a bare array without a revision.
     ///
@@ -24,9 +28,6 @@ package struct MapDocument: Sendable, Hashable {
             return
         }
         try self.init(enveloped: json, type: "map")
-        if let revision = try Fields(of: json).integer("rev", in: 1...Fields.largestInteger) {
-            self.revision = revision
-        }
     }
 
     /// Reads a document on `map/patch`: one entry, an array of entries, or the enveloped form.
@@ -40,6 +41,11 @@ package struct MapDocument: Sendable, Hashable {
             self.init(entries: try Self.entries(.array([json])))
         default:
             try self.init(enveloped: json, type: "patch")
+            base = try Fields(of: json).integer("base", in: 0...Fields.largestInteger)
+            guard (base == nil) == (revision == nil) else {
+                throw Rejection(
+                    .badField, "\(base == nil ? "base" : "rev") is missing; a patch has both or none")
+            }
         }
     }
 
@@ -58,6 +64,7 @@ package struct MapDocument: Sendable, Hashable {
         }
         try fields.checkVersion()
         if json["id"] != nil { id = try Command.id(in: json) }
+        revision = try fields.integer("rev", in: 1...Fields.largestInteger)
         audience = try fields.text("aud")
         expires = try fields.integer("exp", in: 0...Fields.latestTime)
         guard let list = fields["entries"] else { throw Rejection(.badField, "entries is missing") }

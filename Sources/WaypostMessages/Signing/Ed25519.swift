@@ -18,7 +18,8 @@ package struct VerifyingKey: Sendable, Hashable {
         bytes = try KeyText.read(text, label: "PUBLIC KEY", prefix: Self.derPrefix)
     }
 
-    fileprivate init(bytes: [UInt8]) {
+    /// A key by its 32 bytes.
+    package init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
@@ -127,9 +128,15 @@ private enum KeyText {
 package enum Base64 {
     /// The bytes; nil for what is not base64.
     package static func decode(_ text: String) -> [UInt8]? {
-        var standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-        while standard.utf8.count % 4 != 0 { standard.append("=") }
-        return Data(base64Encoded: standard).map { [UInt8]($0) }
+        var standard = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
+        return Data(base64Encoded: Data(standard)).map { [UInt8]($0) }
     }
 
     /// The standard alphabet, padded.

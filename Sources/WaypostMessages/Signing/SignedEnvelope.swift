@@ -18,8 +18,8 @@ package struct SignedEnvelope: Sendable, Hashable {
     package var payload: [UInt8]
     package var signatures: [Signature]
 
-    /// More than any threshold needs; each costs a check.
-    private static let maximumSignatures = 16
+    /// Twice the largest threshold; ``TrustedKeys`` allows twice its own.
+    private static let maximumSignatures = 2 * TrustedKeys.maximumThreshold
 
     /// Whether an object is meant as an envelope.
     package static func isOne(_ json: JSONValue) -> Bool {
@@ -47,7 +47,8 @@ package struct SignedEnvelope: Sendable, Hashable {
             guard let text = element["sig"]?.stringValue, let signature = Base64.decode(text) else {
                 throw Rejection(.badField, "signatures[\(index)].sig must be a signature in base64")
             }
-            signatures.append(Signature(keyID: element["keyid"]?.stringValue, bytes: signature))
+            let keyID = element["keyid"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
+            signatures.append(Signature(keyID: keyID, bytes: signature))
         }
     }
 
@@ -93,6 +94,11 @@ package struct SignedEnvelope: Sendable, Hashable {
 
 /// The keys that a receiver trusts, and how many of them must have signed.
 package struct TrustedKeys: Sendable {
+    /// The largest threshold.
+    package static let maximumThreshold = 8
+    /// The most signatures that are verified for one envelope: each costs about as much as storing a command.
+    private static let maximumVerifications = 16
+
     private let keys: [(id: String, key: VerifyingKey)]
     private let threshold: Int
 
@@ -107,25 +113,45 @@ package struct TrustedKeys: Sendable {
     /// Whether what is unsigned is refused.
     package var arePinned: Bool { !keys.isEmpty }
 
-    /// Counts the keys of which a signature is good; each counts once, whatever a signature calls itself.
+    /// Whether these keys, or those of them that are still trusted, are enough.
+    package func areEnough(_ signers: Set<VerifyingKey>) -> Bool {
+        keys.count { signers.contains($0.key) } >= threshold
+    }
+
+    /// Verifies the signatures of an envelope; returns the keys whose signature is good, each once.
     ///
-    /// - Throws: ``Rejection`` 401 `BAD_SIGNATURE` when they are too few.
-    package func check(_ envelope: SignedEnvelope) throws(Rejection) {
-        guard arePinned else { return }
+    /// A signature that names a key is tried with that one only, one without a name with each key.
+    ///
+    /// - Throws: ``Rejection``: 422 when there are more signatures than twice the threshold, before any is verified;
+    ///   401 `BAD_SIGNATURE` when the good ones are too few.
+    @discardableResult
+    package func check(_ envelope: SignedEnvelope) throws(Rejection) -> Set<VerifyingKey> {
+        guard arePinned else { return [] }
+        guard envelope.signatures.count <= 2 * threshold else {
+            throw Rejection(
+                .badField,
+                "signatures has \(envelope.signatures.count) elements; at most \(2 * threshold) are accepted")
+        }
         let message = envelope.signedBytes
-        let names = Set(keys.map(\.id))
-        let good = keys.count { trusted in
-            envelope.signatures.contains { signature in
-                // The name is a hint that saves checks; one that says nothing to us is tried with every key.
-                let mayBe = signature.keyID.map { $0 == trusted.id || !names.contains($0) } ?? true
-                return mayBe && trusted.key.verifies(signature.bytes, of: message)
+        var good: Set<VerifyingKey> = []
+        var verifications = 0
+        for signature in envelope.signatures {
+            for trusted in keys where signature.keyID == nil || signature.keyID == trusted.id {
+                guard verifications < Self.maximumVerifications, !good.contains(trusted.key) else { continue }
+                verifications += 1
+                if trusted.key.verifies(signature.bytes, of: message) {
+                    good.insert(trusted.key)
+                    break
+                }
             }
         }
-        guard good >= threshold else {
+        guard good.count >= threshold else {
             throw Rejection(
                 .badSignature,
-                "\(good) of \(threshold) required signatures are valid; the document has "
-                    + "\(envelope.signatures.count), and \(keys.count) keys are trusted")
+                "\(good.count) of \(threshold) required signatures are valid; the document has "
+                    + "\(envelope.signatures.count), and the trusted keys are "
+                    + keys.map(\.id).joined(separator: ", "))
         }
+        return good
     }
 }

@@ -1,0 +1,56 @@
+import Waypost
+import WaypostMessages
+
+extension Redaction {
+    /// The result with its texts masked; what a handler or a method returned stays as it is.
+    func masked(_ result: CommandResult) -> CommandResult {
+        var result = result
+        result.detail = result.detail.map(masked)
+        result.nearest = result.nearest.map(masked)
+        guard let url = result.url else { return result }
+        result.url = masked(url)
+        if case .object(var opening) = result.value {
+            opening["url"] = opening["url"].map(masked)
+            opening["hops"] = opening["hops"].map(masked)
+            result.value = .object(opening)
+        }
+        return result
+    }
+
+    private func masked(_ json: JSONValue) -> JSONValue {
+        switch json {
+        case .string(let text): .string(masked(text))
+        case .array(let elements): .array(elements.map(masked))
+        default: json
+        }
+    }
+
+    /// A reply to a command that is not stored.
+    func masked(_ reply: Reply) -> Reply {
+        var reply = reply
+        reply.detail = reply.detail.map(masked)
+        return reply
+    }
+
+    func masked(_ report: FailureReport) -> FailureReport {
+        var report = report
+        report.url = report.url.map(masked)
+        report.detail = masked(report.detail)
+        report.nearest = report.nearest.map(masked)
+        return report
+    }
+
+    /// The map in force: its reasons quote the URLs of entries.
+    func masked(_ applied: AppliedMap) -> AppliedMap {
+        var applied = applied
+        for index in applied.inactive.indices {
+            applied.inactive[index].reason = masked(applied.inactive[index].reason)
+        }
+        if let refused = applied.refused { applied.refused?.detail = masked(refused.detail) }
+        return applied
+    }
+
+    func masked(_ checks: [HealthReport.Check]) -> [HealthReport.Check] {
+        checks.map { HealthReport.Check($0.name, isOK: $0.isOK, detail: masked($0.detail)) }
+    }
+}
