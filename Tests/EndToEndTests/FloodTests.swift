@@ -130,20 +130,21 @@ struct FloodTests {
     }
 
     @Test func `one agent with long documents and events does not fill the memory of a tool`() throws {
-        var roster = Roster(topics: .standard)
+        var roster = Roster(topics: .standard, maximumBytes: 640_000)
         let state =
-            #"{"state":"online","epoch":1,"why":"birth","version":"\#(String(repeating: "v", count: 900_000))"}"#
+            #"{"state":"online","epoch":1,"why":"birth","version":"\#(String(repeating: "v", count: 9_000))"}"#
         for number in 0..<100 {
             roster.saw(MQTTMessage(topic: "waypost/v1/k\(number)/state", payload: Array(state.utf8)))
         }
         #expect(roster.isFull)
         #expect(roster.members.count < 80)
+        #expect(roster.rows(now: 0).allSatisfy { $0.text.count < 2_000 })
         // What an agent sends again takes the place of what it sent before.
         for _ in 0..<100 { roster.saw(MQTTMessage(topic: "waypost/v1/k0/health", payload: Array("{}".utf8))) }
         #expect(roster.members["k0"]?.health != nil)
 
-        var replay = ReplayCollector(agent: "k9", sender: "me", topics: .standard)
-        let long = event(0, bytes: 900_000)
+        var replay = ReplayCollector(agent: "k9", sender: "me", topics: .standard, maximumBytes: 640_000)
+        let long = event(0, bytes: 9_000)
         for number in 1...100 {
             let payload = long.replacing("\"seq\":0", with: "\"seq\":\(number)")
             _ = replay.saw(MQTTMessage(topic: "waypost/v1/k9/log/i", payload: Array(payload.utf8)))

@@ -80,6 +80,13 @@ public final class TestBroker: Sendable {
         }
     }
 
+    /// Waits until its log fulfils a condition.
+    public func waitForLog(
+        _ what: String, until condition: @escaping @Sendable ([String]) -> Bool
+    ) async throws {
+        try await lines.wait(for: "\(what) in mosquitto's log", until: condition)
+    }
+
     /// Starts it, also again after `stop` or `kill`, on the same port, and waits until it runs.
     public func start() async throws {
         let before = lines.events.count

@@ -20,22 +20,28 @@ struct Roster: Sendable {
 
     /// More than one broker serves; further ones are not shown, and it says so.
     static let maximumMembers = 10_000
-    /// The most bytes that their documents may have; those of an agent have a few KiB.
-    static let maximumBytes = 64 << 20
+
+    /// The longest cell of the table; the problems of an agent that is red take a few hundred.
+    private static let maximumCell = 1_000
 
     private let topics: Topics
     /// Whether there are more agents than are kept.
     private(set) var isFull = false
     private(set) var members: [String: Member] = [:]
+    private let maximumBytes: Int
     private var bytes = 0
 
-    init(topics: Topics) { self.topics = topics }
+    /// - Parameter maximumBytes: the most that the documents may have together; those of an agent have a few KiB.
+    init(topics: Topics, maximumBytes: Int = 64 << 20) {
+        self.topics = topics
+        self.maximumBytes = maximumBytes
+    }
 
     /// Takes note of a message that may be about presence.
     mutating func saw(_ message: MQTTMessage) {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
         let size = message.payload.count
-        guard members[agent] != nil || members.count < Self.maximumMembers, bytes + size <= Self.maximumBytes
+        guard members[agent] != nil || members.count < Self.maximumMembers, bytes + size <= maximumBytes
         else {
             isFull = true
             return
@@ -98,7 +104,7 @@ struct Roster: Sendable {
 
     /// The lines of the table, head line first.
     func rows(now: Int64) -> [Row] {
-        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now).map(\.printable) }
+        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now).map(Self.cell) }
         let all = [["AGENT", "STATE", "SINCE", "VERSION", "MQTT", "MAP", "HEALTH"]] + rows
         let widths = all[0].indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.enumerated().map { index, row in
@@ -108,6 +114,12 @@ struct Roster: Sendable {
                 index == 0 ? .head : row[1] != "online" ? .gone : row[6] == "green" ? .good : .bad
             return Row(text: line, tone: tone)
         }
+    }
+
+    /// A cell as it is shown: what one agent says of itself must not make the rows of all others longer.
+    private static func cell(_ text: String) -> String {
+        let start = text.unicodeScalars.prefix(maximumCell)
+        return (start.endIndex == text.endIndex ? text : String(start) + "…").printable
     }
 
     /// How much later `now` is; never more than fits.

@@ -5,6 +5,8 @@ import WaypostMessages
 struct BenchTally: Sendable {
     /// The most kinds of errors that are counted by name; names come from outside.
     static let maximumErrors = 100
+    /// How much of such a name is kept.
+    private static let maximumName = 200
 
     /// When each command was due that has no reply yet: as many as are in flight, however long the run.
     private var due: [Int: ContinuousClock.Instant] = [:]
@@ -58,6 +60,7 @@ struct BenchTally: Sendable {
     }
 
     private mutating func count(_ error: String) {
+        let error = String(error.unicodeScalars.prefix(Self.maximumName))
         let isKnown = errors[error] != nil || errors.count < Self.maximumErrors
         errors[isKnown ? error : "other errors", default: 0] += 1
     }

@@ -17,8 +17,8 @@ struct ReplayCollector: Sendable {
 
     /// The most events that are kept until all are there: those of 200 agents.
     static let maximumLines = 200 * Command.maximumReplay
-    /// The most bytes that they may have; an event of an agent has some hundred.
-    static let maximumBytes = 64 << 20
+    /// The most bytes that they may have.
+    private let maximumBytes: Int
 
     let command: Command
     /// Events that were not kept.
@@ -34,12 +34,16 @@ struct ReplayCollector: Sendable {
     private var lines: [String: [Int64: LogLine]] = [:]
 
     /// - Parameter agent: the agent that is asked; nil when all are.
-    init(agent: String?, sender: String, topics: Topics, maximum: Int = Command.maximumReplay) {
+    init(
+        agent: String?, sender: String, topics: Topics, maximum: Int = Command.maximumReplay,
+        maximumBytes: Int = 64 << 20
+    ) {
         let now = WallClock.now()
         command = Command(
             id: Identifier.ulid(at: now), operation: .replay(since: 0, maximum: maximum), at: now,
             expires: now + Command.defaultLifetime)
         expected = agent.map { [$0] }
+        self.maximumBytes = maximumBytes
         self.sender = sender
         self.topics = topics
     }
@@ -104,7 +108,7 @@ struct ReplayCollector: Sendable {
             bytes -= known.values.reduce(0) { $0 + $1.source.count }
             lines[line.agent] = [:]
         }
-        guard count < Self.maximumLines, bytes + line.source.count <= Self.maximumBytes else {
+        guard count < Self.maximumLines, bytes + line.source.count <= maximumBytes else {
             dropped += 1
             return
         }
