@@ -18,8 +18,10 @@ final class Intake: Sendable {
         var repeatReply: @Sendable (_ sequence: Int64, _ reply: [UInt8], ReplyAddress) -> Void
         /// A document for a layer of the map; false when it can't be stored.
         var applyMap: @Sendable (MQTTMessage, _ layer: String, Audience, _ now: Int64) -> Bool
-        /// The agent's message to itself came back.
-        var echoReceived: @Sendable () -> Void
+        /// A message on the agent's own echo topic.
+        var echoReceived: @Sendable (_ payload: [UInt8]) -> Void
+        /// Whether a command under the agent's own name is its message to itself: that is no one's command.
+        var isSelfTest: @Sendable (_ payload: [UInt8]) -> Bool
         /// Commands that wait or run at this moment.
         var waitingCommands: @Sendable () -> Int
         var isOutboxFull: @Sendable () -> Bool
@@ -113,6 +115,7 @@ final class Intake: Sendable {
                 continue
             }
             switch topic {
+            case .command(_, agent) where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender):
                 if let command = read(message, for: audience, from: sender, at: now) {
                     commands.append(command)
@@ -120,7 +123,7 @@ final class Intake: Sendable {
             case .map, .patch:
                 // In the order of arrival: commands that came before a map are stored before it.
                 guard store(&commands, at: now), apply(message, to: topic, at: now) else { return .refuse }
-            case .echo: connections.echoReceived()
+            case .echo: connections.echoReceived(message.payload)
             }
         }
         return store(&commands, at: now) ? .acknowledge : .refuse
