@@ -103,7 +103,7 @@ let package = Package(
                 .product(name: "SwiftSyntaxBuilder", package: "swift-syntax", condition: whenMacros),
                 .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax", condition: whenMacros),
             ]),
-        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "TestSupport"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["COpenSSL", "MQTTLink", "TestSupport"]),
         .testTarget(
             name: "WaypostAgentTests",
             dependencies: [

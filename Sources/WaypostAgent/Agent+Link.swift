@@ -9,7 +9,7 @@ final class LinkListener: MQTTLinkDelegate {
 
     init(_ agent: Agent) { self.agent = agent }
 
-    func linkWillConnect() -> MQTTMessage? { agent.presence.will() }
+    func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { agent.presence.will(version) }
     func linkMessagesWithConnect() -> [MQTTMessage] { agent.alarm.messagesWithConnect() }
     func linkDidConnect(_ connection: Connection) {
         agent.alarm.connectAccepted()
@@ -19,7 +19,9 @@ final class LinkListener: MQTTLinkDelegate {
         agent.alarm.connectAccepted()
         return agent.intake.take(batch)
     }
-    func link(settled receipts: [PublishReceipt]) { agent.outbox.settled(receipts) }
+    func link(skipped message: SkippedMessage) { agent.skipped(message) }
+    func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }
+    func link(settled receipts: [PublishReceipt]) { agent.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
     // At the end of a turn of the loop the acknowledgements of its batch are written.
     func linkTick() {
@@ -43,7 +45,7 @@ extension Agent {
         publishDocuments()
         manager?.notify("STATUS=online at \(connection.broker)")
         outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
-        testEcho()
+        beginSelfTest(connection)
         logger.notice(
             "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))"
         )
@@ -59,10 +61,11 @@ extension Agent {
 
     fileprivate func disconnected(_ reason: DisconnectReason) {
         outbox.disconnected()
+        status.changeSelfTest { $0.ended() }
         guard reason.cause != .stopped else { return }
         manager?.notify("STATUS=offline: \(reason)")
-        // The agent asked for it itself, and logged it then.
-        guard reason.cause != .renewing else { return }
+        // The agent asked for it itself and logged it then, or it is the same as before.
+        guard reason.cause != .renewing, !reason.isRepeated else { return }
         logger.warning("\(reason)")
         reporter.log(.warning, "Link", reason.description)
         if let code = reason.code { reporter.failed(code, reason.description, in: .link) }
@@ -80,12 +83,53 @@ extension Agent {
         return known == broker && !connection.sessionPresent
     }
 
-    /// A message to itself: some brokers grant a subscription and deliver nothing, or accept a message and drop it.
-    private func testEcho() {
-        let message = MQTTMessage(
-            topic: topics.echo(of: configuration.agent), payload: Array("{\"boot\":\"\(events.boot)\"}".utf8),
-            qos: .atLeastOnce)
-        outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: message)])
+    /// The broker's answers to subscriptions that it had refused.
+    fileprivate func subscribed(_ connection: Connection) {
+        let granted = status.subscribed(connection)
+        guard !granted.isEmpty else { return }
+        logger.notice("the broker grants the subscription to \(granted.joined(separator: ", ")) now")
+        reporter.log(.info, "Link", "subscribed to \(granted.joined(separator: ", "))")
+        beginSelfTest(connection)
+        publishHealth()
+    }
+
+    /// A message that was too large to be read.
+    fileprivate func skipped(_ message: SkippedMessage) {
+        status.skipped()
+        let topic = message.topic.unicodeScalars.prefix(200).map { $0.escaped(asASCII: false) }.joined()
+        reporter.failed(
+            .tooLarge,
+            "a message of \(message.bytes) bytes on \(topic) was not read; the limit is \(message.limit)",
+            in: .link)
+    }
+
+    private func beginSelfTest(_ connection: Connection) {
+        let agent = configuration.agent
+        let commands = topics.command(to: .agent(agent), from: "+")
+        let receivesCommands = connection.subscriptions.contains {
+            $0.subscription.filter == commands && $0.isGranted
+        }
+        let payloads = status.changeSelfTest {
+            $0.began(
+                boot: events.boot, nonce: Identifier.ulid(at: clock.wall()), over: connection.version,
+                receivesCommands: receivesCommands, at: clock.monotonic())
+        }
+        let echo = MQTTMessage(topic: topics.echo(of: agent), payload: payloads.echo, qos: .atLeastOnce)
+        outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: echo)])
+        // Not through the outbox: that the broker refuses it is no fault.
+        guard let ping = payloads.ping, let link = reloadable.withLock(\.link) else { return }
+        let topic = topics.command(to: .agent(agent), from: agent)
+        link.publish([
+            OutgoingMessage(token: SelfTest.token, message: MQTTMessage(topic: topic, payload: ping))
+        ])
+    }
+
+    fileprivate func settled(_ receipts: [PublishReceipt]) {
+        guard let ping = receipts.first(where: { $0.token == SelfTest.token }) else {
+            return outbox.settled(receipts)
+        }
+        status.changeSelfTest { $0.pingSettled(ping.result) }
+        outbox.settled(receipts.filter { $0.token != SelfTest.token })
     }
 
     // MARK: Publishing

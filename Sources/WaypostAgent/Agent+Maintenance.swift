@@ -26,7 +26,7 @@ extension Agent {
             guard now - lastHealth >= healthAfter else { continue }
             lastHealth = now
             healthAfter = nextHealth()
-            checkEcho()
+            checkSelfTest()
             publishHealth()
             cursor = await forgetEndedCommands(after: cursor)
         }
@@ -52,12 +52,16 @@ extension Agent {
         publishHealth()
     }
 
-    private func checkEcho() {
-        guard status.isEchoMissing() else { return }
+    private func checkSelfTest() {
+        let overdue = status.changeSelfTest { $0.overdue(at: clock.monotonic()) }
+        let agent = configuration.agent
+        if overdue.echo { reportMissing(topics.echo(of: agent)) }
+        if overdue.commands { reportMissing(topics.command(to: .agent(agent), from: agent)) }
+    }
+
+    private func reportMissing(_ topic: String) {
         reporter.failed(
-            .aclSuspected,
-            "a message to \(topics.echo(of: configuration.agent)) did not come back; check the broker's rules",
-            in: .link)
+            .aclSuspected, "a message to \(topic) did not come back; check the broker's rules", in: .link)
     }
 
     /// Forgets old commands, one part of the table each time.

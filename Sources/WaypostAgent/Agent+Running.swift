@@ -110,9 +110,12 @@ extension Agent {
         link.inFlightLimit = configuration.limits.inFlight
         link.maximumPacketSize = UInt32(
             clamping: max(configuration.limits.mapBytes, configuration.limits.commandBytes) * 4)
-        let echo = topics.echo(of: configuration.agent)
+        // The agent writes to these two itself, to see that it can be reached.
+        let own = [
+            topics.echo(of: configuration.agent), topics.command(to: .agent(configuration.agent), from: "+"),
+        ]
         link.subscriptions = topics.filters(of: configuration.agent, groups: configuration.groups).map {
-            Subscription($0, qos: .atLeastOnce, noLocal: $0 != echo)
+            Subscription($0, qos: .atLeastOnce, noLocal: !own.contains($0))
         }
         return link
     }

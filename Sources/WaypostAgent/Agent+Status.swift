@@ -82,6 +82,7 @@ extension Agent {
                 "eventsDropped": .int(events.dropped),
                 "publishesRefused": .int(sent.refused),
                 "messagesDropped": .int(sent.dropped),
+                "messagesSkipped": .int(link.skipped),
                 "reportsDropped": .int(stored.droppedReports),
             ],
             waiting: [
@@ -156,11 +157,8 @@ extension Agent {
                 "subscriptions",
                 problem: refused.isEmpty ? nil : "refused: \(refused.joined(separator: " "))",
                 ok: "all granted"),
-            HealthReport.Check(
-                "echo",
-                problem: link.echo == .missing
-                    ? "own message did not come back: check the broker's rules" : nil,
-                ok: link.echo.rawValue),
+            HealthReport.Check("echo", link.selfTest.echo),
+            HealthReport.Check("commands", link.selfTest.commands),
         ] + certificateCheck(link, at: now)
     }
 
@@ -193,6 +191,20 @@ extension Agent {
                     events: events.sequence, eventsDropped: events.dropped)
             },
             commandsWaiting: executor.waiting, outbox: outbox.waiting, isOnline: outbox.isOnline)
+    }
+}
+
+extension HealthReport.Check {
+    fileprivate init(_ name: String, _ finding: SelfTest.Finding) {
+        switch finding {
+        case .pending: self.init(name, isOK: true, detail: "pending")
+        case .ok: self.init(name, isOK: true, detail: "ok")
+        case .unknown(let reason): self.init(name, isOK: true, detail: "not known: \(reason)")
+        case .missing:
+            self.init(
+                name, isOK: false,
+                detail: "the agent's message to itself did not come back: check the broker's rules")
+        }
     }
 }
 

@@ -149,7 +149,8 @@ public final class Agent: Service {
                     ])
                 },
                 applyMap: { maps.take($0, on: $1, for: $2, at: $3) },
-                echoReceived: { status.echoReceived() },
+                echoReceived: { payload in status.changeSelfTest { $0.echoReceived(payload) } },
+                isSelfTest: { payload in status.changeSelfTest { $0.pingReceived(payload) } },
                 waitingCommands: { executor.waiting },
                 isOutboxFull: { journal.isOutboxFull(for: $0) }))
 

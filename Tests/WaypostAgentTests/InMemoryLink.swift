@@ -25,23 +25,43 @@ final class InMemoryLink: MessageLink {
     // MARK: The broker's side
 
     func connect(
-        sessionPresent: Bool = false, receiveMaximum: UInt16 = 1_000, maximumPacketSize: UInt32? = nil
+        version: MQTTVersion = .v5, sessionPresent: Bool = false, granted: [String] = [],
+        refused: [String] = [], receiveMaximum: UInt16 = 1_000, maximumPacketSize: UInt32? = nil
     ) {
         onQueue { delegate in
-            _ = delegate.linkWillConnect()
+            _ = delegate.linkWillConnect(version)
             guard let broker = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else { return }
             delegate.linkDidConnect(
                 Connection(
-                    broker: broker, version: .v5, sessionPresent: sessionPresent,
-                    receiveMaximum: receiveMaximum, maximumPacketSize: maximumPacketSize))
+                    broker: broker, version: version, sessionPresent: sessionPresent,
+                    subscriptions: Self.answers(granted, .granted)
+                        + Self.answers(refused, .refused(.notAuthorized)), receiveMaximum: receiveMaximum,
+                    maximumPacketSize: maximumPacketSize))
         }
     }
 
-    func disconnect() {
+    /// The broker grants subscriptions now.
+    func subscribe(granted: [String], of connection: Connection) {
+        var connection = connection
+        connection.subscriptions = Self.answers(granted, .granted)
+        onQueue { $0.linkDidSubscribe(connection) }
+    }
+
+    private static func answers(
+        _ filters: [String], _ answer: SubscriptionResult.Answer
+    ) -> [SubscriptionResult] {
+        filters.map { SubscriptionResult(subscription: Subscription($0), answer: answer) }
+    }
+
+    /// The broker sends a message that is too large to be read.
+    func skip(_ message: SkippedMessage) { onQueue { $0.link(skipped: message) } }
+
+    func disconnect(_ cause: DisconnectReason.Cause = .closedByBroker, isRepeated: Bool = false) {
         onQueue { delegate in
             guard let broker = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else { return }
-            delegate.linkDidDisconnect(
-                DisconnectReason(cause: .closedByBroker, stage: .online, broker: broker))
+            var reason = DisconnectReason(cause: cause, stage: .online, broker: broker)
+            reason.isRepeated = isRepeated
+            delegate.linkDidDisconnect(reason)
         }
     }
 

@@ -103,7 +103,7 @@ import Waypost
             "log/e",
             #"{"t":1,"l":"I","tag":"A","boot":"7ZK3M9QA","seq":1,"pid":1,"tid":1,"msg":"","type":0}"#, "level"
         ),
-        ("echo", #"{"boot":"7ZK3M9QA","extra":1}"#, "extra"),
+        ("echo", #"{"boot":"7ZK3M9QA","nonce":"01KA8W0C6R2V0S5B6S0G0Y4T3N","extra":1}"#, "extra"),
         ("status", "{}", "no topic"),
     ])
     func `finds what does not fit`(topic: String, payload: String, finding: String) throws {

@@ -6,7 +6,7 @@ import Glibc
 /// Callbacks run under libmosquitto's own mutex, so they do nothing else.
 ///
 /// Each leaves `errno` at `EAGAIN`: that makes `mosquitto_loop_read` return after the packet it is at, instead of
-/// reading on by the length of its queues.
+/// reading on by the length of its queues. What has no callback does not come to the library, see `FrameGuard`.
 final class CallbackSink {
     struct Connack {
         var code: UInt8
@@ -18,15 +18,12 @@ final class CallbackSink {
     }
 
     var messages: [MQTTMessage] = []
-    var messageBytes = 0
     var acknowledgementsOwed = 0
     var settled: [(id: UInt16, code: UInt8)] = []
     var connack: Connack?
     var subacks: [(id: Int32, code: UInt8)] = []
     /// A v5 reason code from 0x80, or one of libmosquitto's errors below that.
     var endCode: Int32?
-    /// A message was at level 2, which we never asked for.
-    var sawExactlyOnce = false
     /// Rises with every packet that had a callback: a read that leaves it as it was found nothing.
     var progress = 0
     /// What the library logged as a warning or an error, a few lines at most.
@@ -89,9 +86,7 @@ final class CallbackSink {
     private func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
         let count = Int(message.payloadlen)
         let payload = [UInt8](UnsafeRawBufferPointer(start: message.payload, count: max(count, 0)))
-        if message.qos > 1 { sawExactlyOnce = true }
         if message.qos > 0 { acknowledgementsOwed += 1 }
-        messageBytes += count
         messages.append(
             MQTTMessage(
                 topic: message.topic.map { String(cString: $0) } ?? "", payload: payload,

@@ -12,7 +12,7 @@ import Glibc
 final class ClientHandle: @unchecked Sendable {
     let sink = CallbackSink()
     let version: MQTTVersion
-    private let client: OpaquePointer
+    let client: OpaquePointer
 
     /// libmosquitto's and OpenSSL's one-time setup; never taken down, since another part of the process may use it.
     private static let library: Int32 = mosquitto_lib_init()
@@ -112,7 +112,6 @@ final class ClientHandle: @unchecked Sendable {
     /// Reads what there is, a packet or a few; the library ignores the count.
     func read() -> Step { step { mosquitto_loop_read(client, 1) } }
     func write() -> Step { step { mosquitto_loop_write(client, 1) } }
-    func keepAlive() -> Step { step { mosquitto_loop_misc(client) } }
 
     /// What a call left behind: the library's code, and `errno` at that moment.
     struct Step {

@@ -21,7 +21,11 @@ struct PropertyReader {
         head.flatMap { Self.string(at: $0, property.id) }
     }
 
-    /// The properties of a message.
+    /// Enough to see that correlation data has more than 256 bytes.
+    private static let correlationLimit = 257
+
+    /// The properties of a message, without user properties: no one reads them, and a message of 1 MiB may have so many
+    /// that their copies would take a hundred times as much.
     func messageProperties() -> MQTTProperties {
         var result = MQTTProperties()
         var node = head
@@ -31,7 +35,8 @@ struct PropertyReader {
             switch id {
             case MQTT_PROP_RESPONSE_TOPIC.id: result.responseTopic = Self.string(at: property, id)
             case MQTT_PROP_CONTENT_TYPE.id: result.contentType = Self.string(at: property, id)
-            case MQTT_PROP_CORRELATION_DATA.id: result.correlationData = Self.bytes(at: property, id)
+            case MQTT_PROP_CORRELATION_DATA.id:
+                result.correlationData = Self.bytes(at: property, id, atMost: Self.correlationLimit)
             case MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.id:
                 var value: UInt32 = 0
                 if mosquitto_property_read_int32(property, id, &value, false) != nil {
@@ -42,8 +47,6 @@ struct PropertyReader {
                 if mosquitto_property_read_byte(property, id, &value, false) != nil {
                     result.payloadIsUTF8 = value == 1
                 }
-            case MQTT_PROP_USER_PROPERTY.id:
-                if let pair = Self.pair(at: property, id) { result.user.append(pair) }
             default: break
             }
             node = mosquitto_property_next(property)
@@ -58,25 +61,13 @@ struct PropertyReader {
         return String(cString: text)
     }
 
-    private static func bytes(at node: OpaquePointer, _ id: Int32) -> [UInt8]? {
+    private static func bytes(at node: OpaquePointer, _ id: Int32, atMost limit: Int) -> [UInt8]? {
         var data: UnsafeMutableRawPointer?
         var count: UInt16 = 0
         guard mosquitto_property_read_binary(node, id, &data, &count, false) != nil else { return nil }
         // An empty value has no memory.
         guard let data else { return [] }
         defer { free(data) }
-        return [UInt8](UnsafeRawBufferPointer(start: data, count: Int(count)))
-    }
-
-    private static func pair(at node: OpaquePointer, _ id: Int32) -> MQTTProperties.User? {
-        var name: UnsafeMutablePointer<CChar>?
-        var value: UnsafeMutablePointer<CChar>?
-        let found = mosquitto_property_read_string_pair(node, id, &name, &value, false)
-        defer {
-            free(name)
-            free(value)
-        }
-        guard found != nil, let name, let value else { return nil }
-        return MQTTProperties.User(String(cString: name), String(cString: value))
+        return [UInt8](UnsafeRawBufferPointer(start: data, count: min(Int(count), limit)))
     }
 }

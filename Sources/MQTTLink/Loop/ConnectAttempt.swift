@@ -116,7 +116,7 @@ final class ConnectAttempt: Sendable {
         var list = PropertyList()
         list.add(MQTT_PROP_SESSION_EXPIRY_INTERVAL.id, word: request.configuration.sessionExpiry)
         list.add(MQTT_PROP_RECEIVE_MAXIMUM.id, short: max(request.configuration.receiveMaximum, 1))
-        list.add(MQTT_PROP_MAXIMUM_PACKET_SIZE.id, word: max(request.configuration.maximumPacketSize, 1))
+        list.add(MQTT_PROP_MAXIMUM_PACKET_SIZE.id, word: UInt32(clamping: request.configuration.packetLimit))
         return list
     }
 }

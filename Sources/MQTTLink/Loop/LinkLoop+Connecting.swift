@@ -11,7 +11,8 @@ extension LinkLoop {
             return
         }
         let request = ConnectAttempt.Request(
-            attempt: next, broker: configuration.brokers[next.broker], will: delegate?.linkWillConnect(),
+            attempt: next, broker: configuration.brokers[next.broker],
+            will: delegate?.linkWillConnect(next.version),
             configuration: configuration)
         isTLS = request.broker.transport == .tls
         let attempt = ConnectAttempt(request)
@@ -64,16 +65,17 @@ extension LinkLoop {
         guard let handle, case .connecting(let attempt, _) = state.phase else { return }
         handle.stopListeningToLog()
         handle.sink.logLines = []
-        let interval = Duration.seconds(
-            connack.serverKeepAlive.map { Int64($0) } ?? Int64(configuration.keepAliveSeconds))
+        // The broker may set a shorter one. A longer one, or none (0), is its own business: we may ping when we like.
+        let ours = Int(configuration.keepAliveSeconds)
+        let theirs = connack.serverKeepAlive.map(Int.init) ?? 0
+        let interval = Duration.seconds(theirs > 0 ? min(theirs, ours) : ours)
         connection = Connection(
             broker: configuration.brokers[attempt.broker], version: attempt.version, fellBack: state.fellBack,
             sessionPresent: connack.sessionPresent, receiveMaximum: max(connack.receiveMaximum ?? .max, 1),
             maximumPacketSize: connack.maximumPacketSize, keepAlive: interval,
             certificate: isTLS ? handle.certificate : nil)
-        // A keepalive of 0 is the broker's way to switch it off.
-        keepAlive = interval > .zero ? KeepAliveClock(interval: interval, at: now) : nil
-        perform(state.accepted(at: now))
+        keepAlive = KeepAliveClock(interval: interval, at: now)
+        perform(state.accepted(sessionPresent: connack.sessionPresent, at: now))
     }
 
     // MARK: Subscriptions
@@ -126,19 +128,59 @@ extension LinkLoop {
             let done = rounds.remove(at: index)
             if let reply = done.reply {
                 reply(done.round.answers)
+            } else if state.isOnline {
+                answeredAgain(done.round.answers)
             } else {
                 connection?.subscriptions = done.round.answers
+                refusedSubscriptions.answered(done.round.answers, at: now)
                 perform(state.subscribed(at: now))
             }
         }
     }
 
+    /// Tries again what the broker refused: its rules may have changed since.
+    func subscribeAgain() {
+        let wanted = refusedSubscriptions.take(at: now)
+        if !wanted.isEmpty && state.isOnline { begin(SubscribeRound(wanted), wanted, reply: nil) }
+    }
+
+    private func answeredAgain(_ answers: [SubscriptionResult]) {
+        guard var new = connection else { return }
+        for answer in answers {
+            let place = new.subscriptions.firstIndex { $0.subscription == answer.subscription }
+            if let place { new.subscriptions[place] = answer }
+        }
+        let hasChanged = connection != new
+        connection = new
+        refusedSubscriptions.answered(new.subscriptions, at: now)
+        if hasChanged { delegate?.linkDidSubscribe(new) }
+    }
+
     /// Those of a connect have the state machine's deadline; for later ones the answer is that none came.
     func checkSubscribeDeadlines() {
-        guard !rounds.isEmpty else { return }
+        guard !rounds.isEmpty, state.isOnline else { return }
         let time = now
-        while let index = rounds.firstIndex(where: { $0.reply != nil && $0.deadline <= time }) {
-            rounds.remove(at: index).reply?(nil)
+        while let index = rounds.firstIndex(where: { $0.deadline <= time }) {
+            let round = rounds.remove(at: index)
+            round.reply?(nil)
+            // What was tried again and is not answered stays refused.
+            if round.reply == nil, let connection {
+                refusedSubscriptions.answered(connection.subscriptions, at: time)
+            }
+        }
+    }
+
+    // MARK: The preferred broker
+
+    /// Finds out whether something listens there, without leaving the broker that is connected.
+    func probe(_ broker: Int) {
+        let (broker, limit) = (configuration.brokers[broker], configuration.connectTimeout)
+        let thread = PlainThread.start(name: "mqtt-probe") { [mailbox] in
+            mailbox.post(.probed(SocketProbe.isThere(broker, within: limit)))
+        }
+        switch thread {
+        case .success(let thread): thread.detach()
+        case .failure: mailbox.post(.probed(false))
         }
     }
 

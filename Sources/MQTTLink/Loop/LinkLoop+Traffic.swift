@@ -11,18 +11,18 @@ extension LinkLoop {
     func readBatch() {
         guard let handle else { return }
         let sink = handle.sink
-        let progressBefore = sink.progress
-        mayHaveMore = .no
+        mayHaveMore = false
         let outcome = readPackets(handle, sink)
-        if isTLS && mayHaveMore == .no && sink.progress != progressBefore { mayHaveMore = .perhaps }
-        keepAlive?.heard(at: now)
         let isOver = if case .ended = outcome { true } else { false }
         if let connack = sink.connack, connack.code == 0, connection == nil {
-            // Accepted and ended in one read: nothing to subscribe to any more, but it counts as a session.
-            if isOver { _ = state.accepted(at: now) } else { signedIn(connack) }
+            // Accepted and ended in one read: there is nothing to subscribe to any more.
+            if isOver {
+                _ = state.accepted(sessionPresent: connack.sessionPresent, at: now)
+            } else {
+                signedIn(connack)
+            }
         }
         guard deliver(sink) else { return }
-        takeSettled(sink)
         if !sink.subacks.isEmpty {
             let subacks = sink.subacks
             sink.subacks = []
@@ -35,97 +35,20 @@ extension LinkLoop {
         }
     }
 
-    private enum ReadOutcome {
-        case fine
-        case ended(ClientHandle.Step)
-        /// What comes next is not read.
-        case refused(DisconnectReason.Cause)
-    }
-
-    private func readPackets(_ handle: ClientHandle, _ sink: CallbackSink) -> ReadOutcome {
-        var quietReads = 0
-        while true {
-            if sink.messages.count >= configuration.batchLimit
-                || sink.messageBytes >= configuration.batchByteLimit
-            {
-                mayHaveMore = .yes
-                return .fine
-            }
-            if !isTLS {
-                switch look(handle.socket) {
-                case .read: break
-                case .wait: return .fine
-                case .refuse(let cause): return .refused(cause)
-                }
-            }
-            let before = sink.progress
-            let step = handle.read()
-            if !step.isFine || handle.socket < 0 { return .ended(step) }
-            let reported = sink.progress - before
-            if isTLS {
-                // A read that completes no packet met the end of what is there; but a PINGRESP has no callback,
-                // and more may stand behind it in the same record.
-                quietReads = reported == 0 ? quietReads + 1 : 0
-                if quietReads == 2 { return .fine }
-            } else if !frames.read(reported: reported) {
-                return .fine
-            }
-        }
-    }
-
-    private enum Look {
-        case read
-        case wait
-        case refuse(DisconnectReason.Cause)
-    }
-
-    /// Peeks at the next headers, unless those of the packets to read next are known already.
-    private func look(_ socket: Int32) -> Look {
-        // When the peer is gone nothing more will come than what is there, and the library must find the end.
-        if !frames.mustLook || isHungUp { return .read }
-        let limit = configuration.maximumPacketSize
-        let (count, finding) = peekBuffer.withUnsafeMutableBytes { buffer in
-            let count = recv(socket, buffer.baseAddress, buffer.count, Int32(MSG_PEEK | MSG_DONTWAIT))
-            guard count > 0 else { return (count, FrameGuard.Finding.incomplete(0)) }
-            return (count, frames.saw(UnsafeRawBufferPointer(rebasing: buffer[..<count])))
-        }
-        if count == 0 { return .read }
-        if count < 0 { return errno == EAGAIN || errno == EINTR ? .wait : .read }
-        switch finding {
-        case .admitted:
-            wakeFrom(1, socket)
-            return .read
-        case .incomplete(let present):
-            // A piece of a header stays where it is, or the next look would begin in its middle.
-            wakeFrom(present + 1, socket)
-            return .wait
-        case .tooLarge(let bytes): return .refuse(.packetTooLarge(bytes: bytes, limit: Int(limit)))
-        case .malformed(let text): return .refuse(.protocolViolation(text))
-        }
-    }
-
-    /// Has poll sleep until so many bytes wait in the socket.
-    private func wakeFrom(_ count: Int, _ socket: Int32) {
-        guard count != lowWaterMark else { return }
-        lowWaterMark = count
-        var value = Int32(count)
-        setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
-    }
-
     /// Hands a batch on; false when the connection was dropped for it.
     private func deliver(_ sink: CallbackSink) -> Bool {
-        if sink.sawExactlyOnce {
-            drop(.protocolViolation("a message at QoS 2, which was not requested"))
-            return false
+        if !sink.messages.isEmpty {
+            let batch = sink.messages
+            sink.messages = []
+            // Nothing is acknowledged before this returns: the PUBACKs leave in loop_write, and that comes later.
+            guard delegate?.link(received: batch) == .acknowledge else {
+                drop(.batchRefused)
+                return false
+            }
         }
-        guard !sink.messages.isEmpty else { return true }
-        let batch = sink.messages
-        sink.messages = []
-        sink.messageBytes = 0
-        // Nothing is acknowledged before this returns: the PUBACKs leave in loop_write, and that comes later.
-        if delegate?.link(received: batch) == .acknowledge { return true }
-        drop(.batchRefused)
-        return false
+        for message in skipped { delegate?.link(skipped: message) }
+        skipped = []
+        return true
     }
 
     /// Ends the connection so that nothing that waits to be written leaves any more.
@@ -134,14 +57,17 @@ extension LinkLoop {
         perform(state.ended(cause, at: now))
     }
 
-    private func takeSettled(_ sink: CallbackSink) {
+    func takeSettled(_ sink: CallbackSink) {
         guard !sink.settled.isEmpty else { return }
-        for (id, code) in sink.settled {
-            guard let origin = inFlight.settled(id) else { continue }
-            let reason = ReasonCode(rawValue: code)
-            settle(origin, reason.isFailure ? .refused(reason) : .acknowledged)
-        }
+        for (id, code) in sink.settled { settled(id, code) }
         sink.settled.removeAll(keepingCapacity: true)
+    }
+
+    /// A PUBACK came, or a message at most once was written.
+    func settled(_ id: UInt16, _ code: UInt8) {
+        guard let origin = inFlight.settled(id) else { return }
+        let reason = ReasonCode(rawValue: code)
+        settle(origin, reason.isFailure ? .refused(reason) : .acknowledged)
     }
 
     // MARK: Out
@@ -178,16 +104,27 @@ extension LinkLoop {
     }
 
     func writeOut() {
-        guard let handle, handle.wantsWrite else { return }
-        // Each PUBACK and each message is a write of its own; corked they leave together.
-        let isCorked = !isTLS && handle.sink.acknowledgementsOwed + inFlight.unacknowledged > 2
-        if isCorked { cork(handle.socket, true) }
-        let step = handle.write()
-        if isCorked && handle.socket >= 0 { cork(handle.socket, false) }
-        handle.sink.acknowledgementsOwed = 0
-        keepAlive?.sent(at: now)
-        takeSettled(handle.sink)
-        if !step.isFine || handle.socket < 0 { connectionEnded(step) }
+        guard let handle else { return }
+        if handle.wantsWrite && !isWritingOwnBytes {
+            // Each PUBACK and each message is a write of its own; corked they leave together.
+            let isCorked = !isTLS && handle.sink.acknowledgementsOwed + inFlight.unacknowledged > 2
+            if isCorked { cork(handle.socket, true) }
+            let step = handle.write()
+            if isCorked && handle.socket >= 0 { cork(handle.socket, false) }
+            handle.sink.acknowledgementsOwed = 0
+            keepAlive?.sent(at: now)
+            takeSettled(handle.sink)
+            if !step.isFine || handle.socket < 0 { return connectionEnded(step) }
+        }
+        // Between the library's packets only: it may have written a part of one.
+        guard !ownBytes.isEmpty, isWritingOwnBytes || !handle.wantsWrite else { return }
+        isWritingOwnBytes = true
+        // After an error there is nothing to do here: the next read finds the end.
+        if case .bytes(let count) = handle.send(ownBytes) {
+            ownBytes.removeFirst(count)
+            keepAlive?.sent(at: now)
+        }
+        isWritingOwnBytes = !ownBytes.isEmpty
     }
 
     private func cork(_ socket: Int32, _ isOn: Bool) {
@@ -197,11 +134,14 @@ extension LinkLoop {
     }
 
     func checkKeepAlive() {
-        let time = now
-        guard let handle, let due = keepAlive?.due, time >= due else { return }
-        keepAlive?.checked(at: time)
-        let step = handle.keepAlive()
-        if !step.isFine || handle.socket < 0 { connectionEnded(step) } else { writeOut() }
+        let isBlocked = handle?.wantsWrite == true || !ownBytes.isEmpty
+        switch keepAlive?.step(isBlocked: isBlocked, at: now) {
+        case .ping:
+            ownBytes += [FrameGuard.pingRequest << 4, 0]
+            writeOut()
+        case .broken: drop(.keepAlive)
+        case nil: break
+        }
     }
 
     // MARK: Receipts

@@ -17,9 +17,16 @@ final class LinkLoop {
     /// TCP is through; before that only writability is of interest.
     var isSocketOpen = false
     var isTLS = false
-    /// The cap or TLS may have left something behind that poll does not see.
-    var mayHaveMore = MoreToRead.no
+    /// A cap has left something behind, which may be inside OpenSSL where poll does not see it.
+    var mayHaveMore = false
     var frames: FrameGuard
+    /// What is read past the library at the moment.
+    var taken: TakenPacket?
+    var skipped: [SkippedMessage] = []
+    /// What is written past the library: pings, and acknowledgements of what it has not seen.
+    var ownBytes: [UInt8] = []
+    /// Some of them are written, and the library has to wait until the others are.
+    var isWritingOwnBytes = false
     var peekBuffer = [UInt8](repeating: 0, count: 16_384)
     var lowWaterMark = 1
     /// The peer has closed its side, or the connection is broken.
@@ -31,6 +38,7 @@ final class LinkLoop {
 
     /// Made on every connect.
     var subscriptions: [Subscription]
+    var refusedSubscriptions: RefusedSubscriptions
     var rounds:
         [(round: SubscribeRound, deadline: Instant, reply: (@Sendable ([SubscriptionResult]?) -> Void)?)] = []
 
@@ -40,24 +48,22 @@ final class LinkLoop {
     var hasDisconnected = false
     var isFinished = false
 
-    enum MoreToRead {
-        case no
-        /// Bytes may wait inside OpenSSL: look again soon.
-        case perhaps
-        case yes
-    }
-
     init(_ configuration: MQTTLinkConfiguration, _ mailbox: Mailbox, _ delegate: any MQTTLinkDelegate) {
         self.configuration = configuration
         self.mailbox = mailbox
         self.delegate = delegate
         subscriptions = configuration.subscriptions
-        frames = FrameGuard(limit: Int(configuration.maximumPacketSize))
+        frames = FrameGuard(limit: configuration.packetLimit)
+        refusedSubscriptions = RefusedSubscriptions(
+            backoff: Backoff(
+                first: configuration.resubscribe.first, longest: configuration.resubscribe.longest))
         var settings = LinkState.Settings(brokers: configuration.brokers)
         settings.version = configuration.protocolVersion
         settings.connectTimeout = configuration.connectTimeout
         settings.subscribeTimeout = configuration.subscribeTimeout
         settings.reconnect = configuration.reconnect
+        settings.prefersFirst = configuration.prefersFirstBroker
+        settings.returnAfter = configuration.returnAfter
         state = LinkState(settings)
     }
 
@@ -79,11 +85,13 @@ final class LinkLoop {
         if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
         if isSocketOpen {
             // The order is the point: read, have it stored, and only then write.
-            if readable || mayHaveMore != .no { readBatch() }
+            if readable { keepAlive?.heard(at: now) }
+            if readable || mayHaveMore { readBatch() }
             if isSocketOpen { writeOut() }
             if isSocketOpen { checkKeepAlive() }
         }
         checkSubscribeDeadlines()
+        subscribeAgain()
         perform(state.timePassed(at: now))
         sayFarewell()
         flushReceipts()
@@ -100,6 +108,7 @@ final class LinkLoop {
             case .connect(let attempt): begin(attempt)
             case .subscribe: subscribeToAll()
             case .announce: announce()
+            case .probe(let broker): probe(broker)
             case .close: close()
             case .report(let reason):
                 flushReceipts()
@@ -123,8 +132,12 @@ final class LinkLoop {
         handle = nil
         isSocketOpen = false
         isHungUp = false
-        mayHaveMore = .no
-        frames = FrameGuard(limit: Int(configuration.maximumPacketSize))
+        mayHaveMore = false
+        frames = FrameGuard(limit: configuration.packetLimit)
+        taken = nil
+        skipped = []
+        (ownBytes, isWritingOwnBytes) = ([], false)
+        refusedSubscriptions.connectionEnded()
         lowWaterMark = 1
         connection = nil
         keepAlive = nil
@@ -141,6 +154,7 @@ final class LinkLoop {
         for command in orders.commands {
             switch command {
             case .attempted(let number, let outcome): attempted(number, outcome)
+            case .probed(let isThere): perform(state.probed(isThere: isThere, at: now))
             case .subscribe(let wanted, let reply): subscribe(wanted, reply)
             case .renew(let credentials, let tls):
                 configuration.credentials = credentials
@@ -169,7 +183,8 @@ final class LinkLoop {
         var descriptors = [pollfd(fd: mailbox.wake.descriptor, events: Int16(POLLIN), revents: 0)]
         if let handle, handle.socket >= 0 {
             var events = isSocketOpen ? Int16(POLLIN) | Self.hangUp : Int16(POLLOUT)
-            if isSocketOpen && handle.wantsWrite && !isHandshaking { events |= Int16(POLLOUT) }
+            let wantsWrite = handle.wantsWrite || !ownBytes.isEmpty
+            if isSocketOpen && wantsWrite && !isHandshaking { events |= Int16(POLLOUT) }
             descriptors.append(pollfd(fd: handle.socket, events: events, revents: 0))
         }
         let count = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout(at: now))
@@ -192,13 +207,11 @@ final class LinkLoop {
 
     private func timeout(at now: Instant) -> Int32 {
         var limit = configuration.tickInterval
-        switch mayHaveMore {
-        case .yes: return 0
-        case .perhaps: limit = min(limit, .milliseconds(100))
-        case .no: break
-        }
+        if mayHaveMore { return 0 }
         if isSocketOpen && isHandshaking { limit = min(limit, .milliseconds(100)) }
-        for deadline in [state.deadline, keepAlive?.due] + rounds.map({ Optional($0.deadline) }) {
+        for deadline in [state.deadline, keepAlive?.due, refusedSubscriptions.due]
+            + rounds.map({ Optional($0.deadline) })
+        {
             if let deadline { limit = min(limit, now.duration(to: deadline)) }
         }
         let (seconds, attoseconds) = limit.components

@@ -6,6 +6,9 @@ final class Mailbox: Sendable {
     struct Waiting: Sendable {
         var origin: InFlight.Origin
         var message: MQTTMessage
+
+        /// What counts against the limit of bytes.
+        var size: Int { message.packetSize(.v5) ?? message.payload.count }
     }
 
     enum Command: Sendable {
@@ -17,6 +20,8 @@ final class Mailbox: Sendable {
         case abandon
         /// An attempt has come to its socket, or to nothing.
         case attempted(number: Int, ConnectAttempt.Outcome)
+        /// Whether something listens at the preferred broker.
+        case probed(Bool)
     }
 
     private struct Content {
@@ -55,7 +60,8 @@ final class Mailbox: Sendable {
     func publish(_ messages: [OutgoingMessage]) {
         change { content in
             for outgoing in messages {
-                let size = outgoing.message.payload.count
+                let waiting = Waiting(origin: .caller(token: outgoing.token), message: outgoing.message)
+                let size = waiting.size
                 // A single message beyond the byte limit may pass through an empty queue; the broker decides.
                 let isFull =
                     content.waiting.count - content.taken >= limit
@@ -66,8 +72,7 @@ final class Mailbox: Sendable {
                     content.overflowed.append(outgoing.token)
                 } else {
                     content.bytes += size
-                    content.waiting.append(
-                        Waiting(origin: .caller(token: outgoing.token), message: outgoing.message))
+                    content.waiting.append(waiting)
                 }
             }
         }
@@ -119,7 +124,7 @@ final class Mailbox: Sendable {
             let end = content.taken + min(count, content.waiting.count - content.taken)
             let slice = content.waiting[content.taken..<end]
             content.taken = end
-            content.bytes -= slice.reduce(0) { $0 + $1.message.payload.count }
+            content.bytes -= slice.reduce(0) { $0 + $1.size }
             if end == content.waiting.count {
                 content.waiting = []
                 content.taken = 0
@@ -135,8 +140,9 @@ final class Mailbox: Sendable {
     func append(goodbyes: [MQTTMessage]) {
         content.withLock { content in
             content.isLeaving = true
-            content.waiting += goodbyes.map { Waiting(origin: .goodbye, message: $0) }
-            content.bytes += goodbyes.reduce(0) { $0 + $1.payload.count }
+            let goodbyes = goodbyes.map { Waiting(origin: .goodbye, message: $0) }
+            content.waiting += goodbyes
+            content.bytes += goodbyes.reduce(0) { $0 + $1.size }
         }
     }
 

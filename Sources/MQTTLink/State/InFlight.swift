@@ -21,6 +21,8 @@ struct InFlight: Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
 
+    func contains(_ id: UInt16) -> Bool { entries[id] != nil }
+
     mutating func sent(_ id: UInt16, _ origin: Origin, _ qos: QoS) {
         order += 1
         entries[id] = Entry(order: order, origin: origin, qos: qos)

@@ -12,12 +12,18 @@ struct LinkState: Sendable {
         var connectTimeout: Duration = .seconds(10)
         var subscribeTimeout: Duration = .seconds(10)
         var reconnect = MQTTLinkConfiguration.Reconnect()
-        /// So many sessions in a row that ended at once, before the id is suspected.
+        /// So many sessions in a row that were taken after a moment, before a second client is suspected.
         var conflictThreshold = 5
         /// A session that ends before this was short.
         var shortSession: Duration = .seconds(10)
-        /// With a shared id each side takes the session from the other; only a pause of minutes ends that.
-        var conflictDelay: (Duration, Duration) = (.seconds(120), .seconds(300))
+        /// How long a broker is left alone that asked for it, or where a second client has the session: with a shared
+        /// id each side takes the session from the other, and only a pause of minutes ends that.
+        var stayAway: (Duration, Duration) = (.seconds(120), .seconds(300))
+        /// How long a broker that refused 5 is spoken to with 3.1.1 only: it may be a newer one by then.
+        var versionMemory: Duration = .seconds(86_400)
+        /// Whether the first broker is to be gone back to, and how soon.
+        var prefersFirst = false
+        var returnAfter: Duration = .seconds(600)
     }
 
     /// One try: which broker, spoken to how.
@@ -46,6 +52,8 @@ struct LinkState: Sendable {
         case subscribe
         /// Tell the delegate; messages may be published from here on.
         case announce
+        /// Find out whether something listens there, and say so with `probed`.
+        case probe(broker: Int)
         /// Forget the connection or the attempt; what is in flight is lost.
         case close
         /// Tell the delegate.
@@ -65,25 +73,40 @@ struct LinkState: Sendable {
     private let settings: Settings
     private var random: any RandomNumberGenerator & Sendable
     private var attempts = 0
+    /// Attempts and sessions in a row that failed, over all brokers: as many as there are brokers make a round.
     private var failures = 0
-    private var shortSessions = 0
     private var broker = 0
     private var brokers: [BrokerMemory]
+    /// When to see whether the preferred broker is there again; only while online at another.
+    private var returnDue: Instant?
+    private var returnDelay: Duration
+    /// The broker that was left for the preferred one.
+    private var leftBroker: Int?
 
     /// What is known of one broker.
-    private struct BrokerMemory: Sendable {
-        /// 5 was refused, or 3.1.1 has worked where 5 was met with silence.
-        var speaks311 = false
+    fileprivate struct BrokerMemory: Sendable {
+        /// 5 was refused, or 3.1.1 has worked where 5 was met with silence: not tried before this.
+        var speaks311Until: Instant?
         /// 5 ended without a CONNACK: try 3.1.1 once.
         var maySpeak311 = false
         var addressTurn = 0
+        /// The last cause that was reported, until there is a connection.
         var reported: Cause?
+        /// The last request to stay away that was reported, until a session holds.
+        var reportedRequest: Cause?
+        /// Not tried before this.
+        var notBefore: Instant?
+        /// Sessions in a row that look as if another client took them.
+        var takenSessions = 0
+        /// Whether the broker knew the present session.
+        var knewSession = false
     }
 
     init(_ settings: Settings, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         precondition(!settings.brokers.isEmpty, "a link needs a broker")
         self.settings = settings
         self.random = random
+        returnDelay = settings.returnAfter
         brokers = Array(repeating: BrokerMemory(), count: settings.brokers.count)
     }
 
@@ -98,7 +121,8 @@ struct LinkState: Sendable {
         case .connecting(_, let until), .subscribing(_, _, let until), .waiting(let until),
             .leaving(let until):
             until
-        case .new, .online, .stopped: nil
+        case .online: returnDue
+        case .new, .stopped: nil
         }
     }
 
@@ -121,10 +145,18 @@ struct LinkState: Sendable {
     }
 
     /// The CONNACK came, and it was a yes.
-    mutating func accepted(at now: Instant) -> [Action] {
+    mutating func accepted(sessionPresent: Bool = false, at now: Instant) -> [Action] {
         guard case .connecting(let attempt, _) = phase else { return [] }
-        if attempt.version == .v311 { brokers[attempt.broker].speaks311 = true }
-        brokers[attempt.broker].maySpeak311 = false
+        var memory = brokers[attempt.broker]
+        memory.knewSession = sessionPresent
+        if attempt.version == .v5 {
+            memory.speaks311Until = nil
+        } else if memory.maySpeak311 {
+            // 5 was not refused: a broker that was about to restart may have closed just then.
+            memory.speaks311Until = now + settings.versionMemory / 24
+        }
+        memory.maySpeak311 = false
+        brokers[attempt.broker] = memory
         phase = .subscribing(attempt, since: now, until: now + settings.subscribeTimeout)
         stage = .subscribing
         return [.subscribe]
@@ -136,6 +168,9 @@ struct LinkState: Sendable {
         phase = .online(attempt, since: since)
         stage = .online
         for index in brokers.indices { brokers[index].reported = nil }
+        leftBroker = nil
+        if attempt.broker == 0 { returnDelay = settings.returnAfter }
+        returnDue = settings.prefersFirst && attempt.broker != 0 ? now + returnDelay : nil
         return [.announce]
     }
 
@@ -146,9 +181,10 @@ struct LinkState: Sendable {
         case .leaving:
             phase = .stopped
             return [.close, .finish]
-        case .connecting(let attempt, _):
+        case .connecting(let attempt, _), .subscribing(let attempt, _, _):
+            // A connection that never was of use is a failed attempt, and no lost session.
             return failed(attempt, cause, at: now)
-        case .subscribing(let attempt, let since, _), .online(let attempt, let since):
+        case .online(let attempt, let since):
             return lost(attempt, since: since, cause, at: now)
         }
     }
@@ -161,8 +197,24 @@ struct LinkState: Sendable {
         case .leaving:
             phase = .stopped
             return [.close, .finish]
-        case .new, .online, .stopped: return []
+        case .online:
+            returnDue = nil
+            return [.probe(broker: 0)]
+        case .new, .stopped: return []
         }
+    }
+
+    /// Whether something listens at the preferred broker; the one that is connected is left for it.
+    mutating func probed(isThere: Bool, at now: Instant) -> [Action] {
+        guard case .online(let old, _) = phase, old.broker != 0, settings.prefersFirst else { return [] }
+        guard isThere, brokers[0].notBefore.map({ $0 <= now }) ?? true else {
+            returnDue = now + returnDelay
+            return []
+        }
+        leftBroker = old.broker
+        broker = 0
+        let reason = reason(old, .returning, retryIn: .zero)
+        return [.close, .report(reason)] + attempt(at: now)
     }
 
     /// Credentials or certificates are others now: whatever there is of a connection is made anew, at once.
@@ -206,7 +258,8 @@ struct LinkState: Sendable {
             switch settings.version {
             case .v5: .v5
             case .v311: .v311
-            case .automatic: memory.speaks311 || memory.maySpeak311 ? .v311 : .v5
+            case .automatic:
+                memory.maySpeak311 || memory.speaks311Until.map({ now < $0 }) ?? false ? .v311 : .v5
             }
         let attempt = Attempt(
             number: attempts, broker: broker, version: version, addressTurn: memory.addressTurn)
@@ -216,32 +269,45 @@ struct LinkState: Sendable {
     }
 
     private mutating func failed(_ attempt: Attempt, _ cause: Cause, at now: Instant) -> [Action] {
-        brokers[attempt.broker].addressTurn += 1
-        if settings.version == .automatic {
-            if attempt.version == .v5, case .refused(.unsupportedProtocolVersion, _) = cause {
-                // Not a failure: the broker answered at once, and said what to do.
-                brokers[attempt.broker].speaks311 = true
-                return [.close] + self.attempt(at: now)
-            }
-            // An old broker may close, or send garbage, on a CONNECT that it can not read.
-            brokers[attempt.broker].maySpeak311 =
-                attempt.version == .v5 && stage == .handshaking && cause.mayMeanOldBroker
-        }
+        if fallsBack(attempt, cause, at: now) { return [.close] + self.attempt(at: now) }
+        brokers[attempt.broker].maySpeak311 = false
+        brokers[attempt.broker].addressTurn &+= 1
+        brokers[attempt.broker].takenSessions = 0
         failures += 1
-        broker = (attempt.broker + 1) % brokers.count
-        if !settings.reconnect.isOn {
-            let again =
-                failures < brokers.count || (brokers[broker].maySpeak311 && failures < 2 * brokers.count)
-            if again { return [.close] + self.attempt(at: now) }
-            return finish(attempt, cause)
+        guard settings.reconnect.isOn else {
+            guard failures < brokers.count else { return finish(attempt, cause) }
+            broker = (attempt.broker + 1) % brokers.count
+            return [.close] + self.attempt(at: now)
         }
-        let rounds = (failures - 1) / brokers.count
-        let delay = Backoff(first: settings.reconnect.first, longest: settings.reconnect.longest)
-            .delay(afterRounds: rounds, random: &random)
-        phase = .waiting(until: now + delay)
-        guard brokers[attempt.broker].reported != cause else { return [.close] }
+        var delay = Duration.zero
+        if let leftBroker {
+            // The other one was good a moment ago.
+            broker = leftBroker
+            self.leftBroker = nil
+            returnDelay = min(returnDelay * 2, settings.returnAfter * 16)
+            phase = .waiting(until: now)
+        } else {
+            keepAway(from: attempt.broker, after: cause, at: now)
+            delay = wait(beginningAt: attempt.broker + 1, at: now)
+        }
+        let memory = brokers[attempt.broker]
+        guard memory.reported != cause, memory.reportedRequest != cause else { return [.close] }
         brokers[attempt.broker].reported = cause
+        if cause.asksToStayAway { brokers[attempt.broker].reportedRequest = cause }
         return [.close, .report(reason(attempt, cause, retryIn: delay))]
+    }
+
+    /// Whether 5 may have been the problem: then it is 3.1.1's turn at once, and nothing has failed yet.
+    private mutating func fallsBack(_ attempt: Attempt, _ cause: Cause, at now: Instant) -> Bool {
+        guard settings.version == .automatic, attempt.version == .v5 else { return false }
+        if case .refused(.unsupportedProtocolVersion, _) = cause {
+            brokers[attempt.broker].speaks311Until = now + settings.versionMemory
+            return true
+        }
+        // An old broker may close, or send garbage, on a CONNECT that it can not read.
+        guard stage == .handshaking && cause.mayMeanOldBroker else { return false }
+        brokers[attempt.broker].maySpeak311 = true
+        return true
     }
 
     private mutating func lost(_ attempt: Attempt, since: Instant, _ found: Cause, at now: Instant)
@@ -249,26 +315,52 @@ struct LinkState: Sendable {
     {
         var cause = found
         let lifetime = now - since
-        if lifetime >= settings.reconnect.stableAfter { failures = 0 }
-        if lifetime < settings.shortSession && cause.mayBeTakeover {
-            shortSessions += 1
-        } else {
-            shortSessions = 0
+        let isShort = lifetime < settings.shortSession
+        if lifetime >= settings.reconnect.stableAfter {
+            failures = 0
+            brokers[attempt.broker].reportedRequest = nil
         }
         failures += 1
         guard settings.reconnect.isOn else { return finish(attempt, cause) }
-        let delay: Duration
-        if shortSessions >= settings.conflictThreshold {
-            cause = .clientIDConflict(shortSessions: shortSessions)
-            delay = Backoff.uniform(settings.conflictDelay.0, settings.conflictDelay.1, random: &random)
-        } else {
-            // The same broker first: it was there a moment ago.
-            delay = Backoff(first: settings.reconnect.first, longest: settings.reconnect.longest)
-                .delay(afterRounds: (failures - 1) / brokers.count, random: &random)
+        let memory = brokers[attempt.broker]
+        let taken = isShort && memory.looksTaken(cause) ? memory.takenSessions + 1 : 0
+        brokers[attempt.broker].takenSessions = taken
+        if taken >= settings.conflictThreshold { cause = .clientIDConflict(shortSessions: taken) }
+        keepAway(from: attempt.broker, after: cause, at: now)
+        // After a good session the same broker comes first: it was there a moment ago.
+        let mayStay = !isShort && !cause.meansAnotherBroker
+        let next = !mayStay ? attempt.broker + 1 : settings.prefersFirst ? 0 : attempt.broker
+        let delay = wait(beginningAt: next, at: now)
+        var reason = reason(attempt, cause, retryIn: delay)
+        if cause.asksToStayAway {
+            reason.isRepeated = brokers[attempt.broker].reportedRequest == cause
+            brokers[attempt.broker].reportedRequest = cause
         }
-        let reason = reason(attempt, cause, retryIn: delay)
-        phase = .waiting(until: now + delay)
         return [.close, .report(reason)]
+    }
+
+    /// Leaves a broker alone for minutes when it asked for that, or when a second client has the session.
+    private mutating func keepAway(from index: Int, after cause: Cause, at now: Instant) {
+        let isConflict = if case .clientIDConflict = cause { true } else { false }
+        guard isConflict || cause.asksToStayAway else { return }
+        brokers[index].notBefore =
+            now + Backoff.uniform(settings.stayAway.0, settings.stayAway.1, random: &random)
+    }
+
+    /// Waits for the next attempt, and returns for how long.
+    ///
+    /// Within a round of the list the pause only spreads the clients of a broker that went; after the round it grows.
+    private mutating func wait(beginningAt next: Int, at now: Instant) -> Duration {
+        let order = brokers.indices.map { (next + $0) % brokers.count }
+        let times = order.map { ($0, brokers[$0].notBefore ?? now) }
+        let free = times.first { $0.1 <= now } ?? times.min { $0.1 < $1.1 } ?? (0, now)
+        broker = free.0
+        let isRoundOver = failures % brokers.count == 0
+        let backoff = Backoff(first: settings.reconnect.first, longest: settings.reconnect.longest)
+            .delay(afterRounds: isRoundOver ? failures / brokers.count - 1 : 0, random: &random)
+        let delay = max(backoff, free.1 - now)
+        phase = .waiting(until: now + delay)
+        return delay
     }
 
     private mutating func finish(_ attempt: Attempt, _ cause: Cause) -> [Action] {
@@ -284,21 +376,16 @@ struct LinkState: Sendable {
     }
 }
 
-extension DisconnectReason.Cause {
-    /// What a broker that knows only 3.1.1 may do to a v5 CONNECT, besides refusing it properly.
-    fileprivate var mayMeanOldBroker: Bool {
-        switch self {
-        case .closedByBroker, .protocolViolation: true
-        case .network(let code, _): code == connectionReset
-        default: false
-        }
-    }
-
-    /// What it looks like when another client with our id comes: mosquitto just closes (rc 7), v5 may say so.
-    fileprivate var mayBeTakeover: Bool {
-        switch self {
-        case .closedByBroker, .sessionTakenOver: true
-        case .network(let code, _): code == connectionReset
+extension LinkState.BrokerMemory {
+    /// Whether another client with our id may have taken the session.
+    ///
+    /// MQTT 5 has a code for it, which mosquitto does not send. Without it: the broker closed in order, it knew our
+    /// session, and no attempt failed since the last such end. One that restarts forgets the session, resets
+    /// connections, or can't be reached for a while, and is not suspected.
+    fileprivate func looksTaken(_ cause: DisconnectReason.Cause) -> Bool {
+        switch cause {
+        case .sessionTakenOver: true
+        case .closedByBroker: knewSession || takenSessions == 0
         default: false
         }
     }

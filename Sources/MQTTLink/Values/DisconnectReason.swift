@@ -26,7 +26,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case closedByBroker
         /// Nothing came within the deadline.
         case timedOut
-        /// Nothing came for two keepalives: the link is half open.
+        /// Nothing came for a keepalive, not even an answer to a ping: the broker hangs, or the link is half open.
         case keepAlive
         /// TLS failed; with OpenSSL's findings.
         case tls(String)
@@ -34,11 +34,11 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case serverDisconnect(ReasonCode)
         /// Another client with our id took the session.
         case sessionTakenOver
-        /// The session was taken again and again after a few seconds: two clients share one id.
+        /// The session was taken again and again after a few seconds: two clients are likely to share one id.
         case clientIDConflict(shortSessions: Int)
         /// The broker sent something that is not MQTT, or broke its rules.
         case protocolViolation(String)
-        /// The broker announced a packet beyond `maximumPacketSize`.
+        /// The broker announced a packet beyond `maximumPacketSize` that could not be skipped.
         case packetTooLarge(bytes: Int, limit: Int)
         /// The delegate could not store a batch; the broker will deliver it again.
         case batchRefused
@@ -46,6 +46,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case library(code: Int32, text: String)
         /// `renew` was called.
         case renewing
+        /// The preferred broker is there again, see `MQTTLinkConfiguration.prefersFirstBroker`.
+        case returning
         /// `stop` was called.
         case stopped
     }
@@ -60,6 +62,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
     public var version: MQTTVersion
     /// When it is tried next; `nil` when it is not.
     public var retryIn: Duration?
+    /// Whether the same broker gave the same answer before, and no session has held since: no news for a person.
+    public var isRepeated = false
 
     /// A reason; for tests that play a link.
     public init(
@@ -95,7 +99,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .network(let code, let text): "\(text) (errno \(code))"
         case .closedByBroker: "the broker closed the connection"
         case .timedOut: "no answer in time"
-        case .keepAlive: "nothing was received for two keepalive intervals"
+        case .keepAlive: "nothing was received for a keepalive interval"
         case .tls(let text): "TLS failed: \(text)"
         case .serverDisconnect(let code): "the broker disconnected us with \(code)"
         case .sessionTakenOver: "another client with the same client id took over the session"
@@ -106,6 +110,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
             "the broker announced a packet of \(bytes) bytes; the limit is \(limit)"
         case .batchRefused: "a batch of messages could not be stored; the broker will deliver it again"
         case .library(let code, let text): "\(text) (libmosquitto \(code))"
+        case .returning: "closed, to return to the first broker"
         case .renewing: "closed, to connect again with new credentials or certificates"
         case .stopped: "stopped"
         }
@@ -128,6 +133,11 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
             "something accepts connections there, but it does not answer MQTT"
         case .timedOut where stage == .connecting: "check the address and the firewall"
         case .tls: "check the certificates on both sides, and that this port expects TLS"
+        case .refused(.quotaExceeded, _), .serverDisconnect(.quotaExceeded):
+            "check the limits that the broker sets for this client"
+        case .refused(.useAnotherServer, _), .refused(.serverMoved, _), .serverDisconnect(.useAnotherServer),
+            .serverDisconnect(.serverMoved):
+            "ask its operator which broker to use"
         case .sessionTakenOver, .clientIDConflict: "give each client its own client id"
         case .packetTooLarge:
             "set the broker's largest message (mosquitto: message_size_limit) below the limit"

@@ -2,7 +2,7 @@
 public struct MQTTLinkConfiguration: Sendable {
     /// Which version is spoken.
     public enum ProtocolVersion: Sendable, Hashable {
-        /// 5 first; 3.1.1 where 5 is refused, remembered as long as the link lives.
+        /// 5 first; 3.1.1 where 5 is refused, remembered for a day.
         case automatic
         /// 5 or nothing.
         case v5
@@ -35,6 +35,10 @@ public struct MQTTLinkConfiguration: Sendable {
 
     /// The brokers, tried in turn.
     public var brokers: [BrokerURL]
+    /// Whether the link goes back to the first broker once that is there again; off unless given.
+    public var prefersFirstBroker: Bool
+    /// How long it stays with another broker before it looks for the first one, 10 min unless given.
+    public var returnAfter: Duration
     /// The id of the session that the broker keeps; not empty.
     public var clientID: String
     /// Name and password, if the broker wants them.
@@ -43,7 +47,9 @@ public struct MQTTLinkConfiguration: Sendable {
     public var tls: TLSOptions?
     /// Which version is spoken; automatic unless given.
     public var protocolVersion: ProtocolVersion
-    /// The longest silence, 30 s unless given, at least 5 s: libmosquitto refuses less.
+    /// The longest silence of the broker, 30 s unless given, at least 5 s: libmosquitto refuses less.
+    ///
+    /// After half of it the broker is asked for a sign of life; after all of it the connection counts as broken.
     public var keepAlive: Duration
     /// Seconds that the broker keeps the session while we are away (v5); a day unless given.
     public var sessionExpiry: UInt32
@@ -51,9 +57,9 @@ public struct MQTTLinkConfiguration: Sendable {
     public var cleanStart: Bool
     /// How many unacknowledged messages the broker may have on the way to us (v5).
     public var receiveMaximum: UInt16
-    /// The largest packet we take, in bytes, 1 MiB unless given.
+    /// The largest payload we take, in bytes, 1 MiB unless given; topic and properties may have 64 KiB beside it.
     ///
-    /// A v5 broker keeps larger ones from us; with 3.1.1 the link is dropped, see `DisconnectReason.Cause`.
+    /// A v5 broker keeps larger messages from us; others are skipped, see `MQTTLinkDelegate.link(skipped:)`.
     public var maximumPacketSize: UInt32
     /// How long name resolution, TCP, TLS and CONNACK may take together; 10 s unless given.
     public var connectTimeout: Duration
@@ -61,6 +67,8 @@ public struct MQTTLinkConfiguration: Sendable {
     public var subscribeTimeout: Duration
     /// What happens after a connection ended.
     public var reconnect: Reconnect
+    /// When subscriptions that the broker refused are tried again on the same connection.
+    package var resubscribe: (first: Duration, longest: Duration)
     /// Subscribed to on every connect, also in a resumed session.
     public var subscriptions: [Subscription]
     /// Seconds between our silence and the will on v5; 5 unless given.
@@ -69,11 +77,11 @@ public struct MQTTLinkConfiguration: Sendable {
     public var inFlightLimit: Int
     /// How many messages may wait for their turn, 10 000 unless given; what is more is rejected as `.overflow`.
     public var queueLimit: Int
-    /// How many bytes of payload may wait, 64 MiB unless given.
+    /// How many bytes of whole packets may wait, 64 MiB unless given.
     public var queueByteLimit: Int
     /// The most messages in one batch, 1 000 unless given.
     public var batchLimit: Int
-    /// The most bytes of payload in one batch before it is handed on, 4 MiB unless given.
+    /// The bytes of whole packets after which a batch is handed on, 1 MiB unless given; the last one may exceed it.
     public var batchByteLimit: Int
     /// The longest time between two ticks, 5 s unless given.
     public var tickInterval: Duration
@@ -81,6 +89,8 @@ public struct MQTTLinkConfiguration: Sendable {
     /// A configuration with everything but the essentials at its default.
     public init(brokers: [BrokerURL], clientID: String, subscriptions: [Subscription] = []) {
         self.brokers = brokers
+        prefersFirstBroker = false
+        returnAfter = .seconds(600)
         self.clientID = clientID
         self.subscriptions = subscriptions
         protocolVersion = .automatic
@@ -92,12 +102,18 @@ public struct MQTTLinkConfiguration: Sendable {
         connectTimeout = .seconds(10)
         subscribeTimeout = .seconds(10)
         reconnect = Reconnect()
+        resubscribe = (.seconds(30), .seconds(600))
         willDelay = 5
         inFlightLimit = 256
         queueLimit = 10_000
         queueByteLimit = 64 << 20
         batchLimit = 1_000
-        batchByteLimit = 4 << 20
+        batchByteLimit = 1 << 20
         tickInterval = .seconds(5)
     }
+}
+
+extension MQTTLinkConfiguration {
+    /// The largest packet that is read: a broker's own limit may be for the payload, and may count other properties.
+    var packetLimit: Int { min(Int(maximumPacketSize) + 65_536 + 1_024, Int(UInt32.max)) }
 }

@@ -11,8 +11,8 @@ public enum BatchDecision: Sendable, Hashable {
 /// All of it is called on the link's own thread, one call after another, and must return soon: as long as a call
 /// lasts nothing is read, written or kept alive.
 public protocol MQTTLinkDelegate: AnyObject, Sendable {
-    /// A CONNECT is about to be made; returns the will for it, if there is to be one.
-    func linkWillConnect() -> MQTTMessage?
+    /// A CONNECT of that version is about to be made; returns the will for it, if there is to be one.
+    func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage?
 
     /// A CONNECT was made; returns what is sent with it, at QoS 0 whatever they say: on the broker before it delivers
     /// anything, and lost without a receipt when it refuses the CONNECT.
@@ -28,6 +28,13 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// All messages that one turn found. No PUBACK of theirs leaves before this returns.
     func link(received batch: [MQTTMessage]) -> BatchDecision
 
+    /// A message was larger than `MQTTLinkConfiguration.maximumPacketSize`: it was read and thrown away, and is
+    /// acknowledged.
+    func link(skipped message: SkippedMessage)
+
+    /// Subscriptions that the broker had refused were tried again; its answers are in the connection.
+    func linkDidSubscribe(_ connection: Connection)
+
     /// What became of published messages, in the order in which it became known.
     func link(settled receipts: [PublishReceipt])
 
@@ -42,7 +49,13 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
 
 extension MQTTLinkDelegate {
     /// No will.
-    public func linkWillConnect() -> MQTTMessage? { nil }
+    public func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { nil }
+
+    /// Nothing is done about it.
+    public func link(skipped message: SkippedMessage) {}
+
+    /// Nothing is done about it.
+    public func linkDidSubscribe(_ connection: Connection) {}
 
     /// Nothing but the CONNECT.
     public func linkMessagesWithConnect() -> [MQTTMessage] { [] }

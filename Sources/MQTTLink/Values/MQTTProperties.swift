@@ -16,7 +16,7 @@ public struct MQTTProperties: Sendable, Hashable {
 
     /// Where an answer is wanted.
     public var responseTopic: String?
-    /// What the answer must carry, at most 65 535 bytes.
+    /// What the answer must carry, at most 65 535 bytes; incoming: cut after 257, so that a long one is seen to be one.
     public var correlationData: [UInt8]?
     /// Seconds after which the broker may drop the message; incoming: what is left of them.
     public var messageExpiry: UInt32?
@@ -24,7 +24,7 @@ public struct MQTTProperties: Sendable, Hashable {
     public var contentType: String?
     /// Whether the payload is said to be UTF-8 text (payload format indicator 1).
     public var payloadIsUTF8: Bool
-    /// User properties in order.
+    /// User properties in order; those of incoming messages are not read.
     public var user: [User]
 
     /// Properties; none unless given.

@@ -60,7 +60,7 @@ package struct AgentSetting: Sendable {
     package static let all: [AgentSetting] = [
         AgentSetting(
             "keepalive",
-            "Time without traffic after which the link is tested; after twice that it counts as broken.",
+            "The longest silence of the broker; after half of it the link is tested, then it counts as broken.",
             5...3_600, unit: "seconds", .duration(\.link.keepAlive)),
         AgentSetting(
             "health-interval", "Time between two health documents, plus or minus 10 %.", 1...86_400,
@@ -189,6 +189,7 @@ extension AgentConfiguration {
             ("agent", agent != new.agent), ("group", groups != new.groups), ("root", root != new.root),
             ("state", stateDirectory != new.stateDirectory), ("durability", durability != new.durability),
             ("broker", link.brokers != new.link.brokers),
+            ("prefer-first", link.prefersFirstBroker != new.link.prefersFirstBroker),
             ("mqtt", link.protocolVersion != new.link.protocolVersion),
             ("expired-maps", mapExpiry != new.mapExpiry), ("trust-key", trust != new.trust),
             ("redact-key", redactedKeys != new.redactedKeys),

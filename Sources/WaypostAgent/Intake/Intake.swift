@@ -18,8 +18,10 @@ final class Intake: Sendable {
         var repeatReply: @Sendable (_ sequence: Int64, _ reply: [UInt8], ReplyAddress) -> Void
         /// A document for a layer of the map; false when it can't be stored.
         var applyMap: @Sendable (MQTTMessage, _ layer: String, Audience, _ now: Int64) -> Bool
-        /// The agent's message to itself came back.
-        var echoReceived: @Sendable () -> Void
+        /// A message on the agent's own echo topic.
+        var echoReceived: @Sendable (_ payload: [UInt8]) -> Void
+        /// Whether a command under the agent's own name is its message to itself: that is no one's command.
+        var isSelfTest: @Sendable (_ payload: [UInt8]) -> Bool
         /// Commands that wait or run at this moment.
         var waitingCommands: @Sendable () -> Int
         /// Whether reports about commands of a sender find no space.
@@ -124,6 +126,7 @@ final class Intake: Sendable {
         for message in batch {
             let topic = topics.inbound(message.topic)
             switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
+            case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:
                 let admission = admit(sender)
                 admitted.append((sender, admission))
@@ -135,7 +138,7 @@ final class Intake: Sendable {
                 guard let topic, store(&commands, at: now), apply(message, to: topic, at: now) else {
                     return false
                 }
-            case .echo?: connections.echoReceived()
+            case .echo?: connections.echoReceived(message.payload)
             case nil:
                 let admission = admit("")
                 admitted.append(("", admission))

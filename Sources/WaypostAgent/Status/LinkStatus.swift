@@ -4,16 +4,13 @@ import WaypostMessages
 
 /// What is known of the connection to the broker, for health.
 final class LinkStatus: Sendable {
-    /// What the self-test over the agent's own echo topic showed.
-    enum Echo: String, Sendable {
-        case pending, ok, missing
-    }
-
     struct State: Sendable {
         var connects: Int64 = 0
+        /// Messages that were too large to be read.
+        var skipped: Int64 = 0
         /// The last connection; it may be over.
         var connection: Connection?
-        var echo = Echo.pending
+        var selfTest = SelfTest()
 
         /// The filters of subscriptions that the broker refused.
         var refusedSubscriptions: [String] {
@@ -29,19 +26,22 @@ final class LinkStatus: Sendable {
         state.withLock { state in
             state.connects += 1
             state.connection = connection
-            state.echo = .pending
         }
     }
 
-    func echoReceived() { state.withLock { $0.echo = .ok } }
-
-    /// Whether the message to itself should be back by now and is not; true once for each connection.
-    func isEchoMissing() -> Bool {
+    /// Subscriptions were tried again; returns the filters that are granted now.
+    func subscribed(_ connection: Connection) -> [String] {
         state.withLock { state in
-            guard state.echo == .pending, state.connects > 0 else { return false }
-            state.echo = .missing
-            return true
+            let refused = state.refusedSubscriptions
+            state.connection = connection
+            return refused.filter { !state.refusedSubscriptions.contains($0) }
         }
+    }
+
+    func skipped() { state.withLock { $0.skipped += 1 } }
+
+    func changeSelfTest<Value>(_ body: (inout SelfTest) -> Value) -> Value {
+        state.withLock { body(&$0.selfTest) }
     }
 }
 
@@ -54,7 +54,7 @@ extension DisconnectReason {
         case .clientIDConflict, .sessionTakenOver: .clientIDConflict
         case .packetTooLarge: .tooLarge
         case .unknownHost, .network, .closedByBroker, .timedOut, .keepAlive, .serverDisconnect,
-            .protocolViolation, .batchRefused, .library, .renewing, .stopped:
+            .protocolViolation, .batchRefused, .library, .renewing, .returning, .stopped:
             nil
         }
     }

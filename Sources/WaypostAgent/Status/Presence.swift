@@ -25,13 +25,13 @@ final class Presence: Sendable {
         self.raiseStored = raiseStored
     }
 
-    /// Raises the epoch and makes the will of the next connection of it.
-    func will() -> MQTTMessage {
+    /// Raises the epoch and makes the will of the next connection of it, which is tried with that version.
+    func will(_ version: MQTTVersion) -> MQTTMessage {
         let before = state.withLock(\.epoch)
         // A full disk must not keep the agent off the broker, where it can report that the disk is full. The epoch
         // then rises in memory, and the next one that can be stored is higher.
         let raised = raiseStored(before) ?? before + 1
-        state.withLock { $0.epoch = raised }
+        state.withLock { $0 = State(epoch: raised, mqtt: version) }
         return .retained(topic, message(.will))
     }
 

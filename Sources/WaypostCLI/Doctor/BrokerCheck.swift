@@ -44,37 +44,79 @@ struct BrokerCheck {
         }
     }
 
-    /// All that is found as the agent itself: its rights, by what comes back of its own echo topic.
+    /// All that is found as the agent itself: its rights, by what comes back of its messages to itself.
     func asAgent(_ name: String, groups: [String]) async throws -> [Finding] {
         let wanted = topics.filters(of: name, groups: groups)
         return try await examine(wanted) { session in
-            var version: String?
             let mark = Identifier.ulid()
-            let probe = MQTTMessage.json(
+            let echo = MQTTMessage.json(
                 topics.echo(of: name), JSONValue.object(["doctor": .string(mark)]).serialized())
-            var findings = [subscriptions(session, wanted)]
-            do {
-                try await session.publish(probe)
-                let came = try await session.wait(Self.patience) { message in
-                    if message.topic == BrokerVersion.topic {
-                        version = String(decoding: message.payload, as: UTF8.self)
-                    }
-                    return message.topic == probe.topic && message.payload == probe.payload
+            // The prefix makes it no command for an agent that runs.
+            let ping = MQTTMessage.json(
+                topics.command(to: .agent(name), from: name),
+                Array(#"{"id":"self-test-\#(mark)","type":"ping"}"#.utf8))
+            var answers: [String: Result<Bool, CommandError>] = [:]
+            for probe in [echo, ping] {
+                do {
+                    try await session.publish(probe)
+                    answers[probe.topic] = .success(false)
+                } catch let error as CommandError where error.exit == .failed {
+                    answers[probe.topic] = .failure(error)
                 }
-                findings.append(
-                    came
-                        ? Finding("echo", .ok, "a message to \(probe.topic) came back")
-                        : Finding(
-                            "echo", .failed, "a message to \(probe.topic) did not come back",
-                            advice:
-                                "the broker's rules do not let \(name) write or read it. Some brokers do not say so: "
-                                + "they grant the subscription and drop the messages"))
-            } catch let error as CommandError where error.exit == .failed {
-                findings.append(rights(error, to: "echo", for: name))
             }
-            return [Self.version(version)] + findings
+            var version: String?
+            _ = try await session.wait(Self.patience) { message in
+                if message.topic == BrokerVersion.topic {
+                    version = String(decoding: message.payload, as: UTF8.self)
+                }
+                for probe in [echo, ping]
+                where message.topic == probe.topic && message.payload == probe.payload {
+                    answers[probe.topic] = .success(true)
+                }
+                return answers.values.allSatisfy { (try? $0.get()) != false } && version != nil
+            }
+            return [
+                Self.version(version), subscriptions(session, wanted),
+                self.echo(answers[echo.topic], echo.topic, of: name),
+                commands(answers[ping.topic], ping.topic, of: name, session.connection.version),
+            ]
         }
     }
+
+    private func echo(
+        _ answer: Result<Bool, CommandError>?, _ topic: String, of name: String
+    ) -> Finding {
+        switch answer {
+        case .success(true): Finding("echo", .ok, "a message to \(topic) came back")
+        case .failure(let error): rights(error, to: "echo", for: name)
+        case .success(false), nil:
+            Finding(
+                "echo", .failed, "a message to \(topic) did not come back",
+                advice: "the broker's rules do not let \(name) write or read it. " + Self.silence)
+        }
+    }
+
+    /// Commands need not be allowed from the agent itself, so that a message does not come back proves something only
+    /// when the broker has said that it took it.
+    private func commands(
+        _ answer: Result<Bool, CommandError>?, _ topic: String, of name: String, _ version: MQTTVersion
+    ) -> Finding {
+        switch answer {
+        case .success(true): Finding("commands", .ok, "a command to \(topic) came back")
+        case .success(false) where version == .v5:
+            Finding(
+                "commands", .failed, "the broker took a command to \(topic) and did not deliver it",
+                advice: "the broker's rules do not let \(name) read it. " + Self.silence)
+        case .success, .failure, nil:
+            Finding(
+                "commands", .skipped,
+                "it can't be known whether commands arrive: \(name) may not write to \(topic), or the broker does not say so",
+                advice: "to see it: waypost ping \(name), as a sender")
+        }
+    }
+
+    private static let silence =
+        "Some brokers do not say so: they grant the subscription and drop the messages"
 
     /// Connects, then looks.
     private func examine(

@@ -30,6 +30,12 @@ struct AgentOptions: ParsableArguments {
         completion: .file(extensions: ["json"]))
     var routes: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Go back to the first --broker once it is there again.",
+            discussion: "Otherwise the agent stays with the broker it has found."))
+    var preferFirst = false
+
     @Flag(help: "Load the screens and services of the demo.")
     var demo = false
 
@@ -94,6 +100,7 @@ struct AgentOptions: ParsableArguments {
             "group": groups.isEmpty ? nil : .stringArray(groups),
             "state": state.map(ConfigContent.string),
             "fresh-state": freshState ? .bool(true) : nil,
+            "prefer-first": preferFirst ? .bool(true) : nil,
             "routes": routes.map(ConfigContent.string),
             "demo": demo ? .bool(true) : nil,
             "log-level": logLevel.map(ConfigContent.string),

@@ -19,7 +19,8 @@ final class FakeBroker: Sendable {
 
     struct Failure: Error { var code: Int32 }
 
-    init(_ script: @escaping @Sendable (FakeConnection) throws -> Void) throws {
+    /// - Parameter tls: the server's certificate, for a broker that speaks TLS.
+    init(tls: FakeTLS? = nil, _ script: @escaping @Sendable (FakeConnection) throws -> Void) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard listener >= 0 else { throw Failure(code: errno) }
         var address = sockaddr_in()
@@ -43,9 +44,12 @@ final class FakeBroker: Sendable {
                 number += 1
                 open.withLock { _ = $0.insert(socket) }
                 log.append(.accepted(number))
-                let connection = FakeConnection(socket: socket, number: number, log: log)
+                let connected = number
                 Self.thread { [self] in
-                    try? script(connection)
+                    let session = tls?.accept(socket)
+                    let connection = FakeConnection(socket: socket, tls: session, number: connected, log: log)
+                    if tls == nil || session != nil { try? script(connection) }
+                    session?.end()
                     open.withLock { sockets in
                         sockets.remove(socket)
                         close(socket)
@@ -57,6 +61,7 @@ final class FakeBroker: Sendable {
     }
 
     var url: String { "mqtt://127.0.0.1:\(port)" }
+    var secureURL: String { "mqtts://127.0.0.1:\(port)" }
 
     /// The packets that came on a connection.
     func packets(on connection: Int) -> [Packet] {

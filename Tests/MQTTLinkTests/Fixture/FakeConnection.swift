@@ -5,6 +5,7 @@ import TestSupport
 /// The broker's end of one connection, with blocking reads and writes.
 struct FakeConnection: Sendable {
     let socket: Int32
+    let tls: FakeTLS.Session?
     let number: Int
     let log: EventLog<FakeBroker.Event>
 
@@ -14,7 +15,8 @@ struct FakeConnection: Sendable {
 
     func readByte() throws -> UInt8 {
         var byte: UInt8 = 0
-        guard recv(socket, &byte, 1, 0) == 1 else { throw Closed() }
+        let count = tls.map { $0.read(&byte) } ?? recv(socket, &byte, 1, 0)
+        guard count == 1 else { throw Closed() }
         return byte
     }
 
@@ -45,8 +47,9 @@ struct FakeConnection: Sendable {
     func write(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            let count = bytes[sent...].withUnsafeBytes { part in
+                tls.map { $0.write(part) }
+                    ?? Glibc.send(socket, part.baseAddress, part.count, Int32(MSG_NOSIGNAL))
             }
             guard count > 0 else { throw Closed() }
             sent += count
@@ -94,12 +97,13 @@ struct FakeConnection: Sendable {
         try send(type: 9, Array(packet.body[0..<2]) + (version == 5 ? [0] : []) + [code])
     }
 
+    /// A PUBLISH; at most once when its id is 0.
     static func publish(
         _ topic: String, _ payload: [UInt8], id: UInt16, version: UInt8, isDuplicate: Bool = false
     ) -> [UInt8] {
-        let body =
-            text(topic) + [UInt8(id >> 8), UInt8(id & 0xFF)] + (version == 5 ? [0] : []) + payload
-        return [0x30 | 2 | (isDuplicate ? 8 : 0)] + length(body.count) + body
+        let id = id == 0 ? [] : [UInt8(id >> 8), UInt8(id & 0xFF)]
+        let body = text(topic) + id + (version == 5 ? [0] : []) + payload
+        return [0x30 | (id.isEmpty ? 0 : 2) | (isDuplicate ? 8 : 0)] + length(body.count) + body
     }
 
     /// A PUBLISH of MQTT 5 with all its properties, written after the standard (MQTT 5.0, 3.3).

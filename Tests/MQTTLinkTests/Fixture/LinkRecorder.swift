@@ -6,6 +6,8 @@ import TestSupport
 enum LinkEvent: Sendable {
     case connected(Connection)
     case batch([MQTTMessage])
+    case skipped(SkippedMessage)
+    case subscribed(Connection)
     case settled([PublishReceipt])
     case disconnected(DisconnectReason)
 
@@ -19,11 +21,11 @@ enum LinkEvent: Sendable {
 final class LinkRecorder: MQTTLinkDelegate {
     let log = EventLog<LinkEvent>()
     private let answer: @Sendable ([MQTTMessage]) -> BatchDecision
-    private let will: @Sendable () -> MQTTMessage?
+    private let will: @Sendable (MQTTVersion) -> MQTTMessage?
     private let ticked = Mutex(0)
 
     init(
-        will: @escaping @Sendable () -> MQTTMessage? = { nil },
+        will: @escaping @Sendable (MQTTVersion) -> MQTTMessage? = { _ in nil },
         answer: @escaping @Sendable ([MQTTMessage]) -> BatchDecision = { _ in .acknowledge }
     ) {
         self.will = will
@@ -32,7 +34,9 @@ final class LinkRecorder: MQTTLinkDelegate {
 
     var ticks: Int { ticked.withLock { $0 } }
 
-    func linkWillConnect() -> MQTTMessage? { will() }
+    func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { will(version) }
+    func link(skipped message: SkippedMessage) { log.append(.skipped(message)) }
+    func linkDidSubscribe(_ connection: Connection) { log.append(.subscribed(connection)) }
     func linkDidConnect(_ connection: Connection) { log.append(.connected(connection)) }
     func link(settled receipts: [PublishReceipt]) { log.append(.settled(receipts)) }
     func linkDidDisconnect(_ reason: DisconnectReason) { log.append(.disconnected(reason)) }
@@ -49,6 +53,9 @@ final class LinkRecorder: MQTTLinkDelegate {
     var messages: [MQTTMessage] { log.events.flatMap(\.messages) }
     var receipts: [PublishReceipt] { log.events.flatMap(\.receipts) }
     var connections: [Connection] { log.events.compactMap(\.connection) }
+    var skipped: [SkippedMessage] {
+        log.events.compactMap { if case .skipped(let message) = $0 { message } else { nil } }
+    }
     var reasons: [DisconnectReason] { log.events.compactMap(\.reason) }
 
     @discardableResult

@@ -22,17 +22,23 @@ struct MessageTests {
             message.properties = Self.properties
             var bare = MQTTMessage("p/2", "{}")
             bare.properties.correlationData = []
+            var long = MQTTMessage("p/3", "{}")
+            long.properties.correlationData = Array(repeating: 7, count: 65_535)
             link.publish([
                 OutgoingMessage(token: 1, message: message), OutgoingMessage(token: 2, message: bare),
+                OutgoingMessage(token: 3, message: long),
             ])
-            let messages = try await recorder.received(2)
+            let messages = try await recorder.received(3)
             #expect(messages[0].properties.responseTopic == "reply/ops")
             #expect(messages[0].properties.correlationData == [0, 1, 255])
             #expect((590...600).contains(messages[0].properties.messageExpiry ?? 0))
             #expect(messages[0].properties.contentType == "application/json")
             #expect(messages[0].properties.payloadIsUTF8)
-            #expect(messages[0].properties.user == Self.properties.user)
+            // User properties are not read.
+            #expect(messages[0].properties.user.isEmpty)
             #expect(messages[1].properties.correlationData == [])
+            // One byte more than an agent returns: enough to see that it is too long.
+            #expect(messages[2].properties.correlationData?.count == 257)
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct WillTests {
     private func recorder(_ text: String) -> LinkRecorder {
-        LinkRecorder(will: { MQTTMessage("state", text, retain: true) })
+        LinkRecorder(will: { _ in MQTTMessage("state", text, retain: true) })
     }
 
     @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v5, .v311])
@@ -63,7 +63,7 @@ struct WillTests {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let epochs = EventLog<Int>()
-        let recorder = LinkRecorder(will: {
+        let recorder = LinkRecorder(will: { _ in
             epochs.append(epochs.events.count + 1)
             return MQTTMessage("state", "epoch \(epochs.events.count)")
         })

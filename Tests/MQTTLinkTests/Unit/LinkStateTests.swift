@@ -37,7 +37,7 @@ struct LinkStateTests {
     }
 
     private func goOnline(_ state: inout LinkState, _ clock: ManualClock) {
-        _ = state.accepted(at: clock.now)
+        _ = state.accepted(sessionPresent: true, at: clock.now)
         _ = state.subscribed(at: clock.now)
     }
 
@@ -189,15 +189,40 @@ struct LinkStateTests {
         #expect(try next(&state, &clock).attempt.version == .v311)
     }
 
-    @Test func `silence on 5 makes one try with 3-1-1, and goes back to 5 when that fails too`() throws {
+    @Test func `silence on 5 makes one try with 3-1-1 at once, and goes back to 5 when that fails too`()
+        throws
+    {
         var (state, clock) = (state([one]), ManualClock())
-        var versions = [try #require(attempt(state.started(at: clock.now))).version]
+        #expect(attempt(state.started(at: clock.now))?.version == .v5)
         for _ in 0..<3 {
             state.stage = .handshaking
+            let second = state.ended(.closedByBroker, at: clock.now)
+            #expect(attempt(second)?.version == .v311)
+            #expect(report(second) == nil)
+            state.stage = .handshaking
             _ = state.ended(.closedByBroker, at: clock.now)
-            versions.append(try next(&state, &clock).attempt.version)
+            #expect(try next(&state, &clock).attempt.version == .v5)
         }
-        #expect(versions == [.v5, .v311, .v5, .v311])
+    }
+
+    @Test(arguments: [
+        (LinkState.Cause.refused(.unsupportedProtocolVersion, detail: nil), 24), (.closedByBroker, 1),
+    ])
+    func `5 is tried again after a day, or after an hour when it was not refused`(
+        cause: LinkState.Cause, hours: Int
+    ) throws {
+        var (state, clock) = (state([one]), ManualClock())
+        _ = state.started(at: clock.now)
+        state.stage = .handshaking
+        #expect(attempt(state.ended(cause, at: clock.now))?.version == .v311)
+        goOnline(&state, clock)
+        clock.turn(.seconds(hours * 3_600 - 60))
+        _ = state.ended(.closedByBroker, at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == .v311)
+        goOnline(&state, clock)
+        clock.turn(.seconds(60))
+        _ = state.ended(.closedByBroker, at: clock.now)
+        #expect(try next(&state, &clock).attempt.version == .v5)
     }
 
     @Test func `a broker that is not there says nothing about its version`() throws {
@@ -324,16 +349,17 @@ struct LinkStateTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `whatever happens in whatever order, it neither traps nor forgets to go on`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var (state, clock) = (state([one, two], seed: seed), ManualClock())
+        var (state, clock) = (state([one, two], seed: seed) { $0.prefersFirst = true }, ManualClock())
         _ = state.started(at: clock.now)
         let causes: [LinkState.Cause] = [
             .timedOut, .closedByBroker, .refused(.unsupportedProtocolVersion, detail: nil), .sessionTakenOver,
-            .keepAlive, .batchRefused,
+            .keepAlive, .serverDisconnect(.serverMoved),
         ]
         for _ in 0..<2_000 {
             let actions: [LinkState.Action]
-            switch random.next() % 6 {
-            case 0: actions = state.accepted(at: clock.now)
+            switch random.next() % 7 {
+            case 0: actions = state.accepted(sessionPresent: random.next() % 2 == 0, at: clock.now)
+            case 6: actions = state.probed(isThere: random.next() % 2 == 0, at: clock.now)
             case 1: actions = state.subscribed(at: clock.now)
             case 2: actions = state.ended(causes[Int(random.next() % 6)], at: clock.now)
             default:

@@ -42,8 +42,17 @@ struct QueueTests {
         mailbox.publish(messages(1..<2, bytes: 1))
         #expect(mailbox.takeOrders().overflowed == [1])
         #expect(tokens(mailbox.take(.max)) == [0])
-        mailbox.publish(messages(2..<13, bytes: 100))
+        // Each has eight bytes more than its payload: the whole packet counts.
+        mailbox.publish(messages(2..<13, bytes: 92))
         #expect(mailbox.takeOrders().overflowed == [12])
+    }
+
+    @Test func `the limit of bytes counts properties, too`() {
+        let mailbox = Mailbox(limit: 100, byteLimit: 10_000)
+        var message = MQTTMessage(topic: "a", payload: [])
+        message.properties.user = [MQTTProperties.User("name", String(repeating: "x", count: 4_000))]
+        mailbox.publish((0..<4).map { OutgoingMessage(token: $0, message: message) })
+        #expect(mailbox.takeOrders().overflowed == [2, 3])
     }
 
     @Test func `nothing comes behind the goodbyes`() {
@@ -81,22 +90,65 @@ struct QueueTests {
         #expect(inFlight.unacknowledged == 0)
     }
 
-    @Test func `a keepalive is looked at when it can have a result, then each second`() {
+    @Test func `after half a keepalive the broker is asked, and after the other half it is gone`() {
         var clock = ManualClock()
-        let start = clock.now
-        var keepAlive = KeepAliveClock(interval: .seconds(30), at: start)
-        #expect(keepAlive.due == start + .seconds(30))
-        clock.turn(.seconds(10))
-        keepAlive.sent(at: clock.now)
-        #expect(keepAlive.due == start + .seconds(30))
+        var keepAlive = KeepAliveClock(interval: .seconds(30), at: clock.now)
+        clock.turn(.seconds(14))
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == nil)
+        clock.turn(.seconds(1))
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == .ping)
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == nil)
+        clock.turn(.seconds(14))
         keepAlive.heard(at: clock.now)
-        #expect(keepAlive.due == start + .seconds(40))
-        clock.turn(.seconds(30))
-        keepAlive.checked(at: clock.now)
-        #expect(keepAlive.due == start + .seconds(41))
-        keepAlive.sent(at: clock.now)
-        keepAlive.heard(at: clock.now)
-        #expect(keepAlive.due == start + .seconds(70))
+        clock.turn(.seconds(1))
+        // The ping counts as written, so 15 s after it the next one is due.
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == .ping)
+        clock.turn(.seconds(28))
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == nil)
+        clock.turn(.seconds(1))
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == .broken)
+    }
+
+    @Test func `behind a large message a ping has another keepalive, and after a long sleep half of one`() {
+        var clock = ManualClock()
+        var keepAlive = KeepAliveClock(interval: .seconds(30), at: clock.now)
+        clock.turn(.seconds(15))
+        #expect(keepAlive.step(isBlocked: true, at: clock.now) == .ping)
+        for _ in 0..<2 {
+            clock.turn(.seconds(15))
+            #expect(keepAlive.step(isBlocked: true, at: clock.now) == nil)
+        }
+        clock.turn(.seconds(15))
+        #expect(keepAlive.step(isBlocked: true, at: clock.now) == .broken)
+        keepAlive = KeepAliveClock(interval: .seconds(30), at: clock.now)
+        clock.turn(.seconds(3_600))
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == .ping)
+        clock.turn(.seconds(14))
+        #expect(keepAlive.step(isBlocked: false, at: clock.now) == nil)
+    }
+
+    @Test func `refused subscriptions are tried again later and later, until they are granted`() throws {
+        var clock = ManualClock()
+        var refused = RefusedSubscriptions(backoff: Backoff(first: .seconds(30), longest: .seconds(600)))
+        let (no, yes) = (Subscription("no"), Subscription("yes"))
+        let answers = [
+            SubscriptionResult(subscription: no, answer: .refused(.notAuthorized)),
+            SubscriptionResult(subscription: yes, answer: .granted),
+        ]
+        var ceiling = Duration.seconds(30)
+        for _ in 0..<8 {
+            refused.answered(answers, at: clock.now)
+            let delay = clock.now.duration(to: try #require(refused.due))
+            #expect(delay >= ceiling / 2 && delay <= ceiling)
+            #expect(refused.take(at: clock.now).isEmpty)
+            clock.turn(delay)
+            #expect(refused.take(at: clock.now) == [no])
+            // An answer is awaited.
+            #expect(refused.due == nil)
+            ceiling = min(ceiling * 2, .seconds(600))
+        }
+        refused.answered([answers[1]], at: clock.now)
+        #expect(refused.due == nil)
     }
 
     @Test(arguments: [

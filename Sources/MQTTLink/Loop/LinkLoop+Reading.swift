@@ -1,0 +1,156 @@
+import CMosquitto
+import Glibc
+
+extension LinkLoop {
+    /// The most bytes that one turn reads past the library: the loop has other work as well.
+    private static let takenPerTurn = 1 << 20
+
+    enum ReadOutcome {
+        case fine
+        case ended(ClientHandle.Step)
+        /// What comes next is not read.
+        case refused(DisconnectReason.Cause)
+    }
+
+    /// Reads packets, each after a look at its header, until there is none or the batch is full.
+    func readPackets(_ handle: ClientHandle, _ sink: CallbackSink) -> ReadOutcome {
+        var bytes = 0
+        while true {
+            if sink.messages.count >= configuration.batchLimit || bytes >= configuration.batchByteLimit {
+                mayHaveMore = true
+                return .fine
+            }
+            if taken != nil {
+                if let outcome = readTaken(handle) { return outcome }
+                continue
+            }
+            guard let packet = frames.next else {
+                if let outcome = look(handle) { return outcome }
+                continue
+            }
+            if !frames.isReading, isSilent(packet) {
+                frames.removeNext()
+                taken = TakenPacket()
+                continue
+            }
+            let before = sink.progress
+            let step = handle.read()
+            bytes += frames.read(reported: sink.progress - before)
+            takeSettled(sink)
+            if !step.isFine || handle.socket < 0 { return .ended(step) }
+            if sink.progress == before { return .fine }
+        }
+    }
+
+    /// Whether the library would read the packet without a callback, and go on to one whose header was not seen.
+    private func isSilent(_ packet: FrameGuard.Packet) -> Bool {
+        packet.type == FrameGuard.pingResponse || packet.acknowledges.map { !inFlight.contains($0) } ?? false
+    }
+
+    /// Looks at the next headers; nil when there is something to do, else what the reading comes to.
+    private func look(_ handle: ClientHandle) -> ReadOutcome? {
+        // The library sets TLS up in its reads and reads nothing else in them.
+        if handle.isSettingUpTLS { return outcome(of: handle.read(), handle) }
+        return peekBuffer.withUnsafeMutableBytes { buffer in
+            switch handle.peek(into: buffer) {
+            case .over: return outcome(of: handle.read(), handle)
+            case .wouldBlock: return isHungUp ? outcome(of: handle.read(), handle) : .fine
+            case .bytes(let count): return found(UnsafeRawBufferPointer(rebasing: buffer[..<count]), handle)
+            }
+        }
+    }
+
+    private func found(_ bytes: UnsafeRawBufferPointer, _ handle: ClientHandle) -> ReadOutcome? {
+        switch frames.saw(bytes) {
+        case .admitted:
+            wakeFrom(1, handle)
+            return nil
+        case .incomplete(let present):
+            if isTLS { return cutHeader(bytes, handle) }
+            // When the peer is gone no more of it comes, and the library must find the end.
+            if isHungUp { return outcome(of: handle.read(), handle) }
+            // A piece of a header stays where it is, or the next look would begin in its middle.
+            wakeFrom(present + 1, handle)
+            return .fine
+        case .tooLarge(let size):
+            guard !frames.isInHeader else {
+                return .refused(.packetTooLarge(bytes: size, limit: configuration.packetLimit))
+            }
+            wakeFrom(1, handle)
+            taken = TakenPacket()
+            return nil
+        case .malformed(let text): return .refused(.protocolViolation(text))
+        }
+    }
+
+    /// A header ends in another TLS record, where no look reaches before this one is read.
+    private func cutHeader(_ bytes: UnsafeRawBufferPointer, _ handle: ClientHandle) -> ReadOutcome? {
+        let type = bytes[0] >> 4
+        if !frames.isInHeader, type == FrameGuard.pingResponse || type == FrameGuard.acknowledgement {
+            taken = TakenPacket()
+            return nil
+        }
+        frames.beganHeader(bytes)
+        let step = handle.readDecrypted()
+        return step.isFine && handle.socket >= 0 ? nil : .ended(step)
+    }
+
+    private func outcome(of step: ClientHandle.Step, _ handle: ClientHandle) -> ReadOutcome {
+        step.isFine && handle.socket >= 0 ? .fine : .ended(step)
+    }
+
+    /// Has poll sleep until so many bytes wait in the socket.
+    private func wakeFrom(_ count: Int, _ handle: ClientHandle) {
+        guard !isTLS, count != lowWaterMark else { return }
+        lowWaterMark = count
+        var value = Int32(count)
+        setsockopt(handle.socket, SOL_SOCKET, SO_RCVLOWAT, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    // MARK: Past the library
+
+    /// Reads what there is of a packet that the library is not to see; nil when it is through.
+    private func readTaken(_ handle: ClientHandle) -> ReadOutcome? {
+        var left = Self.takenPerTurn
+        while let wanted = taken?.wanted, wanted > 0 {
+            guard left > 0 else {
+                mayHaveMore = true
+                return .fine
+            }
+            let transfer = peekBuffer.withUnsafeMutableBytes { buffer in
+                let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(wanted, buffer.count)])
+                let transfer = handle.receive(into: part)
+                if case .bytes(let count) = transfer {
+                    taken?.read(UnsafeRawBufferPointer(rebasing: part[..<count]))
+                    left -= count
+                }
+                return transfer
+            }
+            switch transfer {
+            case .bytes: continue
+            case .wouldBlock where !isHungUp: return .fine
+            case .wouldBlock, .over: return outcome(of: handle.read(), handle)
+            }
+        }
+        defer { taken = nil }
+        switch taken?.content {
+        case .message(let topic, let id, let bytes):
+            skipped.append(
+                SkippedMessage(
+                    topic: topic, bytes: bytes, limit: configuration.packetLimit,
+                    qos: id == 0 ? .atMostOnce : .atLeastOnce))
+            if id != 0 {
+                ownBytes += [
+                    FrameGuard.acknowledgement << 4, 2, UInt8(id >> 8), UInt8(truncatingIfNeeded: id),
+                ]
+            }
+            // The acknowledgements of what came before leave first: this turn reads no more.
+            mayHaveMore = true
+            return .fine
+        case .acknowledgement(let id, let reason): settled(id, reason)
+        case .malformed(let text): return .refused(.protocolViolation(text))
+        case .pingResponse, nil: break
+        }
+        return nil
+    }
+}
