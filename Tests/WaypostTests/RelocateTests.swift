@@ -115,7 +115,7 @@ import Testing
     func hop(_ plan: RelocationPlan, _ text: String) throws -> String? {
         let url = try RouteURL(text)
         let components = url.components
-        return plan.redirect(for: url, components: components)?.apply(to: url, components: components)
+        return plan.redirect(for: url)?.apply(to: url, components: components)
     }
 
     static let hops: [(String, String?)] = [

@@ -184,7 +184,7 @@ private struct RouteCheck {
             guard let url = sample(record.pattern) else { continue }
             let path = record.pattern.text
             let isLiteral = record.pattern.placeholderNames.isEmpty
-            if isLiteral, let redirect = state.plan.redirect(for: url, components: url.components),
+            if isLiteral, let redirect = state.plan.redirect(for: url),
                 let target = try? RouteURL(redirect.apply(to: url, components: url.components)) as RouteURL,
                 state.opens(target, hops: state.configuration.maximumHops)
             {

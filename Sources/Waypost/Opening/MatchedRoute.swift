@@ -5,10 +5,14 @@ struct MatchedRoute: Sendable {
     /// The web URL that the web route is to show.
     var webURL: String?
 
-    init(_ candidate: RouteCandidate, record: StoredRoute) {
+    init(_ match: RouteMatch, _ url: RouteURL, in snapshot: RouterSnapshot, record: StoredRoute) {
         self.record = record
         var captured: [String: JSONValue] = [:]
-        for parameter in candidate.parameters { captured[parameter.name] = JSONValue(parameter.value) }
+        if match.parameterCount > 0 {
+            for parameter in snapshot.state.routes.table.parameters(of: match, in: url) {
+                captured[parameter.name] = JSONValue(parameter.value)
+            }
+        }
         self.captured = captured
     }
 }
@@ -16,14 +20,17 @@ struct MatchedRoute: Sendable {
 /// The routes that take a URL, looked for one by one, best first; the web route for a web URL that no other takes.
 struct MatchedRoutes: Sendable {
     private let snapshot: RouterSnapshot
-    private var candidates: RouteCandidates.Iterator
+    private let url: RouteURL
+    // Not a `RouteCandidates`, for that holds a copy of the table.
+    private var given = 0
+    private var others: [RouteMatch]?
     private var web: MatchedRoute?
     private var held: MatchedRoute?
 
     init(_ snapshot: RouterSnapshot, _ url: RouteURL) {
         self.snapshot = snapshot
-        candidates = snapshot.state.routes.table.match(url).makeIterator()
-        if snapshot.state.isWeb(url) { web = Self.web(url, snapshot.state) }
+        self.url = url
+        if snapshot.state.isWeb(url) { web = Self.web(url, snapshot) }
     }
 
     mutating func next() -> MatchedRoute? {
@@ -31,10 +38,10 @@ struct MatchedRoutes: Sendable {
             self.held = nil
             return held
         }
-        guard let candidate = candidates.next(), let record = snapshot.state.routes[candidate.index] else {
+        guard let match = nextMatch(), let record = snapshot.state.routes[match.index] else {
             return web.take()
         }
-        let matched = MatchedRoute(candidate, record: record)
+        let matched = MatchedRoute(match, url, in: snapshot, record: record)
         // The fallback of all takes what the web route would take, so the web route goes before it.
         guard record.pattern.isFallback, record.pattern.scheme == nil, let web = web.take() else {
             return matched
@@ -43,11 +50,25 @@ struct MatchedRoutes: Sendable {
         return web
     }
 
-    private static func web(_ url: RouteURL, _ state: RouterState) -> MatchedRoute? {
-        guard let address = state.webURL, let candidate = state.routes.table.match(address).first,
-            let record = state.routes[candidate.index]
+    /// The next best match; only who goes on after the first pays for a list.
+    private mutating func nextMatch() -> RouteMatch? {
+        defer { given += 1 }
+        guard given > 0 else {
+            let first = snapshot.state.routes.table.firstMatch(url)
+            if first == nil { others = [] }
+            return first
+        }
+        let all = others ?? snapshot.state.routes.table.allMatches(url)
+        others = all
+        return given < all.count ? all[given] : nil
+    }
+
+    private static func web(_ url: RouteURL, _ snapshot: RouterSnapshot) -> MatchedRoute? {
+        let state = snapshot.state
+        guard let address = state.webURL, let match = state.routes.table.firstMatch(address),
+            let record = state.routes[match.index]
         else { return nil }
-        var matched = MatchedRoute(candidate, record: record)
+        var matched = MatchedRoute(match, address, in: snapshot, record: record)
         matched.webURL = url.text
         return matched
     }

@@ -17,6 +17,8 @@ struct OpenState: Sendable {
 
     let snapshot: RouterSnapshot
     let context: OpenContext
+    /// Of what runs within this open.
+    let scope: OpenScope
     private let requested: String
     private var caller: [String: JSONValue]
     private let objects: [String: any Sendable]
@@ -29,7 +31,7 @@ struct OpenState: Sendable {
 
     init(
         _ url: RouteURL, requested: String, snapshot: RouterSnapshot, caller: [String: JSONValue],
-        objects: [String: any Sendable] = [:], context: OpenContext = .init()
+        objects: [String: any Sendable] = [:], context: OpenContext = .init(), scope: OpenScope
     ) {
         self.url = url
         self.requested = requested
@@ -37,6 +39,7 @@ struct OpenState: Sendable {
         self.caller = caller
         self.objects = objects
         self.context = context
+        self.scope = scope
     }
 
     /// Follows relocation and conditional redirects to the next route that takes the URL.
@@ -56,13 +59,7 @@ struct OpenState: Sendable {
             }
             let request = request(for: matched)
             guard let ownRedirect = matched.record.route.redirect else { return .candidate(matched, request) }
-            let target: String?
-            do throws(Rejection) {
-                let scope = try OpenScope.current.entered(by: url.text)
-                target = OpenScope.$current.withValue(scope) { ownRedirect(request) }
-            } catch {
-                return .rejected(error)
-            }
+            let target = OpenScope.$current.withValue(scope) { ownRedirect(request) }
             guard let target else { return .candidate(matched, request) }
             if let rejection = redirect(to: target, by: request.route, onRedirect) {
                 return .rejected(rejection)
@@ -123,14 +120,13 @@ struct OpenState: Sendable {
 
     /// Follows the relocation of the URL as long as there is one that leads somewhere.
     private mutating func relocate(_ onRedirect: OnRedirect) -> Rejection? {
-        let state = snapshot.state
-        guard !state.plan.tree.isEmpty else { return nil }
+        guard !snapshot.state.plan.tree.isEmpty else { return nil }
         while true {
-            let components = url.components
-            guard let redirect = state.plan.redirect(for: url, components: components) else { return nil }
+            guard let redirect = snapshot.state.plan.redirect(for: url) else { return nil }
+            let state = snapshot.state
             // A redirect whose target this build does not have is not there: the origin opens as before.
             guard state.allows(scheme: redirect.target.scheme) else { return nil }
-            let next = redirect.apply(to: url, components: components)
+            let next = redirect.apply(to: url, components: url.components)
             if case .success(let target) = state.read(next),
                 !state.opens(target, hops: state.configuration.maximumHops)
             {
@@ -169,7 +165,7 @@ extension RouteURL {
     /// The query as parameters; the last value of a key counts.
     var queryParameters: [String: JSONValue] {
         var parameters: [String: JSONValue] = [:]
-        for pair in query.pairs { parameters[pair.key] = .string(pair.value) }
+        query.forEach { parameters[PercentCoding.decode($0)] = .string(PercentCoding.decode($1)) }
         return parameters
     }
 }

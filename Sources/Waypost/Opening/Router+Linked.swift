@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Router {
     /// Registers what was declared without a list (see ``LinkedRecords``), unless that was done before.
     ///
@@ -23,7 +25,9 @@ extension Router {
 
     /// Reports to listeners what could not be registered.
     func reportLinkedFailures(url: String, ref: String?) {
-        guard !listeners.withLock({ $0.events.isEmpty }) else { return }
+        guard hasListeners.load(ordering: .acquiring), !listeners.withLock({ $0.events.isEmpty }) else {
+            return
+        }
         for failure in linked.takeUnreported() {
             notify(RouterEvent(.warned, url: url, ref: ref, detail: failure.detail))
         }

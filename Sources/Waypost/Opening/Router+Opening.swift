@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Router {
     /// Opens a URL.
     ///
@@ -28,9 +30,7 @@ extension Router {
             notify(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
             do throws(Rejection) {
                 let scope = try OpenScope.current.entered(by: url)
-                await OpenScope.$current.withValue(scope) {
-                    await open(&opening, snapshot, parameters, objects, context)
-                }
+                await open(&opening, snapshot, parameters, objects, context, scope)
             } catch {
                 opening.outcome = .rejected(error)
             }
@@ -42,7 +42,7 @@ extension Router {
 
     private func open(
         _ opening: inout Opening, _ snapshot: RouterSnapshot, _ parameters: [String: JSONValue],
-        _ objects: [String: any Sendable], _ context: OpenContext
+        _ objects: [String: any Sendable], _ context: OpenContext, _ scope: OpenScope
     ) async {
         let url: RouteURL
         switch snapshot.state.read(opening.requested) {
@@ -53,12 +53,12 @@ extension Router {
         }
         guard !ServiceURL.matches(url, configuration) else {
             opening.url = url.text
-            await serve(&opening, url, parameters, context)
+            await serve(&opening, url, parameters, context, scope)
             return
         }
         var state = OpenState(
             url, requested: opening.requested, snapshot: snapshot, caller: parameters, objects: objects,
-            context: context)
+            context: context, scope: scope)
         await follow(&state, &opening)
         guard case .notFound = opening.outcome, let fallback = state.fallback else { return }
         var attempt = opening
@@ -79,7 +79,8 @@ extension Router {
     // MARK: Services
 
     private func serve(
-        _ opening: inout Opening, _ url: RouteURL, _ parameters: [String: JSONValue], _ context: OpenContext
+        _ opening: inout Opening, _ url: RouteURL, _ parameters: [String: JSONValue],
+        _ context: OpenContext, _ scope: OpenScope
     ) async {
         let call: ServiceURL
         do throws(Rejection) {
@@ -91,7 +92,8 @@ extension Router {
         let result = await registry.call(
             call.service, call.method, source: call.source, result: call.result,
             deadline: context.deadline ?? configuration.handlerDeadline,
-            isTimedByCaller: context.isTimedByCaller, ref: context.ref, beforeHandler: context.beforeHandler)
+            isTimedByCaller: context.isTimedByCaller, ref: context.ref, beforeHandler: context.beforeHandler,
+            scope: scope)
         switch result {
         case .success(let value):
             opening.outcome = .served(value)
@@ -134,7 +136,7 @@ extension Router {
                 opening.outcome = .notFound(nearest: state.nearest)
                 return
             case .candidate(let matched, let request):
-                switch await attempt(matched, request, state.snapshot, &opening) {
+                switch await attempt(matched, request, state.snapshot, state.scope, &opening) {
                 case .ended(let outcome):
                     opening.outcome = outcome
                     return
@@ -150,7 +152,7 @@ extension Router {
 
     /// Tries one route: the interceptors, then its handler.
     private func attempt(
-        _ matched: MatchedRoute, _ request: RouteRequest, _ snapshot: RouterSnapshot,
+        _ matched: MatchedRoute, _ request: RouteRequest, _ snapshot: RouterSnapshot, _ scope: OpenScope,
         _ opening: inout Opening
     ) async -> Attempt {
         var request = request
@@ -160,7 +162,9 @@ extension Router {
         for interceptor in snapshot.state.interceptors
         where interceptor.sees(request.route, request.url, destination: matched.record.ownPatterns) {
             let question = request
-            let timed = await withDeadline(WorkLimit(interceptor.deadline), clock: configuration.clock) {
+            let timed = await withDeadline(
+                WorkLimit(interceptor.deadline), clock: configuration.clock, scope: scope
+            ) {
                 await interceptor.body(question)
             }
             switch timed {
@@ -174,18 +178,18 @@ extension Router {
             case .canceled, .finished(.failure): return .ended(.failed(.canceled(request.url.text)))
             }
         }
-        opening.presentation = request.presentation
+        if !request.parameters.isEmpty { opening.presentation = request.presentation }
         for warning in opening.presentation.warnings {
             notify(
                 RouterEvent(
                     .warned, url: request.url.text, route: request.route, ref: request.context.ref,
                     detail: warning))
         }
-        return await run(route, request, &opening)
+        return await run(route, request, scope, &opening)
     }
 
     private func run(
-        _ route: Route, _ request: RouteRequest, _ opening: inout Opening
+        _ route: Route, _ request: RouteRequest, _ scope: OpenScope, _ opening: inout Opening
     ) async -> Attempt {
         if let beforeHandler = request.context.beforeHandler {
             do {
@@ -199,7 +203,9 @@ extension Router {
         }
         let limit = limit(in: request.context)
         let handler = route.handler
-        let timed = await withDeadline(limit, clock: configuration.clock) { try await handler(request) }
+        let timed = await withDeadline(limit, clock: configuration.clock, scope: scope) {
+            try await handler(request)
+        }
         switch timed {
         case .finished(.success(.pass)): return .passed
         case .finished(.success(.opened(let value))):
@@ -232,6 +238,7 @@ extension Router {
 
     private func finish(_ opening: Opening) {
         history.withLock { $0.add(opening) }
+        guard hasListeners.load(ordering: .acquiring) else { return }
         let (events, failures) = listeners.withLock { ($0.events, $0.failures) }
         if !events.isEmpty { events.notify(RouterEvent(opening)) }
         if !opening.isSuccess { failures.notify(opening) }

@@ -41,8 +41,9 @@ extension Router {
             fellBack: false,
             idempotent: false)
         // A route's own redirect may resolve URLs, its own among them.
+        let scope: OpenScope
         do throws(Rejection) {
-            _ = try OpenScope.current.entered(by: url)
+            scope = try OpenScope.current.entered(by: url)
         } catch {
             resolution.error = error
             return resolution
@@ -54,7 +55,8 @@ extension Router {
             resolution.url = read.text
             resolve(service: read, parameters, &resolution)
         case .success(let read):
-            var state = OpenState(read, requested: url, snapshot: snapshot, caller: parameters)
+            var state = OpenState(
+                read, requested: url, snapshot: snapshot, caller: parameters, scope: scope)
             follow(&state, namesNearest, &resolution)
             guard resolution.error?.code == .noRoute, let fallback = state.fallback else { break }
             var second = resolution

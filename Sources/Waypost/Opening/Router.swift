@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Finds the destination of a URL and opens it.
 ///
 ///     let router = Router()
@@ -26,6 +28,8 @@ public final class Router: Sendable {
     // Writers take turns here, not under `current`: making a new table must not hold a reader.
     private let writing = Guarded<UInt64>(0)
     let listeners = Guarded(RouterListeners())
+    /// False until the first listener of opens is added: an open without one takes no lock for it.
+    let hasListeners = Atomic(false)
     let history: Guarded<OpenHistory>
     let modules = ModuleLoader()
     let linked: LinkedLoader

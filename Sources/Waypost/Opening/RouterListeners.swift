@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The listeners of a router.
 struct RouterListeners: Sendable {
     var events = ListenerList<RouterEvent>()
@@ -11,6 +13,7 @@ extension Router {
     /// The listener runs on the thread of the open, in the order of the events. It must return quickly.
     @discardableResult
     public func observe(_ listener: @escaping @Sendable (RouterEvent) -> Void) -> RegistrationHandle {
+        hasListeners.store(true, ordering: .releasing)
         let id = listeners.withLock { $0.events.add(listener) }
         return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.events.remove(id) } }
     }
@@ -18,6 +21,7 @@ extension Router {
     /// Calls the listener after each open that did not succeed; there may be several listeners.
     @discardableResult
     public func onFailure(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {
+        hasListeners.store(true, ordering: .releasing)
         let id = listeners.withLock { $0.failures.add(listener) }
         return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.failures.remove(id) } }
     }
@@ -42,6 +46,7 @@ extension Router {
     }
 
     func notify(_ event: @autoclosure () -> RouterEvent) {
+        guard hasListeners.load(ordering: .acquiring) else { return }
         let events = listeners.withLock { $0.events }
         if !events.isEmpty { events.notify(event()) }
     }

@@ -106,7 +106,7 @@ struct RouterState: Sendable {
         guard allows(scheme: scheme) else {
             return .failure(.notAllowed("the scheme \(scheme) may not be opened"))
         }
-        guard allows(host: url.host, scheme: scheme) else {
+        guard configuration.allowedHosts == nil || allows(host: url.host, scheme: scheme) else {
             return .failure(.notAllowed("the host \(url.host.prefix(200)) may not be opened"))
         }
         return .success(url)

@@ -140,9 +140,8 @@ extension RouterState {
             return true
         }
         if isWeb(url), let web = webURL, opens(web, hops: 0) { return true }
-        let components = url.components
-        guard hops > 0, let redirect = plan.redirect(for: url, components: components),
-            let next = try? RouteURL(redirect.apply(to: url, components: components)) as RouteURL
+        guard hops > 0, let redirect = plan.redirect(for: url),
+            let next = try? RouteURL(redirect.apply(to: url, components: url.components)) as RouteURL
         else { return false }
         return opens(next, hops: hops - 1)
     }

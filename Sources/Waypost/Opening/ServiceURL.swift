@@ -12,7 +12,7 @@ struct ServiceURL: Sendable {
     ///
     /// A service URL that merely occurs inside another URL is not one.
     static func matches(_ url: RouteURL, _ configuration: RouterConfiguration) -> Bool {
-        url.scheme == configuration.serviceScheme && url.components == [configuration.serviceHost]
+        url.hasScheme(configuration.serviceScheme) && url.components == [configuration.serviceHost]
     }
 
     /// Reads the call; `caller` are the parameters beside the URL.

@@ -42,6 +42,9 @@ public struct RouteParameters: Sendable {
         self.rule = rule
     }
 
+    /// Whether no source has any.
+    var isEmpty: Bool { path.isEmpty && query.isEmpty && caller.isEmpty && relocation.isEmpty }
+
     /// The parameters of one source.
     package subscript(source: Source) -> [String: JSONValue] {
         get {
@@ -66,7 +69,8 @@ public struct RouteParameters: Sendable {
     public subscript(key: String) -> JSONValue? {
         guard rule != .collect else { return collected(key) }
         for source in rule.order {
-            if let value = self[source][key] { return value }
+            let values = self[source]
+            if !values.isEmpty, let value = values[key] { return value }
         }
         return nil
     }

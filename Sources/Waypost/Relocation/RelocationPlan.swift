@@ -76,9 +76,8 @@ struct RelocationPlan: Sendable {
     }
 
     /// The redirect that takes a URL, if any.
-    func redirect(for url: RouteURL, components: [String]) -> RelocationRedirect? {
-        guard !tree.isEmpty else { return nil }
-        return tree.find(scheme: url.scheme, components: components).map { redirects[$0].redirect }
+    func redirect(for url: RouteURL) -> RelocationRedirect? {
+        tree.isEmpty ? nil : tree.find(url).map { redirects[$0].redirect }
     }
 
     // MARK: Cycles and chains

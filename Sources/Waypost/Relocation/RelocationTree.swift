@@ -4,7 +4,17 @@
 struct RelocationTree: Sendable {
     private struct Step: Hashable {
         let node: Int
-        let component: RelocationPath.Key
+        let component: String
+
+        // By bytes, not by Unicode equivalence, as everywhere in matching.
+        static func == (one: Step, other: Step) -> Bool {
+            one.node == other.node && one.component.utf8.elementsEqual(other.component.utf8)
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(node)
+            component.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
     }
 
     private struct Node {
@@ -22,7 +32,7 @@ struct RelocationTree: Sendable {
         isEmpty = false
         var node = 0
         for component in [origin.scheme] + origin.components {
-            let step = Step(node: node, component: .init(bytes: Array(component.utf8)))
+            let step = Step(node: node, component: component)
             if let next = steps[step] {
                 node = next
             } else {
@@ -38,18 +48,33 @@ struct RelocationTree: Sendable {
     ///
     /// For a subtree only a redirect that takes all of it counts.
     func find(scheme: String, components: [String], isSubtree: Bool = false) -> Int? {
-        guard !isEmpty, var node = steps[step(0, scheme)] else { return nil }
-        var deepest: Int?
-        for component in components {
-            if let subtree = nodes[node].subtree { deepest = subtree }
-            guard let next = steps[step(node, component)] else { return deepest }
-            node = next
-        }
-        if isSubtree { return nodes[node].subtree ?? deepest }
-        return nodes[node].exact ?? deepest
+        guard var search = search(scheme) else { return nil }
+        for component in components where !self.search(&search, component) { return search.deepest }
+        let node = nodes[search.node]
+        return (isSubtree ? node.subtree : node.exact) ?? search.deepest
     }
 
-    private func step(_ node: Int, _ component: String) -> Step {
-        Step(node: node, component: .init(bytes: Array(component.utf8)))
+    /// The same for a URL, of which no more is read than is needed.
+    func find(_ url: RouteURL) -> Int? {
+        guard var search = search(url.scheme) else { return nil }
+        var isWhole = true
+        url.forEachComponent { start, end in
+            isWhole = self.search(&search, url.decoded(start, end))
+            return isWhole
+        }
+        return (isWhole ? nodes[search.node].exact : nil) ?? search.deepest
+    }
+
+    private func search(_ scheme: String) -> (node: Int, deepest: Int?)? {
+        guard !isEmpty else { return nil }
+        return steps[Step(node: 0, component: scheme)].map { ($0, nil) }
+    }
+
+    /// Goes on by one component; false when no redirect does.
+    private func search(_ search: inout (node: Int, deepest: Int?), _ component: String) -> Bool {
+        if let subtree = nodes[search.node].subtree { search.deepest = subtree }
+        guard let next = steps[Step(node: search.node, component: component)] else { return false }
+        search.node = next
+        return true
     }
 }

@@ -31,8 +31,9 @@ public struct Exposed<Service: Sendable>: Sendable {
         self.selector = selector
         self.idempotent = idempotent
         types = Self.typeNames(repeat (each Argument).self)
+        let method = MethodName(name)
         invoke = { service, source, wanted in
-            let arguments: (repeat each Argument) = try Self.read(name, source)
+            let arguments: (repeat each Argument) = try Self.read(name, method, source)
             let answer = try await body(service, repeat each arguments)
             switch wanted {
             case .none: return .null
@@ -51,8 +52,9 @@ public struct Exposed<Service: Sendable>: Sendable {
         self.selector = selector
         self.idempotent = idempotent
         types = Self.typeNames(repeat (each Argument).self)
+        let method = MethodName(name)
         invoke = { service, source, _ in
-            let arguments: (repeat each Argument) = try Self.read(name, source)
+            let arguments: (repeat each Argument) = try Self.read(name, method, source)
             try await body(service, repeat each arguments)
             return .null
         }
@@ -65,10 +67,10 @@ public struct Exposed<Service: Sendable>: Sendable {
     }
 
     private static func read<each Argument: Decodable>(
-        _ name: String, _ source: ArgumentSource
+        _ name: String, _ method: MethodName?, _ source: ArgumentSource
     ) throws -> (repeat each Argument) {
         // A name that is no name or has other labels is refused when the service is exposed.
-        guard let method = MethodName(name) else {
+        guard let method else {
             throw ServiceFailure.failed("\(name) is not a method name")
         }
         var reader = try ArgumentReader(method: method, source: source)

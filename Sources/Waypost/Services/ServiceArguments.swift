@@ -54,7 +54,7 @@ struct ArgumentReader {
             throw .badField(
                 "\(method.full) takes \(method.labels.count) arguments but got \(source.positional.count)")
         }
-        guard !source.ignoresUnknown else { return }
+        guard !source.ignoresUnknown, !source.labeled.isEmpty else { return }
         let known = Set(method.labels + ["ivar1", "ivar2"].prefix(method.labels.count))
         if let unknown = source.labeled.keys.sorted().first(where: { !known.contains($0) }) {
             throw .badField("\(method.full) has no argument \"\(unknown.prefix(64))\"", argument: unknown)

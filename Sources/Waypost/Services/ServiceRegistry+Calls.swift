@@ -113,12 +113,10 @@ extension ServiceRegistry {
     ) async -> Result<JSONValue, ServiceFailure> {
         do throws(Rejection) {
             let scope = try OpenScope.current.entered(by: "\(service).\(method)")
-            return await OpenScope.$current.withValue(scope) {
-                await call(
-                    service, method, source: ArgumentSource(arguments), result: result,
-                    deadline: deadline, isTimedByCaller: isTimedByCaller, ref: ref,
-                    beforeHandler: beforeHandler)
-            }
+            return await call(
+                service, method, source: ArgumentSource(arguments), result: result,
+                deadline: deadline, isTimedByCaller: isTimedByCaller, ref: ref,
+                beforeHandler: beforeHandler, scope: scope)
         } catch {
             let failure = ServiceFailure(error.code, error.detail)
             notify(
@@ -132,7 +130,7 @@ extension ServiceRegistry {
     func call(
         _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
         deadline: Duration?, isTimedByCaller: Bool, ref: String?,
-        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
+        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?, scope: OpenScope
     ) async -> Result<JSONValue, ServiceFailure> {
         var event = ServiceEvent(
             kind: .called, service: service, method: method, ref: ref, detail: "", code: .ok)
@@ -142,8 +140,8 @@ extension ServiceRegistry {
             event.method = found.description.name
             notify(event)
             answer = await run(
-                found, named: "\(service).\(found.description.name)", source, result,
-                WorkLimit(deadline, isTimedByCaller: isTimedByCaller), beforeHandler)
+                found, of: service, source, result,
+                WorkLimit(deadline, isTimedByCaller: isTimedByCaller), beforeHandler, scope)
         case .failure(let failure): answer = .failure(failure)
         }
         switch answer {
@@ -158,9 +156,11 @@ extension ServiceRegistry {
     }
 
     private func run(
-        _ method: ExposedMethod, named name: String, _ source: ArgumentSource, _ result: ServiceResultType,
-        _ limit: WorkLimit, _ beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
+        _ method: ExposedMethod, of service: String, _ source: ArgumentSource, _ result: ServiceResultType,
+        _ limit: WorkLimit, _ beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?,
+        _ scope: OpenScope
     ) async -> Result<JSONValue, ServiceFailure> {
+        var name: String { "\(service).\(method.description.name)" }
         if let beforeHandler {
             do {
                 try await beforeHandler(.init(isIdempotent: method.description.idempotent, subject: name))
@@ -174,7 +174,7 @@ extension ServiceRegistry {
                 return .failure(Self.failure(of: error, name))
             }
         }
-        let timed = await withDeadline(limit, clock: clock) {
+        let timed = await withDeadline(limit, clock: clock, scope: scope) {
             try await method.invoke(self, source, result)
         }
         switch timed {
@@ -194,9 +194,9 @@ extension ServiceRegistry {
         }
     }
 
-    private func notify(_ event: ServiceEvent) {
+    private func notify(_ event: @autoclosure () -> ServiceEvent) {
         let listeners = state.withLock { $0.listeners }
-        listeners.notify(event)
+        if !listeners.isEmpty { listeners.notify(event()) }
     }
 
     /// Finds a method that may run, after the modules that are declared were set up.

@@ -29,22 +29,26 @@ enum WorkLimit: Sendable {
 /// never waits ends there too: then there is no change of thread and no timer. Work that blocks its thread holds the
 /// caller.
 func withDeadline<Value: Sendable>(
-    _ limit: WorkLimit, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
+    _ limit: WorkLimit, clock: any Clock<Duration>, scope: OpenScope = .current,
+    _ work: @escaping @Sendable () async throws -> Value
 ) async -> Timed<Value> {
     if case .callers = limit {
         do {
-            return .finished(.success(try await work()))
+            return .finished(.success(try await OpenScope.$current.withValue(scope, operation: work)))
         } catch {
             return .finished(.failure(error))
         }
     }
     guard !Task.isCancelled else { return .canceled }
     let race = Race<Timed<Value>>()
-    let worker = Task.immediate(executorPreference: OpenScope.current.executor) {
-        do {
-            race.finish(.finished(.success(try await work())))
-        } catch {
-            race.finish(.finished(.failure(error)))
+    // Bound here and not around the call, for that would take the caller off its actor.
+    let worker = OpenScope.$current.withValue(scope) {
+        Task.immediate(executorPreference: scope.executor) {
+            do {
+                race.finish(.finished(.success(try await work())))
+            } catch {
+                race.finish(.finished(.failure(error)))
+            }
         }
     }
     if let outcome = race.first { return outcome }

@@ -226,13 +226,22 @@ extension RouteTable {
         guard match.parameterCount > 0, match.entry < storage.entries.count else { return [] }
         let layout = Int(storage.entries[match.entry].layout)
         guard layout < storage.captures.count else { return [] }
-        let components = url.components
+        var components: [String]?
         var parameters: [CapturedParameter] = []
-        for capture in storage.captures[layout].captures where capture.position < components.count {
-            var text = components[capture.position]
-            if capture.isRest {
-                text = components[capture.position...].joined(separator: "/")
-            } else if capture.prefix + capture.suffix > 0 {
+        for (number, capture) in storage.captures[layout].captures.enumerated() {
+            var text: String
+            if !capture.isRest, let range = match.range(ofParameter: number) {
+                text = url.decoded(
+                    UInt32(truncatingIfNeeded: range.lowerBound), UInt32(truncatingIfNeeded: range.upperBound)
+                )
+            } else {
+                let all = components ?? url.components
+                components = all
+                guard capture.position < all.count else { continue }
+                text =
+                    capture.isRest ? all[capture.position...].joined(separator: "/") : all[capture.position]
+            }
+            if capture.prefix + capture.suffix > 0 {
                 text = String(
                     decoding: text.utf8.dropFirst(capture.prefix).dropLast(capture.suffix), as: UTF8.self)
             }

@@ -63,7 +63,7 @@ extension RouteURL {
             }
         }
 
-        private func forEach(_ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Void) {
+        func forEach(_ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Void) {
             text.utf8Span.span.withUnsafeBufferPointer { bytes in
                 var start = 0
                 while start < bytes.count {

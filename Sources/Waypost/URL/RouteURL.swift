@@ -64,7 +64,18 @@ public struct RouteURL: Sendable {
     public var scheme: String {
         guard parts.schemeLength > 0 else { return "" }
         return withBytes(0, parts.schemeLength) { bytes in
-            String(decoding: bytes.lazy.map { RouteScheme.lowercased($0) }, as: UTF8.self)
+            guard bytes.contains(where: { RouteScheme.lowercased($0) != $0 }) else {
+                return String(decoding: bytes, as: UTF8.self)
+            }
+            return String(decoding: bytes.map { RouteScheme.lowercased($0) }, as: UTF8.self)
+        }
+    }
+
+    /// Whether that is the scheme; `name` is in lower case.
+    func hasScheme(_ name: String) -> Bool {
+        guard Int(parts.schemeLength) == name.utf8.count else { return false }
+        return withBytes(0, parts.schemeLength) { bytes in
+            bytes.elementsEqual(name.utf8) { RouteScheme.lowercased($0) == $1 }
         }
     }
 
