@@ -278,14 +278,16 @@ final class Journal: Sendable {
     private func stored(_ written: Written, _ batch: ArraySlice<Entry>, _ overflow: Int64) {
         state.withLock { state in
             state.quota = written.quota
-            state.overflow -= overflow
+            // Those that came while this was being written too: it may be the last commit for long.
+            state.quota.lost(state.overflow - overflow)
+            state.overflow = 0
             state.waitingReports -= batch.count { if case .failed = $0 { true } else { false } }
             state.waitingReplyBytes -= batch.reduce(0) {
                 if case .ended(_, _, let reply, _) = $1 { $0 + reply.count } else { $0 }
             }
             state.counters.isOutboxFull = written.quota.isFull
             state.counters.fullSenders = written.quota.fullSenders
-            state.counters.droppedReports = written.quota.dropped
+            state.counters.droppedReports = state.quota.dropped
         }
         var items: [OutboxItem] = []
         var ended: [(sequence: Int64, bytes: Int)] = []
