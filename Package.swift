@@ -126,7 +126,8 @@ let package = Package(
             ]),
         .testTarget(
             name: "FaultTests",
-            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"]),
+            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],
+            exclude: ["Catalogue.md"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -77,6 +77,28 @@ import Waypost
         #expect(try await agent.terminate() == 0)
     }
 
+    @Test func `a revision that leaves none for later patches is not signed unasked`() async throws {
+        let broker = try await TestBroker.start()
+        let release = try await key("release")
+        let rogue = try await Backend(broker: broker.url)
+        for next in [
+            #"{"base":5,"rev":9007199254740991}"#,
+            #"{"base":-9223372036854775808,"rev":9223372036854775807}"#,
+            #"{"base":9,"rev":9}"#,
+        ] {
+            try await rogue.publish(
+                #"{"layers":[],"entries":0,"inactive":[],"refused":null,"nextPatch":\#(next)}"#,
+                to: "waypost/v1/k9/map/applied", retain: true)
+            let ending = try await RunningCommand.run(
+                ["relocate", "--agent", "k9", "--reset", "scheme://a", "--sign-key", release.secret],
+                environment: ["WAYPOST_BROKER": broker.url])
+            #expect(ending.status == 1)
+            #expect(ending.errorLines.first?.contains("--base and --rev") == true, "\(ending.errorLines)")
+        }
+        #expect(!rogue.seen.contains { $0.topic.hasSuffix("/map/patch") })
+        await rogue.disconnect()
+    }
+
     @Test func `commands must be signed where that is configured`() async throws {
         let broker = try await TestBroker.start()
         let (ops, unknown) = (try await key("ops"), try await key("unknown"))
