@@ -108,6 +108,61 @@ struct DoctorTests {
         #expect(found["echo"]?["found"]?.stringValue?.contains("did not come back") == true)
     }
 
+    @Test func `commands that a broker takes and keeps back are found by the agent and by the doctor`()
+        async throws
+    {
+        let broker = try await TestBroker.start(
+            ["allow_anonymous true", "acl_file @dir/acl"],
+            files: [
+                "acl": """
+                topic write waypost/v1/#
+                topic read waypost/v1/k1/echo
+                topic read waypost/v1/+/fail
+                topic read waypost/v1/+/state
+                """
+            ])
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--health-interval", "1"])
+        try await backend.wait(for: "a report about commands") { seen in
+            seen.contains {
+                $0.json?["name"] == "ACL_SUSPECTED"
+                    && $0.json?["detail"]?.stringValue?.contains("waypost/v1/k1/cmd/k1") == true
+            }
+        }
+        func look(_ version: String) async throws -> JSONValue? {
+            let ending = try await RunningCommand.run([
+                "doctor", "--local", "--sign-in", "--agent", "k1", "--state", agent.directory, "--json", "--broker",
+                broker.url, "--mqtt", version,
+            ])
+            let found = try findings(ending)
+            #expect(found["echo"]?["status"] == "ok", "\(ending.output)")
+            return found["commands"]
+        }
+        #expect(try await look("5")?["status"] == "failed")
+        // There a broker acknowledges what it drops, so it may be the writing that is not allowed.
+        let unknown = try await look("3.1.1")
+        #expect(unknown?["status"] == "skipped")
+        #expect(unknown?["found"]?.stringValue?.contains("can't be known") == true)
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `an agent that may not write commands gets no finding about them but that it can't be known`()
+        async throws
+    {
+        let broker = try await TestBroker.start(
+            ["allow_anonymous true", "acl_file @dir/acl"],
+            files: ["acl": "topic read waypost/v1/#\ntopic write waypost/v1/k1/echo\n"])
+        defer { broker.end() }
+        let ending = try await RunningCommand.run([
+            "doctor", "--local", "--sign-in", "--agent", "k1", "--state", broker.directory, "--json", "--broker",
+            broker.url,
+        ])
+        let found = try findings(ending)
+        #expect(found["echo"]?["status"] == "ok", "\(ending.output)")
+        #expect(found["commands"]?["status"] == "skipped", "\(ending.output)")
+    }
+
     @Test func `the state directory is looked at while the agent runs and when it does not`() async throws {
         let site = try await Site.open()
         let directory = site.agent.directory

@@ -44,7 +44,7 @@ extension LinkLoop {
 
     /// Whether the library would read the packet without a callback, and go on to one whose header was not seen.
     private func isSilent(_ packet: FrameGuard.Packet) -> Bool {
-        packet.type == FrameGuard.pingResponse || packet.acknowledges.map { !inFlight.contains($0) } ?? false
+        packet.type == FrameGuard.pingResponse || packet.acknowledges.map { !inFlight.awaits($0) } ?? false
     }
 
     /// Looks at the next headers; nil when there is something to do, else what the reading comes to.
@@ -128,8 +128,9 @@ extension LinkLoop {
             }
             switch transfer {
             case .bytes: continue
-            case .wouldBlock where !isHungUp: return .fine
-            case .wouldBlock, .over: return outcome(of: handle.read(), handle)
+            case .wouldBlock: return .fine
+            // Not by the library: it would take what may still come for the beginning of a packet.
+            case .over: return .refused(.closedByBroker)
             }
         }
         defer { taken = nil }

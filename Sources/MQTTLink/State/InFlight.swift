@@ -21,7 +21,8 @@ struct InFlight: Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    func contains(_ id: UInt16) -> Bool { entries[id] != nil }
+    /// Whether an acknowledgement of that id is to be expected.
+    func awaits(_ id: UInt16) -> Bool { entries[id]?.qos == .atLeastOnce }
 
     mutating func sent(_ id: UInt16, _ origin: Origin, _ qos: QoS) {
         order += 1

@@ -82,7 +82,11 @@ struct QueueTests {
         #expect(inFlight.unacknowledged == 51)
         #expect(inFlight.unwritten == 50)
         #expect(inFlight.goodbyes == 1)
+        // Only a message at least once is acknowledged.
+        #expect(inFlight.awaits(1_000) == true)
+        #expect(inFlight.awaits(999) == false)
         #expect(inFlight.settled(1_000) == .caller(token: 0))
+        #expect(inFlight.awaits(1_000) == false)
         #expect(inFlight.settled(1_000) == nil)
         let lost = inFlight.lostAll()
         #expect(lost == (1..<100).map { .caller(token: $0) } + [.goodbye])
