@@ -132,7 +132,8 @@ struct DoctorTests {
         }
         func look(_ version: String) async throws -> JSONValue? {
             let ending = try await RunningCommand.run([
-                "doctor", "--local", "--sign-in", "--agent", "k1", "--state", agent.directory, "--json", "--broker",
+                "doctor", "--local", "--sign-in", "--agent", "k1", "--state", agent.directory, "--json",
+                "--broker",
                 broker.url, "--mqtt", version,
             ])
             let found = try findings(ending)
@@ -155,7 +156,8 @@ struct DoctorTests {
             files: ["acl": "topic read waypost/v1/#\ntopic write waypost/v1/k1/echo\n"])
         defer { broker.end() }
         let ending = try await RunningCommand.run([
-            "doctor", "--local", "--sign-in", "--agent", "k1", "--state", broker.directory, "--json", "--broker",
+            "doctor", "--local", "--sign-in", "--agent", "k1", "--state", broker.directory, "--json",
+            "--broker",
             broker.url,
         ])
         let found = try findings(ending)

@@ -136,7 +136,7 @@ struct AgentLinkTests {
         #expect(harness.agent.status.current.selfTest.echo == .ok)
         #expect(harness.agent.status.current.selfTest.commands == .ok)
         #expect(harness.agent.intake.counters.received == 0)
-        #expect(try harness.agent.store.commit { try $0.inboxCount() } == 0)
+        #expect(try harness.agent.store.commit { try $0.inboxUse() }.isEmpty)
         // Under another sender's name it is a command like any other.
         _ = harness.link.deliver([MQTTMessage(topic: "waypost/v1/k1/cmd/me", payload: ping.payload)])
         #expect(harness.agent.intake.counters.received == 1)

@@ -180,7 +180,14 @@ extension JSONTree: SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        // A JSONValue takes the tree as it stands; every other type asks for what it needs.
+        // A JSONValue takes the tree as it stands; every other type asks for what it needs. The two commonest are
+        // taken without a container.
+        switch value {
+        case .int(let number) where type == Int.self:
+            if let exact = Int(exactly: number) as? T { return exact }
+        case .string(let text) where type == String.self: if let text = text as? T { return text }
+        default: break
+        }
         if type == JSONValue.self, let whole = value as? T { return whole }
         return try T(from: self)
     }

@@ -43,7 +43,10 @@ final class JSONSlot: Encoder {
         }
     }
 
-    static func value(of value: some Encodable, path: JSONPath) throws -> JSONValue {
+    static func value<Value: Encodable>(of value: Value, path: JSONPath) throws -> JSONValue {
+        // The commonest are taken without a slot.
+        if Value.self == Int.self, let number = value as? Int { return .int(Int64(number)) }
+        if Value.self == String.self, let text = value as? String { return .string(text) }
         if let json = value as? JSONValue { return json }
         let slot = JSONSlot(path: path)
         try value.encode(to: slot)

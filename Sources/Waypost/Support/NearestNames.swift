@@ -29,16 +29,18 @@ package enum NearestNames {
 enum EditDistance {
     static func between(_ one: [UInt8], _ other: [UInt8]) -> Int {
         if one == other { return 0 }
-        var row = Array(0...other.count)
-        for (index, byte) in one.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for position in other.indices {
-                let substituted = diagonal + (byte == other[position] ? 0 : 1)
-                diagonal = row[position + 1]
-                row[position + 1] = min(substituted, diagonal + 1, row[position] + 1)
+        return withUnsafeTemporaryAllocation(of: Int.self, capacity: other.count + 1) { row in
+            for position in row.indices { row[position] = position }
+            for (index, byte) in one.enumerated() {
+                var diagonal = row[0]
+                row[0] = index + 1
+                for position in other.indices {
+                    let substituted = diagonal + (byte == other[position] ? 0 : 1)
+                    diagonal = row[position + 1]
+                    row[position + 1] = min(substituted, diagonal + 1, row[position] + 1)
+                }
             }
+            return row[other.count]
         }
-        return row[other.count]
     }
 }

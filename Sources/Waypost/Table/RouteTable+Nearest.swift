@@ -2,39 +2,24 @@ extension RouteTable {
     /// How many routes are looked at for the nearest ones, so that a miss stays cheap in a table of any size.
     static var nearestRoutesLookedAt: Int { 20_000 }
     /// How many of those are compared letter by letter.
-    static var nearestRoutesCompared: Int { 64 }
+    static var nearestRoutesCompared: Int { 32 }
 
     /// The patterns that are nearest to a URL which found no route, nearest first: what was probably meant.
     ///
     /// Components are compared one by one by edit distance; a placeholder fits any. Patterns more than about half of
-    /// the URL away are no help and are left out. At most 20 000 routes are looked at, and the 64 that have most in
+    /// the URL away are no help and are left out. At most 20 000 routes are looked at, and the 32 that have most in
     /// common with the URL are compared.
     package func nearest(to url: RouteURL, limit: Int = 3) -> [String] {
         guard limit > 0 else { return [] }
         // Longer ones are cut: the distance of two texts costs the product of their lengths.
         let wanted = url.components.prefix(16).map { Array($0.utf8.prefix(64)) }
         let scheme = Array(url.scheme.utf8)
-        var compared: [(pattern: String, sketch: PatternSketch, likeness: Int)] = []
-        var looked = 0
-        storage.forEachEntry { _, entry in
-            let sketch = PatternSketch(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
-            let likeness = sketch.likeness(to: wanted)
-            if compared.count < 2 * Self.nearestRoutesCompared || likeness > (compared.last?.likeness ?? 0) {
-                compared.append((storage.patternText(entry), sketch, likeness))
-                if compared.count >= 4 * Self.nearestRoutesCompared {
-                    compared.sort { ($1.likeness, $0.pattern) < ($0.likeness, $1.pattern) }
-                    compared.removeLast(compared.count - Self.nearestRoutesCompared)
-                }
-            }
-            looked += 1
-            return looked < Self.nearestRoutesLookedAt
-        }
-        compared.sort { ($1.likeness, $0.pattern) < ($0.likeness, $1.pattern) }
         let bound = max(3, wanted.reduce(0) { $0 + $1.count } / 2 + 1)
         var found: [(distance: Int, pattern: String)] = []
-        for candidate in compared.prefix(Self.nearestRoutesCompared) {
-            let distance = candidate.sketch.distance(to: wanted, scheme: scheme)
-            if distance <= bound { found.append((distance, candidate.pattern)) }
+        for entry in likest(to: wanted) {
+            let sketch = PatternSketch(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
+            let distance = sketch.distance(to: wanted, scheme: scheme)
+            if distance <= bound { found.append((distance, storage.patternText(entry))) }
         }
         found.sort { $0 < $1 }
         var patterns: [String] = []
@@ -43,6 +28,86 @@ extension RouteTable {
             if patterns.count == limit { break }
         }
         return patterns
+    }
+
+    /// The entries that have most in common with a path, by a quick guess that needs no memory for each.
+    private func likest(to wanted: [[UInt8]]) -> [TableEntry] {
+        var likest: [(likeness: Int, entry: TableEntry)] = []
+        let limit = 2 * Self.nearestRoutesCompared
+        likest.reserveCapacity(limit)
+        func cut() {
+            likest.sort { ($1.likeness, $0.entry.text) < ($0.likeness, $1.entry.text) }
+            likest.removeLast(max(0, likest.count - Self.nearestRoutesCompared))
+        }
+        var least = Int.min
+        var looked = 0
+        withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: PatternLikeness.components) { space in
+            let likeness = PatternLikeness(wanted: wanted, space: space)
+            storage.forEachEntry { _, entry in
+                let guess = likeness.of(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
+                if guess > least {
+                    likest.append((guess, entry))
+                    if likest.count == limit {
+                        cut()
+                        least = likest.last?.likeness ?? least
+                    }
+                }
+                looked += 1
+                return looked < Self.nearestRoutesLookedAt
+            }
+        }
+        cut()
+        return likest.map(\.entry)
+    }
+}
+
+/// Guesses how near patterns are to a path: how many components are equal from either end, and whether the first
+/// letters are.
+private struct PatternLikeness {
+    static let components = 16
+
+    let wanted: [[UInt8]]
+    /// Where the components of the pattern lie.
+    let space: UnsafeMutableBufferPointer<Range<Int>>
+
+    func of(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+        let count = split(text)
+        var likeness = -2 * abs(wanted.count - count)
+        for index in 0..<min(count, wanted.count) {
+            let component = UnsafeBufferPointer(rebasing: text[space[index]])
+            if component.elementsEqual(wanted[index]) {
+                likeness += 4
+            } else if component.first == wanted[index].first {
+                likeness += 1
+            }
+            let last = UnsafeBufferPointer(rebasing: text[space[count - 1 - index]])
+            if last.elementsEqual(wanted[wanted.count - 1 - index]) { likeness += 2 }
+        }
+        return likeness
+    }
+
+    private func split(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+        var start = 0
+        if let colon = text.firstIndex(of: UInt8(ascii: ":")), colon + 2 < text.count,
+            text[colon + 1] == UInt8(ascii: "/"), text[colon + 2] == UInt8(ascii: "/")
+        {
+            start = colon + 3
+        }
+        var count = 0
+        var end = start
+        while end <= text.count, count < Self.components {
+            let isOver = end == text.count || text[end] == UInt8(ascii: "?") || text[end] == UInt8(ascii: "#")
+            if isOver || text[end] == UInt8(ascii: "/") {
+                if end > start {
+                    space[count] = start..<end
+                    count += 1
+                }
+                if isOver { break }
+                start = end + 1
+            }
+            end += 1
+        }
+        return count
     }
 }
 
@@ -74,23 +139,6 @@ struct PatternSketch {
                 components.append(nil)
             }
         }
-    }
-
-    /// A quick guess: how many components are equal from either end, and whether the first letters are.
-    func likeness(to wanted: [[UInt8]]) -> Int {
-        var likeness = -2 * abs(wanted.count - components.count)
-        for (index, component) in components.enumerated() where index < wanted.count {
-            guard let component else { continue }
-            if component == wanted[index] {
-                likeness += 4
-            } else if component.first == wanted[index].first {
-                likeness += 1
-            }
-        }
-        for (component, other) in zip(components.reversed(), wanted.reversed()) {
-            if let component, component == other { likeness += 2 }
-        }
-        return likeness
     }
 
     /// The edit distance component by component; a missing or superfluous one costs its length, at least 3.

@@ -1,0 +1,103 @@
+import CProbe
+import Glibc
+import Waypost
+
+// usage: OpenBenchmark [ROUNDS [NAME]]
+// Prints a line for each measure whose name begins with NAME: its name, the median and the least of ns, and how many
+// allocations and changes of thread there were for each.
+let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 15
+let wanted = CommandLine.arguments.dropFirst(2).first ?? ""
+
+func measure(_ name: String, _ count: Int = 5_000, _ body: () async -> Bool) async {
+    guard name.hasPrefix(wanted) else { return }
+    var times: [Double] = []
+    var allocations: UInt64 = 0
+    var switches = 0
+    for round in 0...rounds {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        let (allocationsBefore, switchesBefore) = (probe_allocation_count(), usage.ru_nvcsw)
+        let start = ContinuousClock.now
+        for _ in 0..<count where await !body() { print("failed:", name) }
+        let duration = ContinuousClock.now - start
+        // The first round warms up.
+        guard round > 0 else { continue }
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        allocations += probe_allocation_count() - allocationsBefore
+        switches += usage.ru_nvcsw - switchesBefore
+        times.append(
+            Double(duration.components.attoseconds) / 1e9 / Double(count)
+                + Double(duration.components.seconds) * 1e9 / Double(count))
+    }
+    let total = Double(rounds * count)
+    let sorted = times.sorted()
+    print(
+        "\(name)\t\(Int(sorted[sorted.count / 2]))\t\(Int(sorted[0]))\t\(tenths(Double(allocations) / total))\t\(tenths(Double(switches) / total))"
+    )
+}
+
+func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
+
+func makeRouter(_ count: Int) throws -> Router {
+    let router = Router()
+    try router.register(
+        (0..<count).map { number in
+            Route("myapp://service\(number % 97)/module\(number / 97)/action\(number % 7)") { _ in .opened() }
+        })
+    try router.register("myapp://home") { _ in .opened() }
+    try router.register("myapp://orders/:id") { request in .opened(request.parameters["id"]) }
+    try router.register("myapp://slow") { _ in
+        await Task.yield()
+        return .opened()
+    }
+    try router.relocate([
+        RelocationLayer(
+            name: "agent", entries: [RelocationEntry(.replace(origin: "myapp://old", target: "myapp://home"))]
+        )
+    ])
+    try router.services.expose(
+        ExposedService("Calculator", instance: 1) {
+            Exposed("add(a:b:)", idempotent: true) { (_: Int, a: Int, b: Int) in a + b }
+        })
+    return router
+}
+
+func common(_ router: Router, _ place: String) async {
+    await measure("open, literal, \(place)") { await router.open("myapp://home").isSuccess }
+    await measure("open, placeholder and two query parameters, \(place)") {
+        await router.open("myapp://orders/42?tab=items&source=push").isSuccess
+    }
+}
+
+let router = try makeRouter(200)
+await common(router, "main actor")
+await Task.detached {
+    await common(router, "task")
+    await measure("open, one redirect, task") { await router.open("myapp://old").isSuccess }
+    await measure("open, handler that yields, task") { await router.open("myapp://slow").isSuccess }
+    await measure("resolve, literal") { router.resolve("myapp://home").error == nil }
+    await measure("resolve, placeholder and two query parameters") {
+        router.resolve("myapp://orders/42?tab=items&source=push").error == nil
+    }
+    await measure("call, two integers") {
+        if case .success(42) = await router.services.call(
+            "Calculator", "add(a:b:)", arguments: .positional([2, 40]))
+        {
+            true
+        } else {
+            false
+        }
+    }
+}.value
+for count in [200, 10_000, 100_000] {
+    let name = "open that finds nothing, \(count) routes"
+    guard name.hasPrefix(wanted) else { continue }
+    let router = try makeRouter(count)
+    await Task.detached {
+        var number = 0
+        await measure(name, max(20, 200_000 / count)) {
+            number += 1
+            return await !router.open("myapp://service\(number % 97)/module1/acton\(number % 7)").isSuccess
+        }
+    }.value
+}
