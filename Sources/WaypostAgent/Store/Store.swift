@@ -176,6 +176,9 @@ package final class Store: Sendable {
             }
             succeeded()
             return value
+        } catch is CancellationError {
+            // The agent stops: nothing is wrong with the disk.
+            throw StoreError(CancellationError(), path: path, doing: "commit")
         } catch {
             throw failed(error)
         }
