@@ -76,7 +76,8 @@ extension Agent {
                 topic: topics.reply(of: configuration.agent, to: sender), correlation: record.correlation,
                 trace: record.trace),
             command: Command(id: record.id, operation: .ping, expires: record.expires),
-            startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()), attempt: record.attempt + 1)
+            startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()),
+            attempt: record.attempt + 1)
         guard record.damage == nil else {
             job.attempt = max(1, record.attempt)
             end(job, .interrupted("the stored command is damaged on the disk; it is not run"))

@@ -70,7 +70,10 @@ private final class Counter: Sendable {
     @Test func `stop neither pings, deadlines, health nor other lanes, twice as many as there are cores`()
         async throws
     {
-        let harness = try await AgentHarness(router: router()) { $0.healthInterval = .seconds(1) }
+        let harness = try await AgentHarness(router: router()) {
+            $0.healthInterval = .seconds(1)
+            $0.limits.handlerDeadline = .seconds(10)
+        }
         defer { barrier.open() }
         for number in 0..<blocked {
             harness.receive(open("b\(number)", "block", lane: "b\(number)"), on: "waypost/v1/k1/cmd/me")
@@ -97,7 +100,10 @@ private final class Counter: Sendable {
     @Test func `with all threads blocked, another command ends at its deadline and never begins`()
         async throws
     {
-        let harness = try await AgentHarness(router: router()) { $0.limits.handlerThreads = 2 }
+        let harness = try await AgentHarness(router: router()) {
+            $0.limits.handlerThreads = 2
+            $0.limits.handlerDeadline = .seconds(10)
+        }
         defer { barrier.open() }
         for id in ["b1", "b2"] {
             harness.receive(open(id, "block", lane: id), on: "waypost/v1/k1/cmd/me")
@@ -118,7 +124,10 @@ private final class Counter: Sendable {
     }
 
     @Test func `are cancelled at their deadline though no thread for handlers is free`() async throws {
-        let harness = try await AgentHarness(router: router()) { $0.limits.handlerThreads = 2 }
+        let harness = try await AgentHarness(router: router()) {
+            $0.limits.handlerThreads = 2
+            $0.limits.handlerDeadline = .seconds(10)
+        }
         for id in ["s1", "s2"] {
             harness.receive(open(id, "spin", lane: id), on: "waypost/v1/k1/cmd/me")
         }
@@ -132,7 +141,7 @@ private final class Counter: Sendable {
 
     @Test func `hold neither the link nor other commands when they block in their cancellation`() async throws
     {
-        let harness = try await AgentHarness(router: router())
+        let harness = try await AgentHarness(router: router()) { $0.limits.handlerDeadline = .seconds(10) }
         defer { barrier.open() }
         harness.receive(open("c1", "bad-cancel", lane: "c"), on: "waypost/v1/k1/cmd/me")
         try await harness.until("it waits") { $0.agent.executor.waiting == 1 }

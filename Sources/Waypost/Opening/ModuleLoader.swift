@@ -99,17 +99,18 @@ final class ModuleLoader: Sendable {
     /// Waits until all modules are set up or have failed, or this task is cancelled.
     func load() async {
         guard mustWait else { return }
-        let number = state.withLock { state in
+        let (number, begins) = state.withLock { state in
             state.lastWaiting += 1
-            if !state.isRunning {
-                state.isRunning = true
-                Task(executorPreference: OpenScope.current.executor) {
-                    await Self.$running.withValue(Self.running + [ObjectIdentifier(self)]) {
-                        while let next = self.next() { await self.setUp(next) }
-                    }
+            defer { state.isRunning = true }
+            return (state.lastWaiting, !state.isRunning)
+        }
+        if begins {
+            // On the caller's thread, as a handler: in a busy process another thread may be long in coming.
+            Task.immediate(executorPreference: OpenScope.current.executor) {
+                await Self.$running.withValue(Self.running + [ObjectIdentifier(self)]) {
+                    while let next = self.next() { await self.setUp(next) }
                 }
             }
-            return state.lastWaiting
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
