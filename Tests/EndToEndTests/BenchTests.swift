@@ -36,13 +36,14 @@ struct BenchTests {
     }
 
     @Test func `what the agent refuses is counted by name, and is not lost`() async throws {
-        let site = try await Site.open(["--demo", "--intake-rate", "1", "--intake-burst", "1"])
+        let site = try await Site.open(["--demo", "--intake-rate", "1", "--intake-burst", "60"])
         let ending = try await site.run("bench", "--agent", "k1", "--count", "100", "--json")
         let report = try report(ending)
         #expect(ending.status == 0)
-        #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 50, "\(report)")
+        // As many again as the burst are answered; what is beyond that is not read.
+        #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 30, "\(report)")
         #expect(report["lost"] == 0)
-        let text = try await site.run("bench", "--agent", "k1", "--count", "100")
+        let text = try await site.run("bench", "--agent", "k1", "--count", "15")
         #expect(text.output.contains { $0.contains("× 429 BUSY") }, "\(text.output)")
         #expect(text.output.contains("0 lost, 0 duplicates"))
     }

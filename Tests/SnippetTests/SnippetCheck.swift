@@ -27,17 +27,16 @@ import WaypostAgent
     @Test func `names only tests that exist`() throws {
         let page = "Sources/WaypostAgent/WaypostAgent.docc/Guarantees.md"
         let sources = try Place.files(in: "Tests", ending: ".swift").map(Place.text(of:)).joined()
-        var promises: Set<String> = []
+        var promises: Set<Int> = []
         for line in try Place.text(of: page).split(separator: "\n") where line.hasPrefix("| ") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count == 2, cells[1].hasPrefix("`") else { continue }
-            promises.formUnion(cells[0].split(separator: ", ").map(String.init))
+            promises.formUnion(cells[0].split { !$0.isNumber }.compactMap { Int($0) })
             let isThere = sources.contains("func \(cells[1])(")
             #expect(isThere, "\(page) names \(cells[1]), which is no test")
         }
-        let made = try Place.text(of: page).split(separator: "\n").filter { $0.hasPrefix("### ") }
-            .compactMap { $0.dropFirst(4).split(separator: ".").first.map(String.init) }
-        #expect(promises == Set(made))
+        let headings = try Place.text(of: page).split(separator: "\n").count { $0.hasPrefix("### ") }
+        #expect(promises == Set(1...headings))
     }
 
     @Test func `lists every setting with its default, its range and its meaning`() throws {
