@@ -1,3 +1,4 @@
+import GRDB
 import MQTTLink
 import TestSupport
 import Testing
@@ -179,6 +180,24 @@ import Waypost
             #expect(again.agent.maps.applied.layers.isEmpty != isInForce)
             try await again.close()
         }
+    }
+
+    @Test func `a stored one that the disk has changed is in force again when it comes again`() async throws {
+        let directory: String
+        do {
+            let harness = try await harness()
+            #expect(try code(map(3), on: Self.topic, in: harness) == nil)
+            directory = harness.agent.configuration.stateDirectory
+            try await harness.close()
+        }
+        let store = try Store(directory: directory)
+        try store.commit { try $0.database.execute(sql: "UPDATE maps SET entries = x'5b5d'") }
+        store.close()
+        let again = try await harness(in: directory)
+        #expect(again.agent.router.resolve("app://a").url == "app://a")
+        #expect(try code(map(3), on: Self.topic, in: again) == nil)
+        #expect(again.agent.router.resolve("app://a").url == "app://b")
+        try await again.close()
     }
 
     // MARK: Too many

@@ -143,10 +143,9 @@ final class RelocationMaps: Sendable {
         _ message: MQTTMessage, on key: String, for audience: Audience, digest: [UInt8], at now: Int64
     ) -> Bool {
         guard rules.trusted.arePinned else { return true }
-        let (isKnown, name) = state.withLock {
-            ($0.layers.stored[key]?.digest == digest, $0.layers.name(of: key))
-        }
-        guard !isKnown else {
+        let (known, name) = state.withLock { ($0.layers.stored[key], $0.layers.name(of: key)) }
+        // One whose row is damaged is repaired by the same document.
+        guard known?.digest != digest || known?.isDamaged == true else {
             reporter.log(.debug, "Map", "\(message.topic): in force already")
             return false
         }
