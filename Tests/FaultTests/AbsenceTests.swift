@@ -48,7 +48,7 @@ import WaypostMessages
         let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--keepalive", "5"])
         try await agent.online()
         broker.pause()
-        try await agent.printed("nothing was received for two keepalive intervals")
+        try await agent.printed("nothing was received for a keepalive interval")
         broker.resume()
         let backend = try await Backend(broker: broker.url)
         let state = try await backend.message(on: "waypost/v1/k1/state") { state in

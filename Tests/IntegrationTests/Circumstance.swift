@@ -198,7 +198,8 @@ enum Circumstance: String {
     /// Has twenty commands fail while the broker is away, of which the outbox takes five; the row's command comes with the
     /// broker's return, before it can have taken a report.
     private func fillOutbox(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
-        let agent = try fixture.agent(["--outbox-records", "5"])
+        // One message at a time, so that the reports have not left when the row's command comes.
+        let agent = try fixture.agent(["--outbox-records", "5", "--in-flight", "1"])
         try await agent.online()
         var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[9000]"#]
         commands += (0..<20).map {

@@ -43,10 +43,14 @@ struct BrokenTrafficTests {
     {
         // It knows the session each time, and closes in order.
         let broker = try FakeBroker { connection in
-            try connection.accept(sessionPresent: true)
+            let version = try connection.accept(sessionPresent: true)
+            try connection.suback(1, version: version)
+            // Once the link has answered, it knows that it was connected; nothing is left to read at the end.
+            try connection.write(FakeConnection.publish("t/1", [1], id: 1, version: version))
+            _ = try connection.readPacket()
         }
         defer { broker.end() }
-        try await withLink(try .test(url: broker.url)) { _, recorder in
+        try await withLink(try .test(url: broker.url, subscriptions: [Subscription("t/+")])) { _, recorder in
             try await recorder.log.wait(for: "a suspected conflict") { events in
                 events.contains { if case .clientIDConflict = $0.reason?.cause { true } else { false } }
             }
