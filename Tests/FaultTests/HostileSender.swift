@@ -23,8 +23,8 @@ actor HostileSender {
             else { continue }
             while !Task.isCancelled, session.endReason == nil {
                 _ = try? await session.publish(next())
-                // In bursts, so that the rate limit has its part.
-                if number % 20 == 0 { try? await Task.sleep(for: .milliseconds(100)) }
+                // In bursts, with pauses: it is the agent that is tried here, and not how much a broker can queue.
+                if number % 20 == 0 { try? await Task.sleep(for: .seconds(1)) }
             }
             await session.disconnect()
         }
@@ -54,7 +54,7 @@ actor HostileSender {
                 MQTTProperties.User("n\($0)", String(repeating: "v", count: 400))
             }
         case 8: send(#"{"id":"\#(id)","type":"cancel","target":"c\#(number)"}"#)
-        case 9: message.payload = [UInt8](repeating: UInt8(ascii: " "), count: 200_000)
+        case 9: message.payload = [UInt8](repeating: UInt8(ascii: " "), count: 100_000)
         case 10: send(#"{"id":"\#(id)","type":"replay","since":0,"max":500}"#)
         default:
             // The same bytes again and again, under few ids.

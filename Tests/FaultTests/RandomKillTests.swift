@@ -172,7 +172,8 @@ private actor Sender {
         while idleRounds < 120 {
             let open = sent.keys.filter { replies[$0] == nil }
             if open.isEmpty { return }
-            for id in open.prefix(2_000) { await publish(sent[id] ?? "") }
+            // No more than the agent takes at once: what is beyond twice the rate is not even answered.
+            for id in open.prefix(300) { await publish(sent[id] ?? "") }
             let before = replies.count
             // As long as replies come, what was sent is under way.
             var (last, quiet) = (before, 0)
