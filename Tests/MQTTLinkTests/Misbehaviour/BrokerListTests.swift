@@ -113,7 +113,9 @@ struct BrokerListTests {
         try await withLink(configuration) { _, recorder async throws in
             #expect(try await recorder.connected().broker.port == second.port)
             #expect(try await recorder.connected(times: 2).broker.port == second.port)
-            #expect(recorder.reasons.map(\.cause) == [.closedByBroker, .returning, .timedOut])
+            // On a busy machine it may have tried again by now.
+            let causes = recorder.reasons.map(\.cause)
+            #expect(causes.prefix(3) == [.closedByBroker, .returning, .timedOut])
         }
     }
 
