@@ -31,10 +31,11 @@ private final class Counter: Sendable {
 @Suite(.timeLimit(.minutes(5))) struct `Handlers that block their threads` {
     private let barrier = Barrier()
     private let quickRuns = Counter()
+    private let waits = Counter()
     private let blocked = 2 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     private func router() throws -> Router {
-        let (barrier, quickRuns) = (barrier, quickRuns)
+        let (barrier, quickRuns, waits) = (barrier, quickRuns, waits)
         let router = Router()
         try router.register("app://block", idempotent: true) { _ in
             barrier.hold()
@@ -45,6 +46,7 @@ private final class Counter: Sendable {
             return .opened()
         }
         try router.register("app://wait", idempotent: true) { _ in
+            waits.value.add(1, ordering: .relaxed)
             try await Task.sleep(for: .seconds(3_600))
             return .opened()
         }
@@ -82,7 +84,7 @@ private final class Counter: Sendable {
         #expect(try await harness.command(#"{"id":"p1","type":"ping"}"#).code == .ok)
         #expect(try await harness.command(open("q1", "quick", lane: "q")).result["value"] == "quick")
         harness.receive(open("w1", "wait", lane: "w"), on: "waypost/v1/k1/cmd/me")
-        try await harness.until("all run") { $0.agent.executor.waiting == blocked + 1 }
+        try await harness.until("all run") { _ in waits.value.load(ordering: .relaxed) == 1 }
         let count = harness.published.events.count
         harness.clock.advance(10_000)
         for id in ["w1", "b0", "b\(blocked - 1)"] {
