@@ -15,7 +15,7 @@ struct AgentSettingTests {
 
     @Test func `each has an option, and the option's value arrives`() async throws {
         let arguments = AgentSetting.all.flatMap { ["--\($0.name)", "\($0.range.upperBound)"] }
-        let given = try AgentOptions.parse(arguments).given
+        let given = try AgentNumberOptions.parse(arguments).given
         let configuration = try await settings(given).configuration
         for setting in AgentSetting.all {
             #expect(setting.get(configuration) == setting.range.upperBound, "\(setting.name)")

@@ -7,7 +7,8 @@ import Foundation
 public final class EventLog<Event: Sendable>: @unchecked Sendable {
     private struct Waiter {
         let id: Int
-        let condition: ([Event]) -> Bool
+        /// Whether the wait is over; it gets all events, and the place of the first that it has not seen.
+        let condition: ([Event], Int) -> Bool
         let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -34,7 +35,7 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
     public func append(_ event: Event) {
         let done = withContent { content in
             content.events.append(event)
-            let done = content.waiters.filter { $0.condition(content.events) }
+            let done = content.waiters.filter { $0.condition(content.events, content.events.count - 1) }
             content.waiters.removeAll { waiter in done.contains { $0.id == waiter.id } }
             return done.map(\.continuation)
         }
@@ -47,6 +48,28 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
     public func wait(
         for what: String, within limit: Duration = .seconds(120),
         until condition: @escaping @Sendable ([Event]) -> Bool
+    ) async throws {
+        try await wait(for: what, within: limit) { events, _ in condition(events) }
+    }
+
+    /// Waits for the first event that something can be made of; each is looked at once.
+    public func first<Value: Sendable>(
+        _ what: String, after count: Int = 0, within limit: Duration = .seconds(120),
+        _ make: @escaping @Sendable (Event) -> Value?
+    ) async throws -> Value {
+        let found = Found<Value>()
+        try await wait(for: what, within: limit) { events, new in
+            for event in events.dropFirst(max(new, count)) where found.value == nil {
+                found.value = make(event)
+            }
+            return found.value != nil
+        }
+        guard let value = found.value else { throw Timeout(what: what, seen: []) }
+        return value
+    }
+
+    private func wait(
+        for what: String, within limit: Duration, until condition: @escaping @Sendable ([Event], Int) -> Bool
     ) async throws {
         let id = withContent { content in
             content.lastID += 1
@@ -64,7 +87,7 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
         defer { alarm.cancel() }
         let happened = await withCheckedContinuation { continuation in
             let holds = withContent { content in
-                if condition(content.events) { return true }
+                if condition(content.events, 0) { return true }
                 content.waiters.append(Waiter(id: id, condition: condition, continuation: continuation))
                 return false
             }
@@ -72,15 +95,13 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
         }
         if !happened { throw Timeout(what: what, seen: events.suffix(20).map { "\($0)" }) }
     }
+}
 
-    /// Waits for the first event that something can be made of.
-    public func first<Value: Sendable>(
-        _ what: String, within limit: Duration = .seconds(120), _ make: @escaping @Sendable (Event) -> Value?
-    ) async throws -> Value {
-        try await wait(for: what, within: limit) { $0.contains { make($0) != nil } }
-        guard let value = events.lazy.compactMap(make).first else { throw Timeout(what: what, seen: []) }
-        return value
-    }
+/// What a wait is for.
+///
+/// `@unchecked Sendable`: it is set behind the lock of the log, and read when the wait is over.
+private final class Found<Value>: @unchecked Sendable {
+    var value: Value?
 }
 
 /// What was waited for did not happen.

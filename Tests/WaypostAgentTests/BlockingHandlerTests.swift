@@ -51,6 +51,7 @@ private final class Counter: Sendable {
             return .opened()
         }
         try router.register("app://bad-cancel", idempotent: true) { _ in
+            waits.value.add(1, ordering: .relaxed)
             try await withTaskCancellationHandler {
                 try await Task.sleep(for: .seconds(3_600))
             } onCancel: {
@@ -146,7 +147,7 @@ private final class Counter: Sendable {
         let harness = try await AgentHarness(router: router()) { $0.limits.handlerDeadline = .seconds(10) }
         defer { barrier.open() }
         harness.receive(open("c1", "bad-cancel", lane: "c"), on: "waypost/v1/k1/cmd/me")
-        try await harness.until("it waits") { $0.agent.executor.waiting == 1 }
+        try await harness.until("it waits") { _ in waits.value.load(ordering: .relaxed) == 1 }
         let canceled = try await harness.command(#"{"id":"x","type":"cancel","target":"c1"}"#)
         #expect(canceled.result["was"] == "running")
         try await harness.until("its cancellation blocks") { _ in barrier.held == 1 }

@@ -37,6 +37,9 @@ struct AgentCommand: OperatorCommand {
     @OptionGroup(title: "Agent")
     var options: AgentOptions
 
+    @OptionGroup(title: "Limits and times")
+    var numbers: AgentNumberOptions
+
     @OptionGroup(title: "Broker")
     var broker: BrokerOptions
 
@@ -44,7 +47,7 @@ struct AgentCommand: OperatorCommand {
     var output: OutputOptions
 
     func perform() async throws {
-        let given = options.given.merging(broker.given) { own, _ in own }
+        let given = [numbers.given, broker.given].reduce(options.given) { $0.merging($1) { own, _ in own } }
         // From here on SIGHUP does not end the process; an early one takes effect when the agent exists.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let file = broker.configurationFile

@@ -90,9 +90,6 @@ struct AgentOptions: ParsableArguments {
             valueName: "host:port"))
     var metrics: String?
 
-    @OptionGroup(title: "Limits and times")
-    var numbers: AgentNumberOptions
-
     /// The options on the command line.
     var given: Settings.Options {
         [
@@ -111,6 +108,6 @@ struct AgentOptions: ParsableArguments {
             "trust-threshold": trustThreshold.map(ConfigContent.int),
             "expired-maps": expiredMaps.map(ConfigContent.string),
             "redact-key": redactKeys.isEmpty ? nil : .stringArray(redactKeys),
-        ].merging(numbers.given) { own, _ in own }
+        ]
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostAgent
 
 /// The names that a configuration file may have: those of all settings, of any command.
 ///
@@ -8,7 +9,8 @@ struct SettingNames {
     /// All of them; read from the options, so that a new one needs no line here, and the password, which is not an option.
     static let all: [String] =
         Set(
-            ["password"] + ((try? AgentOptions.parse([]))?.given.keys.map(\.self) ?? [])
+            ["password"] + AgentSetting.all.map(\.name)
+                + ((try? AgentOptions.parse([]))?.given.keys.map(\.self) ?? [])
                 + ((try? BrokerOptions.parse([]))?.given.keys.map(\.self) ?? [])
         ).sorted()
 
