@@ -17,8 +17,6 @@ struct SelfTest: Sendable {
 
     /// The token of the ping; the outbox counts its own from 1.
     static let token = UInt64.max
-    /// The beginning of every ping, also of one of an earlier connection that the broker delivers late.
-    private static let pingPrefix = Array(#"{"id":"self-test-"#.utf8)
     /// How long a message to itself may take, in milliseconds; others may wait before it.
     private static let patience: Int64 = 10_000
 
@@ -43,7 +41,7 @@ struct SelfTest: Sendable {
         self = SelfTest()
         lostPings = lost
         began = now
-        echoPayload = Array(#"{"boot":"\#(boot)","nonce":"\#(nonce)"}"#.utf8)
+        echoPayload = SelfTestPayload.echo(boot: boot, nonce: nonce)
         if version == .v311 {
             commands = .unknown("with MQTT 3.1.1 a broker does not say whether the agent may write commands")
         } else if lost >= Self.lostPingLimit {
@@ -51,7 +49,7 @@ struct SelfTest: Sendable {
         } else if !receivesCommands {
             commands = .unknown("the subscription is refused")
         } else {
-            pingPayload = Self.pingPrefix + Array(#"\#(nonce)","type":"ping"}"#.utf8)
+            pingPayload = SelfTestPayload.ping(nonce: nonce)
             return (echoPayload, pingPayload)
         }
         return (echoPayload, nil)
@@ -66,7 +64,7 @@ struct SelfTest: Sendable {
 
     /// Whether a command that the agent sent to itself is such a ping, of whatever connection.
     mutating func pingReceived(_ payload: [UInt8]) -> Bool {
-        guard payload.starts(with: Self.pingPrefix) else { return false }
+        guard SelfTestPayload.isPing(payload) else { return false }
         if began != nil, payload == pingPayload { commands = .ok }
         return true
     }

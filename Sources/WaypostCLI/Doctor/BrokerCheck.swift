@@ -48,13 +48,11 @@ struct BrokerCheck {
     func asAgent(_ name: String, groups: [String]) async throws -> [Finding] {
         let wanted = topics.filters(of: name, groups: groups)
         return try await examine(wanted) { session in
-            let mark = Identifier.ulid()
+            let nonce = Identifier.ulid()
             let echo = MQTTMessage.json(
-                topics.echo(of: name), JSONValue.object(["doctor": .string(mark)]).serialized())
-            // The prefix makes it no command for an agent that runs.
+                topics.echo(of: name), SelfTestPayload.echo(boot: Identifier.boot(), nonce: nonce))
             let ping = MQTTMessage.json(
-                topics.command(to: .agent(name), from: name),
-                Array(#"{"id":"self-test-\#(mark)","type":"ping"}"#.utf8))
+                topics.command(to: .agent(name), from: name), SelfTestPayload.ping(nonce: nonce))
             var answers: [String: Result<Bool, CommandError>] = [:]
             for probe in [echo, ping] {
                 do {

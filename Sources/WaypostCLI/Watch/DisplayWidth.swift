@@ -8,7 +8,7 @@ extension String {
             let width = self[index].columns
             if used + width > columns { return self[..<fits] + "…" }
             used += width
-            // Room for the ellipsis, should more follow than fits.
+            // Space for the ellipsis if more follows than fits.
             if used < columns { fits = self.index(after: index) }
         }
         return self
