@@ -3,24 +3,27 @@ import WaypostMessages
 
 extension Redaction {
     /// The result with its texts masked; what a handler or a method returned stays as it is.
+    ///
+    /// The URLs of an open are for its sender and keep the values of their query; that of a call does not need them.
     func masked(_ result: CommandResult) -> CommandResult {
         var result = result
         result.detail = result.detail.map(masked)
         result.nearest = result.nearest.map(masked)
-        guard let url = result.url else { return result }
-        result.url = masked(url)
-        if case .object(var opening) = result.value {
-            opening["url"] = opening["url"].map(masked)
+        if let url = result.url, case .object(var opening) = result.value {
+            opening["url"] =
+                opening["route"]?.isNull == true
+                ? .string(masked(RouteURL.withoutValues(url))) : opening["url"].map(masked)
             opening["hops"] = opening["hops"].map(masked)
             result.value = .object(opening)
         }
         return result
     }
 
-    private func masked(_ json: JSONValue) -> JSONValue {
+    func masked(_ json: JSONValue) -> JSONValue {
         switch json {
         case .string(let text): .string(masked(text))
         case .array(let elements): .array(elements.map(masked))
+        case .object(let members): .object(members.mapValues(masked))
         default: json
         }
     }
@@ -34,7 +37,7 @@ extension Redaction {
 
     func masked(_ report: FailureReport) -> FailureReport {
         var report = report
-        report.url = report.url.map(masked)
+        report.url = report.url.map { masked(RouteURL.withoutValues($0)) }
         report.detail = masked(report.detail)
         report.nearest = report.nearest.map(masked)
         return report

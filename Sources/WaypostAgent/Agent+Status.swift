@@ -34,7 +34,7 @@ extension Agent {
     private func routeList(_ routes: [RouteDescription], within limit: Int) -> ([UInt8], missing: Int) {
         var payload: [UInt8] = [UInt8(ascii: "[")]
         for (index, route) in routes.enumerated() {
-            let entry = route.json.serialized()
+            let entry = events.redaction.masked(route.json).serialized()
             guard payload.count + entry.count + 2 <= limit else {
                 return (payload + [UInt8(ascii: "]")], routes.count - index)
             }

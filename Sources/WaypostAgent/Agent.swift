@@ -80,7 +80,7 @@ public final class Agent: Service {
         store.onFailure { error in
             guard let report = alarm.raise(redaction.masked(error.description)) else { return }
             // Not here, where others may hold their locks. It is lost if this failure ends the connection.
-            Task.detached {
+            AgentThreads.start {
                 outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: report)])
             }
         }
@@ -145,7 +145,7 @@ public final class Agent: Service {
                     outbox.enqueue([
                         OutboxItem(
                             origin: .reply(sequence: sequence), kind: .reply,
-                            message: address.message(Reply.duplicate(of: reply)))
+                            message: address.message(Reply.duplicate(of: reply)), isRepeat: true)
                     ])
                 },
                 applyMap: { maps.take($0, on: $1, for: $2, at: $3) },

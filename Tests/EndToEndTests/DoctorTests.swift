@@ -47,6 +47,18 @@ struct DoctorTests {
         #expect(try await site.agent.terminate() == 0)
     }
 
+    @Test func `a broker that gives wildcards no retained message is recognised`() async throws {
+        let broker = try NoWildcardBroker()
+        let ending = try await RunningCommand.run(
+            ["doctor", "--json", "--agent", "k1"],
+            environment: ["WAYPOST_BROKER": "mqtt://127.0.0.1:\(broker.port)"])
+        let found = try findings(ending)
+        #expect(found["publish"]?["status"] == "ok", "\(ending)")
+        #expect(found["retained"]?["status"] == "warning", "\(ending)")
+        #expect(found["retained"]?["found"]?.stringValue?.hasSuffix("and none to wildcards") == true)
+        #expect(found["retained"]?["advice"]?.stringValue?.contains("only once it publishes") == true)
+    }
+
     @Test func `without a broker it says so and ends with 4`() async throws {
         let broker = "mqtt://127.0.0.1:\(try FreePort.find())"
         let ending = try await RunningCommand.run(["doctor", "--broker", broker])

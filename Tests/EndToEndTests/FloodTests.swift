@@ -32,10 +32,11 @@ struct FloodTests {
         }
         #expect(numbers.count <= 50)
         #expect(numbers.last == 500)
-        #expect(numbers.count + session.droppedMessages == 500)
+        #expect(numbers.count + session.loss.dropped == 500)
         #expect(
-            OperatorSession.notice(dropped: 12) == "12 messages were dropped: this terminal is too slow")
-        #expect(OperatorSession.notice(dropped: 1) == "1 message was dropped: this terminal is too slow")
+            MessageLoss(dropped: 12, skipped: 1).notices == [
+                "12 messages were dropped: this terminal is too slow", "1 message was too large to be read",
+            ])
         await session.close()
         await backend.disconnect()
     }
@@ -103,7 +104,7 @@ struct FloodTests {
                     payload: Array(#"{"code":404,"name":"NO_ROUTE","where":"router","id":"\#(number)"}"#.utf8)
                 ))
         }
-        model.droppedMessages = 12
+        model.loss.dropped = 12
         #expect(model.lines.count == WatchModel.maximumLines)
         #expect(model.failures.count == WatchModel.maximumFailures)
         #expect(model.failureCount == 2_000)

@@ -16,7 +16,7 @@ struct LogTests {
             ending.output.first?.hasPrefix(
                 "ok: k1 publishes events of tag Router of level V and higher until ")
                 == true)
-        _ = try await site.run("open", "scheme://router/demo?id=7", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/user/7", "--agent", "k1")
         try await logcat.printed("V/Router")
         #expect(try await site.agent.terminate() == 0)
         let again = try AgentProcess("k1", broker: site.broker.url, directory: site.agent.directory)
@@ -34,7 +34,7 @@ struct LogTests {
     @Test func `replay prints what the agent still has, in order, once`() async throws {
         let site = try await Site.open()
         for id in 1...3 {
-            _ = try await site.run("open", "scheme://router/demo?id=\(id)", "--agent", "k1")
+            _ = try await site.run("open", "scheme://router/user/\(id)", "--agent", "k1")
         }
         _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
         let ending = try await site.run("replay", "--agent", "k1", "--since", "10m", "--json")
@@ -44,7 +44,7 @@ struct LogTests {
         let numbers = events.compactMap { $0["seq"]?.intValue }
         #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count)
         let opened = events.compactMap { $0["msg"]?.stringValue }.filter { $0.hasPrefix("opened") }
-        #expect(opened == (1...3).map { "opened scheme://router/demo?id=\($0)" })
+        #expect(opened == (1...3).map { "opened scheme://router/user/\($0)" })
         let errors = try await site.run("replay", "--agent", "k1", "--level", "E", "-v", "brief")
         #expect(errors.output.count == 1)
         #expect(errors.output.first?.hasPrefix("E/Router") == true)
@@ -54,19 +54,19 @@ struct LogTests {
 
     @Test func `logcat begins with the past where it is asked to, and doubles nothing`() async throws {
         let site = try await Site.open()
-        _ = try await site.run("open", "scheme://router/demo?id=1", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/user/1", "--agent", "k1")
         let logcat = try site.start("logcat", "--since", "10m", "--json", "Router:I", "*:S")
-        try await logcat.printed("demo?id=1")
+        try await logcat.printed("router/user/1")
         // Another operator asks for the same events; they come by on the same topics.
         let other = try await site.run("replay", "--agent", "k1")
-        #expect(other.output.contains { $0.contains("demo?id=1") })
-        _ = try await site.run("open", "scheme://router/demo?id=2", "--agent", "k1")
-        try await logcat.printed("demo?id=2")
+        #expect(other.output.contains { $0.contains("user/1") })
+        _ = try await site.run("open", "scheme://router/user/2", "--agent", "k1")
+        try await logcat.printed("user/2")
         logcat.send(signal: SIGTERM)
         let ending = try await logcat.ending()
         #expect(ending.status == 0)
         let messages = try ending.output.compactMap { try JSONValue(parsing: $0)["msg"]?.stringValue }
-        #expect(messages == (1...2).map { "opened scheme://router/demo?id=\($0)" })
+        #expect(messages == (1...2).map { "opened scheme://router/user/\($0)" })
     }
 
     @Test func `logcat --failures shows failure reports and nothing else`() async throws {
@@ -85,7 +85,7 @@ struct LogTests {
     @Test(arguments: ["threadtime", "brief", "json"])
     func `a line has the form that -v names`(_ form: String) async throws {
         let site = try await Site.open()
-        _ = try await site.run("open", "scheme://router/demo?id=5", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/user/5", "--agent", "k1")
         let ending = try await site.run("replay", "--agent", "k1", "-v", form, "--tag", "Router")
         let line = try #require(ending.output.last)
         switch form {

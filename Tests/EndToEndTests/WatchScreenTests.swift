@@ -33,9 +33,9 @@ struct WatchScreenTests {
         let site = try await Site.open()
         let terminal = try watch(site)
         try await terminal.shows("1 of 1 agents online")
-        _ = try await site.run("open", "scheme://router/demo?id=7", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/user/7", "--agent", "k1")
         _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
-        try await terminal.shows("opened scheme://router/demo?id=7")
+        try await terminal.shows("opened scheme://router/user/7")
         try await terminal.shows("404 NO_ROUTE")
         let screen = terminal.text
         #expect(screen.contains("AGENT") && screen.contains("green"))

@@ -1,4 +1,5 @@
 import Glibc
+import MQTTLink
 import Synchronization
 import TestSupport
 import Testing
@@ -29,12 +30,12 @@ private final class Counter: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Handlers that block their threads` {
-    private let barrier = Barrier()
+    fileprivate let barrier = Barrier()
     private let quickRuns = Counter()
-    private let waits = Counter()
-    private let blocked = 2 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    fileprivate let waits = Counter()
+    fileprivate let blocked = 2 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
-    private func router() throws -> Router {
+    fileprivate func router() throws -> Router {
         let (barrier, quickRuns, waits) = (barrier, quickRuns, waits)
         let router = Router()
         try router.register("app://block", idempotent: true) { _ in
@@ -66,7 +67,7 @@ private final class Counter: Sendable {
         return router
     }
 
-    private func open(_ id: String, _ url: String, lane: String) -> String {
+    fileprivate func open(_ id: String, _ url: String, lane: String) -> String {
         #"{"id":"\#(id)","type":"open","url":"app://\#(url)","lane":"\#(lane)"}"#
     }
 
@@ -187,6 +188,68 @@ private final class Counter: Sendable {
         #expect(barrier.held == 1)
         #expect(try await harness.command(#"{"id":"p","type":"ping"}"#).code == .ok)
         barrier.open()
+        try await harness.close()
+    }
+
+    // A handler's own `Task {}` runs on the threads that all tasks of a process share, also those of other tests.
+    @Test func `stop nothing of the agent with tasks of their own that block all shared threads`() async {
+        await #expect(processExitsWith: .success) { try await BlockedPool().check() }
+    }
+}
+
+/// A process whose shared threads are all blocked.
+private struct BlockedPool {
+    private let tests = `Handlers that block their threads`()
+
+    func check() async throws {
+        let (barrier, tasks, waits) = (tests.barrier, tests.blocked, tests.waits)
+        let router = try tests.router()
+        try router.register("app://spawn", idempotent: true) { _ in
+            for _ in 0..<tasks { Task { barrier.hold() } }
+            return .opened()
+        }
+        let harness = try await AgentHarness(router: router) {
+            $0.healthInterval = .seconds(1)
+            $0.limits.handlerDeadline = .seconds(10)
+        }
+        // On a thread that no task uses.
+        try await offThePool {
+            defer { barrier.open() }
+            let published = harness.published
+            func wait(for what: String, _ holds: () -> Bool) throws {
+                let limit = ContinuousClock.now + .seconds(60)
+                while !holds() {
+                    guard ContinuousClock.now < limit else { throw TimeoutError(what: what) }
+                    usleep(1_000)
+                }
+            }
+            func wait(_ topic: String, after count: Int = 0, _ text: String) throws {
+                try wait(for: "\(text) on \(topic)") {
+                    published.events.dropFirst(count).contains {
+                        $0.topic.hasPrefix("waypost/v1/k1/\(topic)")
+                            && String(decoding: $0.payload, as: UTF8.self).contains(text)
+                    }
+                }
+            }
+            func send(_ payload: String) { harness.receive(payload, on: "waypost/v1/k1/cmd/me") }
+            send(self.tests.open("s", "spawn", lane: "s"))
+            // As many as there are cores; the rest waits.
+            try wait(for: "all shared threads to be blocked") { barrier.held >= tasks / 2 }
+            try wait("reply/me", #""id":"s""#)
+            send(#"{"id":"p","type":"ping"}"#)
+            try wait("reply/me", #""id":"p""#)
+            send(self.tests.open("q", "quick", lane: "q"))
+            try wait("reply/me", #""id":"q""#)
+            try wait("log/i", "opened app://quick")
+            send("no JSON")
+            try wait("fail", "BAD_JSON")
+            send(self.tests.open("w", "wait", lane: "w"))
+            try wait(for: "the handler that waits") { waits.value.load(ordering: .relaxed) == 1 }
+            let count = published.events.count
+            harness.clock.advance(10_000)
+            try wait("health", after: count, "checks")
+            try wait("reply/me", after: count, "DEADLINE")
+        }
         try await harness.close()
     }
 }

@@ -13,7 +13,7 @@ import WaypostMessages
     private static let command = "waypost/v1/k1/cmd/me"
     private static let fresh = NSTemporaryDirectory() + "waypost-damaged-"
 
-    private func router(_ ran: TestSupport.EventLog<String> = TestSupport.EventLog()) throws -> Router {
+    fileprivate func router(_ ran: TestSupport.EventLog<String> = TestSupport.EventLog()) throws -> Router {
         let router = Router()
         for name in ["demo", "demo1", "demo2"] {
             try router.register("scheme://router/\(name)", idempotent: true) { request in
@@ -24,7 +24,7 @@ import WaypostMessages
         return router
     }
 
-    private func open(_ id: String) -> String {
+    fileprivate func open(_ id: String) -> String {
         "{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"scheme://router/demo\"}"
     }
 
@@ -34,7 +34,7 @@ import WaypostMessages
     }
 
     /// A state directory with a map, commands that have ended, replies and reports that wait for the broker.
-    private func usedDirectory(_ commands: Int = 4) async throws -> String {
+    fileprivate func usedDirectory(_ commands: Int = 4) async throws -> String {
         let harness = try await AgentHarness(router: router())
         harness.receive(map(7, "demo1"), on: "waypost/v1/k1/map")
         _ = try await harness.command(open("acknowledged"))
@@ -55,7 +55,7 @@ import WaypostMessages
     }
 
     /// Changes a value as the disk would: nothing else in the file changes.
-    private func damage(_ directory: String, _ sql: String) throws {
+    fileprivate func damage(_ directory: String, _ sql: String) throws {
         let queue = try DatabaseQueue(path: "\(directory)/\(Store.fileName)")
         try queue.write { db in
             try db.execute(sql: sql)
@@ -265,6 +265,55 @@ import WaypostMessages
             }
         }
         print("\(refused) files refused, \(changed) commands interrupted")
+    }
+}
+
+extension `A byte that the disk changed` {
+    // A lower epoch made readers take the will of this connection for a late one.
+    @Test(arguments: [
+        "value = 0 WHERE key = 'epoch'", "value = 'x' WHERE key = 'epoch'",
+        "key = 'fpoch' WHERE key = 'epoch'",
+        "value = 9223372036854775807 WHERE key = 'epoch'",
+    ])
+    func `of the epoch is noticed, and the next one is above all before`(change: String) async throws {
+        let directory = try await usedDirectory()
+        func epoch(_ harness: AgentHarness) async throws -> Int64 {
+            let state = try await harness.document("state") { $0["why"] == "birth" }
+            return try #require(state["epoch"]?.intValue)
+        }
+        let first = try await AgentHarness(directory: directory, router: router())
+        let before = try await epoch(first)
+        try await first.close()
+        try damage(directory, "UPDATE meta SET \(change)")
+        let harness = try await AgentHarness(directory: directory, router: router())
+        let after = try await epoch(harness)
+        #expect(after > before && after < 1 << 53)
+        _ = try await harness.failure { $0.code == .disk && $0.detail.contains("epoch") }
+        try await harness.close()
+        // It is repaired, and not reported at each start.
+        let again = try await AgentHarness(directory: directory, router: router())
+        #expect(try await epoch(again) == after + 1)
+        #expect(try await again.command(open("next")).code == .ok)
+        #expect(!again.published.events.contains { $0.topic.hasSuffix("/fail") })
+        try await again.close()
+    }
+
+    @Test func `of a level asked for, of the session's broker or of a clean stop is not used`() async throws {
+        let directory = try await usedDirectory()
+        let first = try await AgentHarness(directory: directory, router: router())
+        _ = try await first.command(#"{"id":"l","type":"log","level":"e","for":3600000}"#)
+        try await first.close()
+        for (key, value) in [
+            ("log_override", "'{}'"), ("session", "'mqtt://other:1883'"), ("clean_stop", "2"),
+        ] {
+            try damage(directory, "UPDATE meta SET value = \(value) WHERE key = '\(key)'")
+        }
+        let harness = try await AgentHarness(directory: directory, router: router())
+        for key in ["log_override", "session", "clean_stop"] {
+            _ = try await harness.failure { $0.code == .disk && $0.detail.contains(key) }
+        }
+        #expect(try await harness.command(open("next")).code == .ok)
+        try await harness.close()
     }
 }
 

@@ -54,6 +54,27 @@ import Testing
         #expect(found6 == ["state", "reply", "fail", "log"])
     }
 
+    // It was left on disk, and the acknowledgement of the first delivery was taken for its own.
+    @Test
+    func
+        `a reply that is sent again while it is under way goes out, though no more stored ones fit in memory`()
+    {
+        var outbox = outbox(
+            memoryBytes: 300, item("a", .reply, .reply(sequence: 1), bytes: 200),
+            item("b", .reply, .reply(sequence: 2), bytes: 200))
+        let sent = outbox.messagesToSend()
+        #expect(sent.map(\.message.topic) == ["a"])
+        var again = item("a again", .reply, .reply(sequence: 1), bytes: 200)
+        again.isRepeat = true
+        let isTaken = outbox.enqueued(again)
+        let repeated = outbox.messagesToSend()
+        #expect(isTaken && repeated.map(\.message.topic) == ["a again"])
+        let ends = [outbox.settle(sent[0], .acknowledged), outbox.settle(repeated[0], .acknowledged)]
+        #expect(ends == ["delivered a", "delivered a again"])
+        let kinds = outbox.kindsToRead()
+        #expect(kinds.map(\.kind) == [.reply])
+    }
+
     @Test func `what was under way when the connection went is sent again in its old order`() {
         var outbox = outbox(window: 3, item("a"), item("b"), item("c"), item("d"))
         let sent = outbox.messagesToSend()

@@ -49,6 +49,7 @@ import Waypost
         }
         try router.register("app://page") { _ in .opened() }
         try router.register("app://web") { _ in .opened() }
+        try router.register("app://fixed?token=hunter2") { _ in .opened() }
         try router.register("app://throws") { request in
             throw HandlerError(text: "sign in at \(request.url.text) failed")
         }
@@ -155,5 +156,86 @@ import Waypost
         }
         #expect(lines.events.contains { $0.contains("mqtts://***@broker") })
         for line in lines.events { #expect(!line.contains(Self.secret)) }
+    }
+
+    // MARK: Values that are no secrets
+
+    private static let plain = "Kowalski"
+
+    private static let plainOpens: [(url: String, params: JSONValue)] = [
+        ("app://page?name=Kowalski", [:]), ("app://page?name=Anna Kowalski&x=1#Kowalski", [:]),
+        ("app://none?name=Anna Kowalski", ["x": "Kowalski"]), ("app://none#n=Kowalski", [:]),
+        ("app://none?next=https%3A%2F%2Fx%3Fname%3DKowalski", [:]),
+        ("app://none?{\"name\":\"Kowalski\"}", [:]),
+        ("app://none?name=Tom&Kowalski", [:]), ("app://old?name=Kowalski", [:]),
+        ("app://none?route_fallback_url=app://lost?name=Kowalski", [:]),
+        ("app://none?route_fallback_url=app://page?name=Kowalski", [:]),
+        ("app://circle?name=Kowalski", [:]), ("app://to-service?name=Kowalski", [:]),
+        ("app://cancels?name=Kowalski", [:]),
+        ("app://page?jumpType=Kowalski", [:]), ("app://number?id=Kowalski", [:]),
+        ("app://a\\b?name=Kowalski", [:]), ("evil://x?name=Kowalski", [:]),
+        ("scheme://services?protocol=Calculator&method=add&ivar1=1&ivar2=2&name=Kowalski", [:]),
+        ("scheme://services?protocol=Calculator&method=add&ivar1=Kowalski&ivar2=2", [:]),
+        ("scheme://services?protocol=Calculator&method=paint&ivar1=Kowalski", [:]),
+        ("scheme://services?protocol=None&method=add&ivar_1=Kowalski", [:]),
+        ("scheme://services?protocol=Calculator&name=Kowalski", [:]),
+    ]
+
+    private static let plainMaps = [
+        #"{"type":"map","rev":1,"entries":[{"routerType":1,"orginPath":"app://a?n=Kowalski","targetPath":"app://b?n=Kowalski"},{"routerType":1,"orginPath":"app://b","targetPath":"app://a"}]}"#,
+        #"{"type":"map","rev":2,"entries":[{"routerType":1,"orginPath":"app://a","targetPath":"scheme://services?n=Kowalski"}]}"#,
+        #"{"type":"map","rev":3,"entries":[{"routerType":1,"orginPath":"app://a?n=Kowalski","targetPath":"app://b"},{"routerType":1,"orginPath":"app://a?n=Kowalski","targetPath":"app://c"}]}"#,
+        #"{"type":"map","rev":4,"entries":[{"routerType":1,"orginPath":"app://a","targetPath":"app://b/../c?n=Kowalski"}]}"#,
+        #"{"type":"map","rev":5,"entries":[{"routerType":1,"orginPath":"app://a","targetPath":"app://b","params":["Kowalski"]}]}"#,
+        #"{"type":"map","rev":6,"entries":[{"routerType":1,"orginPath":"app://old","targetPath":"app://page?n=Kowalski","params":{"n":"Kowalski"}},{"routerType":1,"orginPath":"app://web","targetPath":"gone://x?n=Kowalski"},{"routerType":1,"orginPath":"app://number/x","targetPath":"app://nowhere?n=Kowalski"}]}"#,
+    ]
+
+    @Test func `a value of a parameter is in no detail, no report and no event above V`() async throws {
+        let router = try router()
+        try router.register("app://circle", redirect: { _ in "app://circle?name=Kowalski" }) { _ in .opened()
+        }
+        try router.register("app://cancels") { _ in throw CancellationError() }
+        try router.intercept("service", scope: .patterns(["app://to-service"])) { _ in
+            .redirect(to: "scheme://services?protocol=Calculator&method=add&name=Kowalski")
+        }
+        try router.register("app://to-service") { _ in .opened() }
+        let harness = try await AgentHarness(router: router) {
+            $0.limits.intakeRate = 0
+            $0.limits.mapRate = 0
+        }
+        for map in Self.plainMaps { harness.receive(map, on: "waypost/v1/k1/map") }
+        for (index, open) in Self.plainOpens.enumerated() {
+            let command: JSONValue = [
+                "id": .string("u\(index)"), "type": "open", "url": .string(open.url), "params": open.params,
+            ]
+            let reply = try await harness.command(command.text)
+            #expect(reply.detail?.contains(Self.plain) != true, "\(reply)")
+            // What an open returns is for its sender; an argument of a call is not needed there.
+            if open.url.hasPrefix("scheme://services") {
+                #expect(!reply.result.text.contains(Self.plain), "\(reply)")
+            }
+        }
+        #expect(harness.agent.maps.applied.inactive.count == 2)
+        #expect(
+            try await harness.command(#"{"id":"q","type":"open","url":"app://page?a=1"}"#).result["url"]
+                == "app://page?a=1")
+        harness.agent.publishDocuments()
+        try await harness.close()
+        let opened = try await harness.event { $0.message == "opened app://page?name=***&x=***#***" }
+        #expect(opened.url == "app://page?name=***&x=***#***")
+        for message in harness.published.events where !message.topic.contains("/reply/") {
+            let text = String(decoding: message.payload, as: UTF8.self)
+            #expect(!text.contains(Self.plain), "\(message.topic) \(text)")
+        }
+    }
+
+    @Test func `a value of a parameter is in the events of level V, where it is wanted`() async throws {
+        let harness = try await AgentHarness(router: router()) { $0.logLevel = "v" }
+        _ = try await harness.command(
+            #"{"id":"c","type":"open","url":"app://page?name=Kowalski&token=hunter2"}"#)
+        let event = try await harness.event { $0.level == .verbose && $0.message.hasPrefix("will open") }
+        #expect(event.url == "app://page?name=Kowalski&token=***")
+        #expect(event.message == "will open app://page?name=Kowalski&token=***")
+        try await harness.close()
     }
 }

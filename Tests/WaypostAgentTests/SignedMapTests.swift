@@ -206,19 +206,19 @@ import Waypost
         async throws
     {
         let harness = try await harness { $0.limits.mapRate = 1 }
-        // Two at once are within the limit.
-        for revision in 1...2 { #expect(try code(map(Int64(revision)), on: Self.topic, in: harness) == nil) }
-        #expect(try code(map(3), on: Self.topic, in: harness) == .busy)
-        for _ in 0..<50 { harness.receive(try signed(map(4), by: [9]), on: Self.topic) }
-        harness.receive(try signed(map(5, "app://c")), on: Self.topic)
-        #expect(harness.agent.maps.applied.layers.map(\.revision) == [2])
+        // Five at once are within the limit.
+        for revision in 1...5 { #expect(try code(map(Int64(revision)), on: Self.topic, in: harness) == nil) }
+        #expect(try code(map(6), on: Self.topic, in: harness) == .busy)
+        for _ in 0..<50 { harness.receive(try signed(map(7), by: [9]), on: Self.topic) }
+        harness.receive(try signed(map(8, "app://c")), on: Self.topic)
+        #expect(harness.agent.maps.applied.layers.map(\.revision) == [5])
         // Another layer has a budget of its own.
-        #expect(try code(patch(2, 3), on: Self.patchTopic, in: harness) == nil)
+        #expect(try code(patch(5, 6), on: Self.patchTopic, in: harness) == nil)
         harness.link.tick()
-        #expect(harness.agent.maps.applied.layers.map(\.revision) == [2, 3])
+        #expect(harness.agent.maps.applied.layers.map(\.revision) == [5, 6])
         harness.clock.advance(1_000)
         harness.link.tick()
-        #expect(harness.agent.maps.applied.layers.map(\.revision) == [5])
+        #expect(harness.agent.maps.applied.layers.map(\.revision) == [8])
         #expect(harness.agent.maps.applied.refused == nil)
         _ = try await harness.failure { $0.code == .busy }
         _ = try await harness.command(#"{"id":"p","type":"ping"}"#)
@@ -231,14 +231,45 @@ import Waypost
 
     @Test func `a patch that came too fast is refused, and may be sent again`() async throws {
         let harness = try await harness { $0.limits.mapRate = 1 }
-        for number in 1...2 as ClosedRange<Int64> {
+        for number in 1...5 as ClosedRange<Int64> {
             #expect(try code(patch(number - 1, number), on: Self.patchTopic, in: harness) == nil)
         }
-        #expect(try code(patch(2, 3), on: Self.patchTopic, in: harness) == .busy)
+        #expect(try code(patch(5, 6), on: Self.patchTopic, in: harness) == .busy)
         harness.clock.advance(1_000)
         harness.link.tick()
-        #expect(harness.agent.maps.applied.layers.map(\.revision) == [2])
-        #expect(try code(patch(2, 3), on: Self.patchTopic, in: harness) == nil)
+        #expect(harness.agent.maps.applied.layers.map(\.revision) == [5])
+        #expect(try code(patch(5, 6), on: Self.patchTopic, in: harness) == nil)
+        try await harness.close()
+    }
+
+    // Each unsigned map was compiled and stored, however many came.
+    @Test
+    func `unsigned ones count too: what is too fast is not read, and the newest map is applied in the end`()
+        async throws
+    {
+        let harness = try await harness(keys: []) { $0.limits.mapRate = 1 }
+        for revision in 1...1_000 as ClosedRange<Int64> {
+            harness.receive(map(revision).text, on: Self.topic)
+            harness.receive(entries("app://c").text, on: Self.patchTopic)
+        }
+        let taken = harness.agent.maps.applied.layers.first?.revision
+        #expect(try #require(taken) <= 10)
+        #expect(harness.agent.maps.applied.refused?.code == .busy)
+        harness.clock.advance(1_000)
+        harness.link.tick()
+        #expect(harness.agent.maps.applied.layers.map(\.revision) == [1_000])
+        // The map in force comes again too often: that leaves no refusal behind.
+        for _ in 0..<100 { harness.receive(map(1_000).text, on: Self.topic) }
+        harness.clock.advance(1_000)
+        harness.link.tick()
+        #expect(harness.agent.maps.applied.refused == nil)
+        harness.receive("no JSON", on: Self.patchTopic)
+        #expect(harness.agent.maps.applied.refused?.code == .badJSON)
+        _ = try await harness.command(#"{"id":"p","type":"ping"}"#)
+        let reports = harness.published.events.filter {
+            $0.topic.hasSuffix("/fail") && String(decoding: $0.payload, as: UTF8.self).contains("BUSY")
+        }
+        #expect(reports.count == 2)
         try await harness.close()
     }
 }

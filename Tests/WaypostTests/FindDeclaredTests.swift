@@ -49,7 +49,7 @@ import Testing
         ("probe://page?moved=x", #"OK probe://hand/:id "x" opened probe://hand/x"#),
         (
             "scheme://services?protocol=HandService&method=twice:&ivar1=21",
-            "OK - 42 served scheme://services?protocol=HandService&method=twice:&ivar1=21"
+            "OK - 42 served scheme://services?protocol=HandService&method=twice:&ivar1=***"
         ),
     ]
 

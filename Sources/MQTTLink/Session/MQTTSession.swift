@@ -75,6 +75,9 @@ public final class MQTTSession: Sendable {
     /// How many messages were dropped because they were not read in time.
     public var droppedMessages: Int { queue.dropped }
 
+    /// How many messages were not read because they are larger than the configuration allows.
+    public var skippedMessages: Int { core.skipped }
+
     /// Why the connection ended; `nil` while it lasts.
     public var endReason: DisconnectReason? { core.endReason }
 

@@ -14,6 +14,7 @@ final class SessionCore: MQTTLinkDelegate {
         var publishing: [UInt64: CheckedContinuation<PublishReceipt.Result, Never>] = [:]
         var lastToken: UInt64 = 0
         var endReason: DisconnectReason?
+        var skipped = 0
         var isClosed = false
     }
 
@@ -25,6 +26,8 @@ final class SessionCore: MQTTLinkDelegate {
     deinit { queue.finish() }
 
     var endReason: DisconnectReason? { content.withLock { $0.endReason } }
+
+    var skipped: Int { content.withLock { $0.skipped } }
 
     /// What to throw when there is no connection any more.
     var error: MQTTSessionError? {
@@ -86,6 +89,8 @@ final class SessionCore: MQTTLinkDelegate {
         queue.append(batch)
         return .acknowledge
     }
+
+    func link(skipped message: SkippedMessage) { content.withLock { $0.skipped += 1 } }
 
     func link(settled receipts: [PublishReceipt]) {
         let waiters = content.withLock { content in

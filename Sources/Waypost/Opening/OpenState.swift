@@ -97,9 +97,9 @@ struct OpenState: Sendable {
         let state = snapshot.state
         let maximum = state.configuration.maximumHops
         guard hops.count < maximum else {
-            let path = ([requested] + hops + [text]).map { String($0.prefix(200)) }
+            let path = [requested] + hops + [text]
             let isCircle = path.dropLast().contains(text)
-            let detail = path.joined(separator: " → ")
+            let detail = path.map { RouteURL.withoutValues($0).prefix(200) }.joined(separator: " → ")
             return isCircle
                 ? .cycle("redirects lead in a circle: \(detail)")
                 : .chain("there are more than \(maximum) redirects: \(detail)")
@@ -109,7 +109,8 @@ struct OpenState: Sendable {
         case .success(let url):
             // A redirect must not turn an open into a call: who may send a map may not call services by it.
             guard !ServiceURL.matches(url, state.configuration) else {
-                return .notAllowed("\(url.text) is a service URL, which no redirect may lead to")
+                return .notAllowed(
+                    "\(RouteURL.withoutValues(url.text)) is a service URL, which no redirect may lead to")
             }
             self.url = url
             hops.append(url.text)

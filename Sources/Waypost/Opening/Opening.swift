@@ -50,18 +50,20 @@ public struct Opening: Sendable, Hashable {
         }
     }
 
-    /// One sentence that says how it ended.
+    /// One sentence that says how it ended; of the query of a URL it has the keys only.
     public var detail: String {
         switch outcome {
-        case .opened: "opened \(url)"
-        case .served: "served \(url)"
+        case .opened: "opened \(RouteURL.withoutValues(url))"
+        case .served: "served \(RouteURL.withoutValues(url))"
         case .intercepted(let name, let reason): "intercepted by \(name): \(reason)"
         case .notFound(let nearest):
-            "no route takes \(url)"
+            "no route takes \(RouteURL.withoutValues(url))"
                 + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
         case .rejected(let rejection): rejection.detail
         case .failed(let failure): failure.detail
-        case .fellBack(let fallback): "no route takes \(requested); fell back to \(fallback)"
+        case .fellBack(let fallback):
+            "no route takes \(RouteURL.withoutValues(requested)); "
+                + "fell back to \(RouteURL.withoutValues(fallback))"
         }
     }
 

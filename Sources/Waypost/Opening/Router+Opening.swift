@@ -175,7 +175,8 @@ extension Router {
             case .finished(.success(.stop(let reason))):
                 return .ended(.intercepted(by: interceptor.name, reason: reason))
             case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
-            case .canceled, .finished(.failure): return .ended(.failed(.canceled(request.url.text)))
+            case .canceled, .finished(.failure):
+                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
             }
         }
         if !request.parameters.isEmpty { opening.presentation = request.presentation }
@@ -212,7 +213,7 @@ extension Router {
             opening.value = value
             return .ended(.opened)
         case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request))
-        case .canceled: return .ended(.failed(.canceled(request.url.text)))
+        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
         case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
         }
     }
@@ -222,7 +223,7 @@ extension Router {
         case let error as ParameterError: .rejected(.badField("\(request.route): \(error)"))
         case let rejection as Rejection: .rejected(rejection)
         case let failure as RouteFailure: .failed(failure)
-        case is CancellationError: .failed(.canceled(request.url.text))
+        case is CancellationError: .failed(.canceled(RouteURL.withoutValues(request.url.text)))
         case let error as DecodingError:
             .failed(.handler("\(request.route) failed: \(error.place) \(error.reason)"))
         default: .failed(.handler("\(request.route) failed: \(error)"))

@@ -102,7 +102,8 @@ extension Router {
         case .notFound:
             resolution.parameters.query = state.url.queryParameters
             resolution.error = Rejection(
-                .noRoute, "no route takes \(state.url.text)", nearest: namesNearest ? state.nearest : [])
+                .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))",
+                nearest: namesNearest ? state.nearest : [])
         case .candidate(let matched, let request):
             resolution.className = matched.record.route.name
             resolution.parameters = request.parameters

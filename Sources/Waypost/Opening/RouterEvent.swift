@@ -26,7 +26,7 @@ public struct RouterEvent: Sendable, Hashable {
     public var route: String?
     /// The id of the command that opens the URL.
     public var ref: String?
-    /// One sentence; it has no values of parameters, except in the URL.
+    /// One sentence; only that of `willOpen` and `redirected` has values of parameters, in the query of its URLs.
     public var detail: String
     /// The wire protocol's code; `ok` while nothing is wrong.
     public var code: Code

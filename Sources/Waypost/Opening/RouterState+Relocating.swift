@@ -25,12 +25,12 @@ public struct CompiledRelocation: Sendable {
                     && (path.isSubtree || path.components.count == 1)
                 guard !isService else {
                     throw place.error(
-                        .notAllowed, field, "\(path.text) is a service URL, which can not be relocated")
+                        .notAllowed, field, "\(path.shown) is a service URL, which can not be relocated")
                 }
             }
             let host = redirect.target.components.first ?? ""
             guard state.mayAllow(scheme: redirect.target.scheme, host: host) else {
-                throw place.error(.notAllowed, "targetPath", "\(redirect.target.text) is not allowed")
+                throw place.error(.notAllowed, "targetPath", "\(redirect.target.shown) is not allowed")
             }
         }
         for addition in plan.additions {
@@ -121,13 +121,13 @@ extension RouterState {
     private func inactiveRedirects() -> [RelocationReport.Inactive] {
         plan.redirects.compactMap { redirect, place in
             for path in [redirect.origin, redirect.target] where !allows(scheme: path.scheme) {
-                return place.inactive("no registered route has the scheme of \(path.text)")
+                return place.inactive("no registered route has the scheme of \(path.shown)")
             }
             // Whether a subtree has its targets is only known URL by URL, when one is opened.
             guard !redirect.target.isSubtree, let url = try? RouteURL(redirect.target.text) as RouteURL,
                 !opens(url, hops: configuration.maximumHops)
             else { return nil }
-            return place.inactive("no route takes \(redirect.target.text)")
+            return place.inactive("no route takes \(redirect.target.shown)")
         }
     }
 

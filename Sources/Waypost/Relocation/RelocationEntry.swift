@@ -93,7 +93,7 @@ public struct RelocationEntry: Sendable, Hashable {
                 if let earlier = origins.updateValue(index, forKey: key) {
                     throw RelocationError(
                         .badField, index: index, field: "orginPath",
-                        detail: "\(origin) is the origin of entry \(earlier) already")
+                        detail: "\(RouteURL.withoutValues(origin)) is the origin of entry \(earlier) already")
                 }
             case .add(let path, _):
                 if let earlier = paths.updateValue(index, forKey: path) {

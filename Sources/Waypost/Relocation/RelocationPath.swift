@@ -6,6 +6,8 @@ struct RelocationPath: Sendable, Hashable {
     }
 
     let text: String
+    /// The text for details: of a query it has the keys only.
+    var shown: String { RouteURL.withoutValues(text) }
     let scheme: String
     let components: [String]
     let isSubtree: Bool

@@ -122,7 +122,7 @@ struct RelocationPlan: Sendable {
     }
 
     private func names(_ path: ArraySlice<RelocationPath>) -> String {
-        let texts = path.map(\.text)
+        let texts = path.map(\.shown)
         guard texts.count > 24 else { return texts.joined(separator: " → ") }
         return (texts.prefix(12) + ["… \(texts.count - 24) more …"] + texts.suffix(12)).joined(
             separator: " → ")

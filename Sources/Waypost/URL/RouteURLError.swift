@@ -36,9 +36,9 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
         self.reason = reason
     }
 
-    /// One sentence; the text is cut after 200 characters.
+    /// One sentence; the text is cut after 200 characters, and of a query it has the keys only.
     public var description: String {
-        "parse \(url.prefix(200)): \(reason) at byte \(offset)"
+        "parse \(RouteURL.withoutValues(url).prefix(200)): \(reason) at byte \(offset)"
     }
 }
 

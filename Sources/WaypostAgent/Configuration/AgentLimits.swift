@@ -41,10 +41,10 @@ public struct AgentLimits: Sendable, Hashable {
 
     // MARK: Maps
 
-    /// Signed maps and patches a second that are verified for one layer, and twice as many at once; 0 switches the
-    /// limit off.
+    /// Maps and patches a second that are read for one layer, and five times as many at once; 0 switches the limit
+    /// off.
     ///
-    /// Of maps beyond it only the newest is verified, as soon as there is time. Patches beyond it are refused with
+    /// Of maps beyond it only the newest is read, as soon as there is time. Patches beyond it are refused with
     /// 429 `BUSY`.
     public var mapRate = 10
 

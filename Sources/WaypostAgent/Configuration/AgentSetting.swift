@@ -98,7 +98,7 @@ package struct AgentSetting: Sendable {
             1_024...67_108_864, unit: "bytes", health: "mapBytes", .number(\.limits.mapBytes)),
         AgentSetting(
             "map-rate",
-            "Signed maps and patches a second that are verified for one layer; 0 is no limit.",
+            "Maps and patches a second that are read for one layer; 0 is no limit.",
             0...1_000_000, health: "mapRate", .number(\.limits.mapRate)),
         AgentSetting(
             "packet-bytes", "The largest packet that is sent; a larger result becomes a 413 reply.",

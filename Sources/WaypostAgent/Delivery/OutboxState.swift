@@ -84,7 +84,11 @@ struct OutboxState: Sendable {
 
     /// Takes a message; false when it is dropped, because too much waits that is not stored.
     mutating func enqueued(_ item: OutboxItem) -> Bool {
-        if item.isStored {
+        var item = item
+        // On disk it could not be told from the delivery that is under way, whose end would be its end too.
+        item.isRepeat = item.isRepeat && volatileInMemory + item.bytes <= volatileBytes
+        if item.isRepeat {
+        } else if item.isStored {
             if unread.contains(item.kind) || storedInMemory > 0 && storedInMemory + item.bytes > memoryBytes {
                 unread.insert(item.kind)
                 if reading[item.kind] != nil { reading[item.kind] = true }
@@ -104,7 +108,7 @@ struct OutboxState: Sendable {
     }
 
     private mutating func count(_ item: OutboxItem, _ sign: Int) {
-        if item.isStored {
+        if item.isStored, !item.isRepeat {
             storedInMemory += sign * item.bytes
         } else {
             volatileInMemory += sign * item.bytes
@@ -297,6 +301,8 @@ struct OutboxItem: Sendable {
     var message: MQTTMessage
     /// Events in the message, so that they are counted when it is dropped.
     var events = 0
+    /// Whether it is a stored reply for a command that came again.
+    var isRepeat = false
 
     /// Its row on disk; nil when it can't be read again.
     var sequence: Int64? {

@@ -1,12 +1,12 @@
 import MQTTLink
 import WaypostMessages
 
-/// How many signed documents are verified: a rate for each layer, because no topic names the sender of a document.
+/// How many documents are read: a rate for each layer, because no topic names the sender of a document.
 ///
 /// A map that comes too fast is postponed, only the newest of its layer: the broker keeps that one too. A patch is
 /// not, because the next one builds on it; its sender learns that and sends it again.
 struct MapBudget: Sendable {
-    /// A map that is to be verified later.
+    /// A map that is to be read later.
     struct Postponed: Sendable {
         var message: MQTTMessage
         var key: String
@@ -15,7 +15,7 @@ struct MapBudget: Sendable {
 
     /// What becomes of a document that came.
     enum Decision: Sendable {
-        case verify
+        case read
         /// It came too fast; that is reported now.
         case report
         /// It came too fast, and that was reported a short time ago.
@@ -30,14 +30,14 @@ struct MapBudget: Sendable {
     private var postponed: [String: Postponed] = [:]
     private var reported: [String: Int64] = [:]
 
-    /// - Parameter rate: documents a second for each layer, twice as many at once; 0 is no limit.
+    /// - Parameter rate: documents a second for each layer, five times as many at once; 0 is no limit.
     init(rate: Int) { self.rate = rate }
 
     /// A document came in a layer; `map` is what may be postponed.
     mutating func documentCame(_ map: Postponed?, on key: String, at now: Int64) -> Decision {
         guard !takeToken(key, at: now) else {
             postponed[key] = nil
-            return .verify
+            return .read
         }
         if let map { postpone(map) }
         if let last = reported[key], now - last < Self.reportInterval { return .skip }
@@ -45,11 +45,14 @@ struct MapBudget: Sendable {
         return .report
     }
 
+    /// A document that was read could not be stored.
+    mutating func refund(_ key: String) { buckets[key]?.refund() }
+
     mutating func postpone(_ map: Postponed) { postponed[map.key] = map }
 
     /// The postponed maps for which there is time now.
     ///
-    /// They are verified by ``documentCame(_:on:at:)`` as if they came again.
+    /// They go through ``documentCame(_:on:at:)`` as if they came again.
     mutating func takePostponed(at now: Int64) -> [Postponed] {
         guard !postponed.isEmpty else { return [] }
         let due = postponed.values.filter { hasToken($0.key, at: now) }.sorted { $0.key < $1.key }
@@ -59,11 +62,11 @@ struct MapBudget: Sendable {
 
     private mutating func hasToken(_ key: String, at now: Int64) -> Bool {
         guard takeToken(key, at: now) else { return false }
-        buckets[key]?.refund()
+        refund(key)
         return true
     }
 
     private mutating func takeToken(_ key: String, at now: Int64) -> Bool {
-        buckets[key, default: TokenBucket(rate: rate, burst: 2 * rate, at: now)].take(at: now)
+        buckets[key, default: TokenBucket(rate: rate, burst: 5 * rate, at: now)].take(at: now)
     }
 }

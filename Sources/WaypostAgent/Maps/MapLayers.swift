@@ -101,6 +101,11 @@ struct MapLayers: Sendable {
         reverted = Set(order.filter { stored[$0] != nil && over.contains(name(of: $0)) })
     }
 
+    /// Whether these very bytes are in the layer already; one that the disk has damaged is not.
+    func isInForce(_ digest: [UInt8], on key: String) -> Bool {
+        stored[key].map { $0.digest == digest && !$0.isDamaged } ?? false
+    }
+
     /// Takes a document into its layer; false when it is in force already.
     ///
     /// - Throws: ``Rejection`` when it is older than what was applied, has expired, or is meant for another audience.

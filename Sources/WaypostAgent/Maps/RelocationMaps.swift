@@ -19,7 +19,7 @@ final class RelocationMaps: Sendable {
     private let router: Router
     private let store: Store
     private let rules: MapDocument.Rules
-    /// Signed documents a second that are verified for one layer.
+    /// Documents a second that are read for one layer.
     private let rate: Int
     private let expiry: MapExpiry
     private let clock: AgentClock
@@ -86,25 +86,25 @@ final class RelocationMaps: Sendable {
                 "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
             return true
         }
+        guard mayRead(message, on: key, for: audience, at: now) else { return true }
         let digest = SHA256.digest(of: message.payload)
-        guard mayVerify(message, on: key, for: audience, digest: digest, at: now) else { return true }
         var next = state.withLock(\.layers)
         let name = next.name(of: key)
         var revision: Int64?
         let compiled: CompiledRelocation
         let entries: Int
         do throws(Rejection) {
-            let document = try MapDocument(message.payload, isPatch: key == MapRecord.patchLayer, rules)
+            // What is in force needs no second look at its signatures.
+            let isPatch = key == MapRecord.patchLayer
+            guard isPatch || !next.isInForce(digest, on: key) else { return inForce(message, on: key) }
+            let document = try MapDocument(message.payload, isPatch: isPatch, rules)
             revision = document.revision
             entries = document.entries.count
             guard
                 try next.take(
                     document, on: key, for: audience, digest: digest, at: now,
                     isClockCorrect: clockMonitor.isCorrect(at: now))
-            else {
-                reporter.log(.debug, "Map", "\(message.topic): in force already")
-                return true
-            }
+            else { return inForce(message, on: key) }
             guard !store.isFull else {
                 throw Rejection(.disk, "the store holds \(store.heldBytes) bytes, all that it may")
             }
@@ -124,6 +124,8 @@ final class RelocationMaps: Sendable {
         do throws(StoreError) {
             try commit(next)
         } catch {
+            // The broker sends it again.
+            state.withLock { $0.budget.refund(key) }
             return false
         }
         install(next, compiled)
@@ -137,40 +139,48 @@ final class RelocationMaps: Sendable {
         return true
     }
 
-    /// Whether the signatures of a document are to be verified now: each costs time on the link's thread, and no
-    /// topic names its sender.
-    private func mayVerify(
-        _ message: MQTTMessage, on key: String, for audience: Audience, digest: [UInt8], at now: Int64
+    private func inForce(_ message: MQTTMessage, on key: String) -> Bool {
+        reporter.log(.debug, "Map", "\(message.topic): in force already")
+        // It may be the one that was postponed.
+        let isRefusalOver = state.withLock { state in
+            guard let refused = state.applied.refused, refused.code == .busy,
+                refused.layer == state.layers.name(of: key)
+            else { return false }
+            state.applied.refused = state.layers.newestRefused
+            return true
+        }
+        if isRefusalOver { onChange() }
+        return true
+    }
+
+    /// Whether a document is to be read now: that costs time on the link's thread, and no topic names its sender.
+    private func mayRead(
+        _ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64
     ) -> Bool {
-        guard rules.trusted.arePinned else { return true }
-        let (known, name) = state.withLock { ($0.layers.stored[key], $0.layers.name(of: key)) }
-        // One whose row is damaged is repaired by the same document.
-        guard known?.digest != digest || known?.isDamaged == true else {
-            reporter.log(.debug, "Map", "\(message.topic): in force already")
-            return false
-        }
         let isPatch = key == MapRecord.patchLayer
-        let decision = state.withLock { state in
-            state.budget.documentCame(
-                isPatch ? nil : MapBudget.Postponed(message: message, key: key, audience: audience), on: key,
-                at: clock.monotonic())
+        let (decision, name) = state.withLock { state in
+            let map = MapBudget.Postponed(message: message, key: key, audience: audience)
+            return (
+                state.budget.documentCame(isPatch ? nil : map, on: key, at: clock.monotonic()),
+                state.layers.name(of: key)
+            )
         }
-        guard decision != .verify else { return true }
+        guard decision != .read else { return true }
         guard decision == .report else { return false }
         let detail =
-            "more than \(rate) signed documents a second; "
-            + (isPatch ? "send the patch again" : "the newest is checked when there is time")
+            "more than \(rate) documents a second; "
+            + (isPatch ? "send the patch again" : "the newest is read when there is time")
         state.withLock {
             $0.applied.refused = AppliedMap.Refused(
-                layer: name, revision: nil, digest: SHA256.label(digest), code: .busy, detail: detail, at: now
-            )
+                layer: name, revision: nil, digest: SHA256.label(SHA256.digest(of: message.payload)),
+                code: .busy, detail: detail, at: now)
         }
         reporter.failed(.busy, "map of \(name) refused: \(detail)", in: .map)
         onChange()
         return false
     }
 
-    /// Verifies the documents that came too fast, the newest of each layer.
+    /// Reads the documents that came too fast, the newest of each layer.
     private func takePostponed() {
         for postponed in state.withLock({ $0.budget.takePostponed(at: clock.monotonic()) })
         where !take(postponed.message, on: postponed.key, for: postponed.audience, at: clock.wall()) {

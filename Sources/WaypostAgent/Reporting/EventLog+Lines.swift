@@ -16,8 +16,9 @@ extension EventLog {
             guard event.ref == nil else { return }
             level = .error
         }
-        let text = event.detail.isEmpty ? "\(event.kind.rawValue) \(event.url)" : event.detail
-        log(level, "Router", text, url: event.url, isError: event.isError, ref: event.ref)
+        let url = level == .verbose ? event.url : RouteURL.withoutValues(event.url)
+        let text = event.detail.isEmpty ? "\(event.kind.rawValue) \(url)" : event.detail
+        log(level, "Router", text, url: url, isError: event.isError, ref: event.ref)
     }
 
     /// The line for a call of a service.

@@ -139,6 +139,10 @@ enum Schema {
             payload BLOB
         );
         """,
+        """
+        ALTER TABLE meta ADD COLUMN row_digest INTEGER;
+        UPDATE meta SET row_digest = row_digest(key, value);
+        """,
     ]
 
     private static let rowDigest = DatabaseFunction("row_digest", pure: true) { values in

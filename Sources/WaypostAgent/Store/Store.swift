@@ -44,7 +44,7 @@ package final class Store: Sendable {
         var notices = [try StateFile.prepare(directory: directory)].compactMap(\.self)
         lock = try StateLock(path: "\(directory)/lock")
         var file = StateFile(path: path)
-        let opened: (queue: DatabaseQueue, pageSize: Int, repair: String?)
+        let opened: (queue: DatabaseQueue, pageSize: Int, repairs: [String])
         try file.keepPrivate()
         do throws(StoreError) {
             opened = try Self.open(path, durability)
@@ -59,7 +59,7 @@ package final class Store: Sendable {
         }
         queue = opened.queue
         pageSize = opened.pageSize
-        repairs = [opened.repair].compactMap(\.self)
+        repairs = opened.repairs
         self.notices = notices
         self.timer = timer
         file.opened()
@@ -69,7 +69,7 @@ package final class Store: Sendable {
 
     private static func open(
         _ path: String, _ durability: Durability
-    ) throws(StoreError) -> (queue: DatabaseQueue, pageSize: Int, repair: String?) {
+    ) throws(StoreError) -> (queue: DatabaseQueue, pageSize: Int, repairs: [String]) {
         var configuration = Configuration()
         configuration.label = "waypost.store"
         configuration.busyMode = .timeout(5)
@@ -93,7 +93,10 @@ package final class Store: Sendable {
                 guard try Schema.isIntact(db) else {
                     throw StoreError(.corrupt, path: path, detail: "its tables have other columns")
                 }
-                return (queue, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096, repair)
+                let repairs = [repair, try Transaction(database: db).removeDamagedValues()]
+                return (
+                    queue, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096, repairs.compactMap(\.self)
+                )
             }
         } catch let error as StoreError {
             throw error

@@ -78,6 +78,7 @@ extension FaultPoint {
     private static let clockOffset =
         getenv("WAYPOST_CLOCK_OFFSET").flatMap { Int64(String(cString: $0)) } ?? 0
 
+    // Safe because it is set once, to a page that is only read and never unmapped.
     private nonisolated(unsafe) static let clockFile: UnsafeRawPointer? = {
         guard let value = getenv("WAYPOST_CLOCK_OFFSET"),
             UInt8(bitPattern: value.pointee) == UInt8(ascii: "/")

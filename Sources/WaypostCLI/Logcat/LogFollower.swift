@@ -23,7 +23,7 @@ struct LogFollower {
     private var agentWidth = 8
     private var pause = ReconnectPause()
     /// Of this connection; those that were reported already.
-    private var dropped = 0
+    private var loss = MessageLoss()
 
     /// The most other messages, such as failures and presence, that wait until the replays are shown.
     private static let maximumOthers = 10_000
@@ -74,14 +74,14 @@ struct LogFollower {
         while true {
             do {
                 while case .message(let message) = try await session.next() {
-                    reportDropped(session)
+                    reportLoss(session)
                     guard show(message) else { return await session.close() }
                 }
             } catch let error as CommandError where error.exit == .noBroker {
                 notice("\(error.description); reconnecting")
                 await session.close()
                 session = try await comeBack()
-                dropped = 0
+                loss = MessageLoss()
                 gaps.cameBack()
                 notice("connected to \(session.connection.broker) again")
             } catch {
@@ -126,7 +126,7 @@ struct LogFollower {
                 missed += 1
             }
         }
-        if missed + replay.dropped > 0 { notice(OperatorSession.notice(dropped: missed + replay.dropped)) }
+        for text in MessageLoss(dropped: missed + replay.dropped).notices { notice(text) }
         for message in others { guard show(message) else { return false } }
         for (agent, reply) in replay.refusals {
             notice(
@@ -198,11 +198,10 @@ struct LogFollower {
         notice("\(agent) is \(state.state): \(how)")
     }
 
-    private mutating func reportDropped(_ session: OperatorSession) {
-        let new = session.droppedMessages - dropped
-        guard new > 0 else { return }
-        dropped += new
-        notice(OperatorSession.notice(dropped: new))
+    private mutating func reportLoss(_ session: OperatorSession) {
+        let new = session.loss - loss
+        loss = loss + new
+        for text in new.notices { notice(text) }
     }
 
     private func notice(_ text: String) {

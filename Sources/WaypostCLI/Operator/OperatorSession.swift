@@ -113,15 +113,10 @@ final class OperatorSession: Sendable {
         await session.disconnect()
     }
 
-    /// How many messages were dropped because they were not read in time.
-    var droppedMessages: Int { session.droppedMessages }
+    /// The messages that could not be shown so far.
+    var loss: MessageLoss { MessageLoss(dropped: session.droppedMessages, skipped: session.skippedMessages) }
 
-    /// The notice about dropped messages.
-    static func notice(dropped count: Int) -> String {
-        "\(count.counted("message")) \(count == 1 ? "was" : "were") dropped: this terminal is too slow"
-    }
-
-    /// Connects, does `body` and leaves, whatever comes of it; says so when messages were dropped.
+    /// Connects, does `body` and leaves, whatever comes of it; says so when messages could not be shown.
     static func with<Value>(
         _ settings: BrokerSettings, as sender: String, required: [String], useful: [String] = [],
         within limit: Duration = .seconds(10), _ body: (OperatorSession) async throws -> Value
@@ -131,9 +126,7 @@ final class OperatorSession: Sendable {
         let result: Result<Value, any Error>
         do { result = .success(try await body(session)) } catch { result = .failure(error) }
         await session.close()
-        if session.droppedMessages > 0 {
-            Terminal.note("waypost: warning: \(notice(dropped: session.droppedMessages))")
-        }
+        for notice in session.loss.notices { Terminal.note("waypost: warning: \(notice)") }
         return try result.get()
     }
 }

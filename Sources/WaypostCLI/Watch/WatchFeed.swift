@@ -24,14 +24,14 @@ struct WatchFeed {
             pause.connectionMade()
             let broker = session.connection.broker.description
             state.change { ($0.model.link, $0.model.isConnected) = (broker, true) }
-            var dropped = 0
+            var loss = MessageLoss()
             do {
                 while case .message(let message) = try await session.next() {
-                    let new = session.droppedMessages - dropped
-                    dropped += new
+                    let new = session.loss - loss
+                    loss = loss + new
                     state.change { content in
                         content.model.saw(message)
-                        content.model.droppedMessages += new
+                        content.model.loss = content.model.loss + new
                     }
                 }
             } catch let error as CommandError {

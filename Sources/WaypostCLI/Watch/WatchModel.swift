@@ -22,8 +22,8 @@ struct WatchModel: Sendable {
     /// Where we are connected, or why not.
     var link = ""
     var isConnected = true
-    /// Messages that were dropped because the screen is slower than what comes.
-    var droppedMessages = 0
+    /// Messages that are not on the screen.
+    var loss = MessageLoss()
     private var deduplicator = EventDeduplicator()
 
     init(topics: Topics, filter: LogFilter) {

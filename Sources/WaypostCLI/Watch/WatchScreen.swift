@@ -26,10 +26,9 @@ struct WatchScreen {
     private func head(_ model: WatchModel) -> TerminalText {
         let members = model.roster.members
         let online = members.values.count { $0.isOnline == true }
-        let dropped =
-            model.droppedMessages > 0 ? "  \(OperatorSession.notice(dropped: model.droppedMessages))" : ""
+        let loss = model.loss.notices.map { "  " + $0 }.joined()
         let text = fitted(
-            "waypost  \(model.link)  \(online) of \(members.count) agents online  q quits\(dropped)")
+            "waypost  \(model.link)  \(online) of \(members.count) agents online  q quits\(loss)")
         return model.isConnected ? style.bold(text) : style.red(text)
     }
 

@@ -58,6 +58,29 @@ struct SessionTests {
         #expect(session.droppedMessages == 90)
     }
 
+    @Test func `a message that is too large is not read, and the session counts it`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        // A broker with MQTT 5 would keep it back.
+        var configuration = MQTTLinkConfiguration.oneShot(
+            brokers: [try BrokerURL(broker.url)], clientID: "small")
+        configuration.protocolVersion = .v311
+        configuration.maximumPacketSize = 1_024
+        configuration.subscriptions = [Subscription("x")]
+        let session = try await MQTTSession.connect(configuration, within: .seconds(30))
+        let large = MQTTMessage(topic: "x", payload: [UInt8](repeating: 0, count: 1 << 20), qos: .atLeastOnce)
+        let writer = try await MQTTSession.connect(
+            .oneShot(brokers: [try BrokerURL(broker.url)], clientID: "writer"), within: .seconds(30))
+        for message in [large, large, MQTTMessage("x", "small")] {
+            #expect(try await writer.publish(message) == .acknowledged)
+        }
+        var iterator = session.messages.makeAsyncIterator()
+        #expect(await iterator.next()?.text == "small")
+        #expect(session.skippedMessages == 2)
+        await session.disconnect()
+        await writer.disconnect()
+    }
+
     @Test func `a broker that says nothing costs no more than the time given`() async throws {
         let broker = try FakeBroker { try $0.readToEnd() }
         defer { broker.end() }

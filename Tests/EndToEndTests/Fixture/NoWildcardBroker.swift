@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Waypost
+import WaypostMessages
+
+/// A broker for one client that gives subscriptions with wildcards no retained message, as RabbitMQ does, with an
+/// agent k1 behind it that answers pings.
+final class NoWildcardBroker: Sendable {
+    let port: UInt16
+    private let listener: Int32
+
+    init() throws {
+        port = UInt16(try FreePort.find())
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var reuse: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+        let isListening = withUnsafeBytes(of: &address) { bytes in
+            bind(
+                listener, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+                == 0 && listen(listener, 4) == 0
+        }
+        guard isListening else {
+            throw TestBroker.Failure(description: "listen: \(String(cString: strerror(errno)))")
+        }
+        self.listener = listener
+        Thread.detachNewThread {
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                while Self.answerPacket(of: client) {}
+                close(client)
+            }
+        }
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    /// Answers one packet of MQTT 5; false at the end.
+    private static func answerPacket(of client: Int32) -> Bool {
+        guard let type = read(1, of: client)?.first else { return false }
+        var (length, shift) = (0, 0)
+        while true {
+            guard let byte = read(1, of: client)?.first else { return false }
+            length |= Int(byte & 0x7F) << shift
+            shift += 7
+            if byte & 0x80 == 0 { break }
+        }
+        guard let body = read(length, of: client) else { return false }
+        switch type >> 4 {
+        case 1: return send([0x20, 3, 0, 0, 0], to: client)
+        case 3:
+            let topicEnd = 2 + (Int(body[0]) << 8 | Int(body[1]))
+            let sender = String(decoding: body[2..<topicEnd], as: UTF8.self).split(separator: "/").last ?? ""
+            guard let start = body[topicEnd...].firstIndex(of: UInt8(ascii: "{")),
+                let id = (try? JSONValue(parsing: Array(body[start...])))?["id"]?.stringValue
+            else { return false }
+            let reply = Reply(id: id, code: .ok, at: Int64(Date().timeIntervalSince1970 * 1_000)).encoded()
+            return send([0x40, 2] + body[topicEnd..<topicEnd + 2], to: client)
+                && send(publish("waypost/v1/k1/reply/\(sender)", reply, isRetained: false), to: client)
+        case 8:
+            // Behind the packet id and the properties, each filter has its length before and a byte behind it.
+            var (place, filters) = (3 + Int(body[2]), [String]())
+            while place + 2 < body.count {
+                let end = place + 2 + (Int(body[place]) << 8 | Int(body[place + 1]))
+                filters.append(String(decoding: body[place + 2..<end], as: UTF8.self))
+                place = end + 1
+            }
+            let answer =
+                [0x90, UInt8(3 + filters.count), body[0], body[1], 0] + filters.map { _ in UInt8(1) }
+            let state =
+                #"{"state":"online","epoch":1,"boot":"B","why":"birth","agent":"k1","version":"1","mqtt":5}"#
+            let topic = "waypost/v1/k1/state"
+            return send(answer, to: client)
+                && (!filters.contains(topic)
+                    || send(publish(topic, Array(state.utf8), isRetained: true), to: client))
+        case 12: return send([0xD0, 0], to: client)
+        case 14: return false
+        default: return true
+        }
+    }
+
+    private static func publish(_ topic: String, _ payload: [UInt8], isRetained: Bool) -> [UInt8] {
+        let body = [0, UInt8(topic.utf8.count)] + topic.utf8 + [0] + payload
+        return [isRetained ? 0x31 : 0x30, UInt8(body.count & 0x7F | 0x80), UInt8(body.count >> 7)] + body
+    }
+
+    private static func read(_ count: Int, of client: Int32) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        return count == 0 || recv(client, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
+    }
+
+    private static func send(_ bytes: [UInt8], to client: Int32) -> Bool {
+        Glibc.send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+}
