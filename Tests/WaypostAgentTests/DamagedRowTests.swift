@@ -194,7 +194,10 @@ import WaypostMessages
         try await harness.close()
     }
 
-    @Test func `of an index does not let a known id run again`() async throws {
+    @Test(arguments: [true, false])
+    func `of an index, or of an id that the index has, does not let a known id run again`(isIndex: Bool)
+        async throws
+    {
         let directory = try await usedDirectory()
         let path = "\(directory)/\(Store.fileName)"
         var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
@@ -204,7 +207,7 @@ import WaypostMessages
         var places = 0
         for place in bytes.indices.dropLast(key.count + digest.count)
         where bytes[place] == key[0] && bytes[place...].starts(with: key)
-            && !bytes[(place + key.count)...].starts(with: digest)
+            && bytes[(place + key.count)...].starts(with: digest) != isIndex
         {
             bytes[place + key.count - 1] = UInt8(ascii: "e")
             places += 1

@@ -111,9 +111,17 @@ package final class Store: Sendable {
             try String.fetchAll(db, sql: "PRAGMA integrity_check(1)").first { $0 != "ok" }
         }
         guard let found = try problem() else { return nil }
-        // An index that misses a row would let a known id run again; it can be made anew from the rows.
-        if found.contains("index"), (try? db.execute(sql: "REINDEX")) != nil, try problem() == nil {
-            return "an index of the state file was damaged (\(found)) and was made anew"
+        // An index that misses a row would let a known id run again. It can be made anew from the rows; before that,
+        // it has the keys of rows that changed.
+        if found.contains("index") {
+            let transaction = Transaction(database: db)
+            // Rows of an older version have no digest that would say which of the two is right.
+            let isCurrent = try Int.fetchOne(db, sql: "PRAGMA user_version") == Schema.version
+            let keys = isCurrent ? (try? transaction.indexedKeys()) ?? [] : []
+            if (try? db.execute(sql: "REINDEX")) != nil, try problem() == nil {
+                try transaction.restore(keys)
+                return "an index of the state file was damaged (\(found)) and was made anew"
+            }
         }
         throw StoreError(.corrupt, path: path, detail: "check the state file: \(found)")
     }

@@ -151,6 +151,37 @@ extension Store.Transaction {
             sql: "UPDATE inbox SET state = 'damaged' WHERE seq = ?", arguments: [sequence])
     }
 
+    /// The keys of all commands as the index has them: a second copy, in other pages of the file.
+    func indexedKeys() throws -> [(sequence: Int64, topic: String, id: String)] {
+        try Row.fetchAll(database, sql: "SELECT seq, topic, id FROM inbox INDEXED BY inbox_key").map {
+            ($0.integer("seq"), $0.text("topic"), $0.text("id"))
+        }
+    }
+
+    /// Writes back the keys of rows that no longer fit their digest, or that are gone: such a command stays known.
+    func restore(_ keys: [(sequence: Int64, topic: String, id: String)]) throws {
+        for (sequence, topic, id) in keys {
+            if let row = try Row.fetchOne(
+                database, sql: "SELECT * FROM inbox WHERE seq = ?", arguments: [sequence])
+            {
+                guard row.text("topic") != topic || row.text("id") != id,
+                    InboxRecord(row, isPayloadRead: false).damage == .row
+                else { continue }
+                try database.execute(
+                    sql: "UPDATE OR IGNORE inbox SET topic = ?, id = ? WHERE seq = ?",
+                    arguments: [topic, id, sequence])
+            } else {
+                try database.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO inbox(seq, topic, id, digest, received, expires, keep_until,
+                            row_digest, state)
+                        VALUES(?, ?, ?, x'', 0, 0, (SELECT max(keep_until) FROM inbox), 0, 'damaged')
+                        """,
+                    arguments: [sequence, topic, id])
+            }
+        }
+    }
+
     /// Commands that have no result, in order of arrival: those after `sequence` that make `bytes`.
     func unfinished(after sequence: Int64 = 0, bytes: Int = .max) throws -> [InboxRecord] {
         let rows = try Row.fetchCursor(
