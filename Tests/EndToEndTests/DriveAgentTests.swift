@@ -99,12 +99,12 @@ struct DriveAgentTests {
     }
 
     @Test func `a running command is cancelled by its sender`() async throws {
-        let site = try await Site.open()
+        let site = try await Site.open(["--demo", "--handler-deadline", "300"])
         // It must listen before the command is sent, or it may miss that the command was accepted.
         let backend = try await Backend(broker: site.broker.url)
         let sleeper = try site.start(
-            "call", "ClockService", "sleep", "--args", "[9000]", "--agent", "k1", "--id", "nap", "--wait",
-            "60")
+            "call", "ClockService", "sleep", "--args", "[290000]", "--agent", "k1", "--id", "nap", "--wait",
+            "300")
         try await backend.wait(for: "the sleeper's command") { seen in
             seen.contains { $0.topic.hasPrefix("waypost/v1/k1/reply/") && $0.text.contains("accepted") }
         }

@@ -45,8 +45,12 @@ import Waypost
         await backend.disconnect()
     }
 
+    /// Without those that say only that the command was accepted: a slow agent sends them too.
     private static func replies(to id: String, in seen: [Backend.Seen]) -> [Backend.Seen] {
-        seen.filter { $0.topic.hasSuffix("/reply/me") && $0.json?["id"]?.stringValue == id }
+        seen.filter {
+            $0.topic.hasSuffix("/reply/me") && $0.json?["id"]?.stringValue == id
+                && $0.json?["status"] != "accepted"
+        }
     }
 
     private static func delay(_ line: String) throws -> String {
