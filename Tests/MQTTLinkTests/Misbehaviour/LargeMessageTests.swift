@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Messages beyond the limit, from brokers that send them all the same.
-@Suite(.aFewAtATime, .timeLimit(.minutes(10)))
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct LargeMessageTests {
     /// How a broker is reached and spoken to.
     struct Setting: Sendable, CustomTestStringConvertible {
@@ -246,7 +246,7 @@ struct LargeMessageTests {
 }
 
 /// What a process holds of memory of its own, in KiB; in a process of its own, where nothing else comes and goes.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(20)))
 struct MemoryTests {
     private static func memory() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
@@ -269,6 +269,7 @@ struct MemoryTests {
                 try connection.behave(version: version)
             }
             let configuration = try MQTTLinkConfiguration.test(url: broker.secureURL) {
+                $0.keepAlive = .seconds(600)
                 $0.protocolVersion = .v311
                 $0.tls = TLSOptions(caFile: certificates["ca.pem"])
             }
@@ -283,7 +284,7 @@ struct MemoryTests {
                     }
                     return peak
                 }
-                try await recorder.log.wait(for: "the report") { events in
+                try await recorder.log.wait(for: "the report", within: .seconds(600)) { events in
                     events.contains { if case .skipped = $0 { true } else { false } }
                 }
                 peak.cancel()
