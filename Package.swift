@@ -128,6 +128,14 @@ let package = Package(
             name: "FaultTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],
             exclude: ["Catalogue.md"]),
+        // What holds for every input, and the inputs that scripts/fuzz has found.
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostCLI",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/FuzzTargets", exclude: ["Corpus", "Dictionaries", "LibFuzzer", "Timing"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
@@ -140,6 +148,23 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Only for scripts/fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
+// command line without its main.
+if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
+    package.products = []
+    package.targets = package.targets.compactMap { target in
+        switch target.name {
+        case "FuzzTests":
+            .executableTarget(
+                name: target.name, dependencies: target.dependencies, path: target.path,
+                exclude: ["Corpus", "Dictionaries", "Tests", fuzzing == "time" ? "LibFuzzer" : "Timing"])
+        case "WaypostCLI":
+            .target(name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"])
+        default: target.type == .test ? nil : target
+        }
+    }
+}
 
 for target in package.targets where target.type != .system && target.type != .plugin {
     target.swiftSettings =

@@ -52,6 +52,7 @@ import Testing
             (#"{"password":"SECRET","x":"seen"}"#, #"{"password":"***","x":"seen"}"#),
             (#"{"password": "SEC\"RET", "x":1}"#, #"{"password": "***", "x":1}"#),
             (#"{\"token\":\"SECRET\",\"x\":\"seen\"}"#, #"{\"token\":\"***\",\"x\":\"seen\"}"#),
+            (#"token=\"SECRET"#, #"token=\"***"#),
             (#"Login(token: "SECRET", name: "seen")"#, #"Login(token: "***", name: "seen")"#),
             ("Authorization: Bearer SECRET\nseen", "Authorization: ***\nseen"),
             ("cookie: a=SECRET; b=SECRET", "cookie: ***"),

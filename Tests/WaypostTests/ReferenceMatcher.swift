@@ -7,13 +7,23 @@ struct ReferenceMatcher {
         var priority: Int
         var takesDeeper: Bool
         var index: UInt32
+        fileprivate let segments: [RoutePattern.Segment]
+
+        init(pattern: RoutePattern, priority: Int, takesDeeper: Bool, index: UInt32) {
+            self.pattern = pattern
+            self.priority = priority
+            self.takesDeeper = takesDeeper
+            self.index = index
+            segments = pattern.segments
+        }
     }
 
     var routes: [Route] = []
 
     /// The indices of all routes that take `url`, best first.
     func matches(_ url: RouteURL) -> [UInt32] {
-        let hits = routes.compactMap { route in rank(route, url).map { (route, $0) } }
+        let components = url.components.map { Array($0.utf8) }
+        let hits = routes.compactMap { route in rank(route, url.scheme, components).map { (route, $0) } }
         return hits.sorted { one, other in
             if one.0.priority != other.0.priority { return one.0.priority > other.0.priority }
             if one.1 != other.1 { return one.1.lexicographicallyPrecedes(other.1) }
@@ -22,11 +32,10 @@ struct ReferenceMatcher {
     }
 
     // The class first, then for parents how far away they are, then each component's kind and finer order.
-    private func rank(_ route: Route, _ url: RouteURL) -> [Int]? {
-        if let scheme = route.pattern.scheme, scheme != url.scheme { return nil }
+    private func rank(_ route: Route, _ scheme: String, _ components: [[UInt8]]) -> [Int]? {
+        if let wanted = route.pattern.scheme, wanted != scheme { return nil }
         if route.pattern.isFallback { return [route.pattern.scheme == nil ? 3 : 2] }
-        let components = url.components
-        let segments = route.pattern.segments
+        let segments = route.segments
         var kinds: [Int] = []
         for (index, segment) in segments.enumerated() {
             guard index < components.count, let kind = rank(segment, components[index]) else { return nil }
@@ -37,19 +46,20 @@ struct ReferenceMatcher {
         return route.takesDeeper ? [1, components.count - segments.count] + kinds : nil
     }
 
-    private func rank(_ segment: RoutePattern.Segment, _ text: String) -> [Int]? {
+    // By bytes: canonically equivalent texts are different components.
+    private func rank(_ segment: RoutePattern.Segment, _ bytes: [UInt8]) -> [Int]? {
         switch segment {
-        case .literal(let literal): return literal == text ? [0] : nil
+        case .literal(let literal): return bytes == Array(literal.utf8) ? [0] : nil
         case .partial(let prefix, _, let suffix, let converter):
-            guard text.utf8.count > prefix.utf8.count + suffix.utf8.count, text.hasPrefix(prefix),
-                text.hasSuffix(suffix)
+            let (prefix, suffix) = (Array(prefix.utf8), Array(suffix.utf8))
+            guard bytes.count > prefix.count + suffix.count, bytes.starts(with: prefix),
+                bytes.reversed().starts(with: suffix.reversed())
             else { return nil }
-            let hole = text.dropFirst(prefix.count).dropLast(suffix.count)
-            if let converter, !converts(String(hole), converter) { return nil }
-            let order = prefix.utf8.count + suffix.utf8.count
-            let texts = prefix.utf8.map { Int($0) } + [-1] + suffix.utf8.map { Int($0) } + [-1]
-            return [1, -order, -prefix.utf8.count] + texts + [converter == nil ? 9 : place(converter)]
-        case .typed(_, let converter): return converts(text, converter) ? [2, place(converter)] : nil
+            let hole = bytes.dropFirst(prefix.count).dropLast(suffix.count)
+            if let converter, !converts(Array(hole), converter) { return nil }
+            let texts = prefix.map { Int($0) } + [-1] + suffix.map { Int($0) } + [-1]
+            return [1, -prefix.count - suffix.count, -prefix.count] + texts + [place(converter)]
+        case .typed(_, let converter): return converts(bytes, converter) ? [2, place(converter)] : nil
         case .placeholder: return [3]
         case .wildcard: return [4]
         case .rest: return [5]
@@ -60,11 +70,18 @@ struct ReferenceMatcher {
         ["uuid", "int", "double", "bool"].firstIndex(of: converter ?? "") ?? 9
     }
 
-    private func converts(_ text: String, _ converter: String) -> Bool {
-        switch converter {
+    private func converts(_ bytes: [UInt8], _ converter: String) -> Bool {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+        return switch converter {
         case "int": Int64(text) != nil
-        case "double": Double(text) != nil && text.allSatisfy { "0123456789.+-eE".contains($0) }
+        case "double":
+            Double(text)?.isFinite == true && bytes.allSatisfy { "0123456789.+-eE".utf8.contains($0) }
         case "bool": ["true", "false"].contains(text.lowercased())
+        case "uuid":
+            text.split(separator: "-", omittingEmptySubsequences: false).map(\.utf8.count) == [
+                8, 4, 4, 4, 12,
+            ]
+                && bytes.allSatisfy { "0123456789abcdefABCDEF-".utf8.contains($0) }
         default: false
         }
     }

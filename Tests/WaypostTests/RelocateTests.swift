@@ -131,6 +131,10 @@ import Testing
         ("scheme://old", nil), ("scheme://old/deep/x", "scheme://deeper/x"),
         ("scheme://old/deep", "scheme://new/tree/deep"),
         ("scheme://old/exact", "scheme://one"),
+        // What was found by libFuzzer.
+        ("scheme://slash/a?q=1", "scheme://new/a?q=1"), ("scheme://encoded/a", "scheme://new/a"),
+        ("scheme://mark?q=1#f", "scheme://t?\u{301}=1&q=1#\u{301}"),
+        ("scheme://router/demo#\u{301}", "scheme://router/demo1#\u{301}"),
     ]
 
     @Test(arguments: hops)
@@ -138,7 +142,9 @@ import Testing
         let plan = try plan([
             ("scheme://router/demo", "scheme://router/demo1"), ("scheme://q", "scheme://t?tab=5#top"),
             ("scheme://old/**", "scheme://new/tree/**"), ("scheme://old/deep/**", "scheme://deeper/**"),
-            ("scheme://old/exact", "scheme://one"),
+            ("scheme://old/exact", "scheme://one"), ("scheme://slash/**", "scheme://new/**/"),
+            ("scheme://encoded/**", "scheme://new/%2A%2A"),
+            ("scheme://mark", "scheme://t?\u{301}=1#\u{301}"),
         ])
         #expect(try hop(plan, url) == result)
     }

@@ -126,6 +126,15 @@ import Testing
         #expect(lost.isEmpty)
     }
 
+    // The host was one component more than the space for components, and all that followed it came behind that space.
+    @Test(arguments: ["s://", "/"])
+    func `a table of fallbacks reads no more of a URL with a port than it needs`(pattern: String) throws {
+        let table = try Self.table([pattern, "://"])
+        let url = try RouteURL("s://host:80" + String(repeating: "/a", count: 1_000))
+        #expect(table.firstMatch(url)?.index == table.match(url).first?.index)
+        #expect(table.firstMatch(url) != nil)
+    }
+
     @Test func `the nearest patterns are what was probably meant`() throws {
         let table = try Self.table([
             "scheme://router/demo", "scheme://router/demo1", "scheme://router/:x/edit",

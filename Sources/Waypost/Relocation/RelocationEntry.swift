@@ -78,7 +78,7 @@ public struct RelocationEntry: Sendable, Hashable {
         var entries: [RelocationEntry] = []
         entries.reserveCapacity(elements.count)
         var origins: [RelocationPath.Key: Int] = [:]
-        var paths: [String: Int] = [:]
+        var paths: [RelocationPath.Key: Int] = [:]
         for (index, element) in elements.enumerated() {
             let entry = try RelocationEntry(element, index: index)
             switch entry.kind {
@@ -96,7 +96,7 @@ public struct RelocationEntry: Sendable, Hashable {
                         detail: "\(RouteURL.withoutValues(origin)) is the origin of entry \(earlier) already")
                 }
             case .add(let path, _):
-                if let earlier = paths.updateValue(index, forKey: path) {
+                if let earlier = paths.updateValue(index, forKey: RelocationPath.Key(of: path)) {
                     throw RelocationError(
                         .badField, index: index, field: "path",
                         detail: "\(path) is added by entry \(earlier) already")
@@ -152,7 +152,9 @@ private struct RelocationEntryReader {
         switch members[field] {
         case nil, .null: return nil
         case .string(let text):
-            guard text.contains(where: { !$0.isWhitespace }) else { throw bad(field, "is empty") }
+            guard text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
+                throw bad(field, "is empty")
+            }
             return text
         case let other?: throw bad(field, "should be a string but is \(other.kind)")
         }

@@ -3,6 +3,16 @@ struct RelocationPath: Sendable, Hashable {
     /// What two paths are compared by: bytes, not Unicode equivalence, as everywhere in matching.
     struct Key: Sendable, Hashable {
         let bytes: [UInt8]
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        /// The key of a path that is compared as it was written.
+        init(of path: String) { bytes = Array(path.utf8) }
+
+        // As one piece: an array is hashed element by element.
+        func hash(into hasher: inout Hasher) {
+            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
     }
 
     let text: String
@@ -12,6 +22,16 @@ struct RelocationPath: Sendable, Hashable {
     let components: [String]
     let isSubtree: Bool
     let key: Key
+
+    /// The text up to its last component.
+    var stem: String {
+        var last = 0
+        (try? RouteURL(text))?.forEachComponent { start, _ in
+            last = Int(start)
+            return true
+        }
+        return String(Substring(text.utf8.prefix(last)))
+    }
 
     /// More components than a sensible URL has; keeps following redirects linear in the map's size.
     static let maximumComponents = 64
@@ -63,6 +83,8 @@ struct RelocationRedirect: Sendable {
     let target: RelocationPath
     let params: [String: JSONValue]
     private let targetParts: URLTextParts
+    /// The target's text up to its `/**`, with the slash.
+    private let targetStem: String
 
     /// The redirect that an entry makes; nil for one that makes none.
     init?(_ entry: RelocationEntry, index: Int) throws(RelocationError) {
@@ -82,6 +104,7 @@ struct RelocationRedirect: Sendable {
         }
         params = entry.params
         targetParts = URLTextParts(target.text)
+        targetStem = target.isSubtree ? target.stem : ""
     }
 
     /// The URL that this redirect makes of one that it matches.
@@ -90,7 +113,7 @@ struct RelocationRedirect: Sendable {
     func apply(to url: RouteURL, components: [String]) -> String {
         var text = targetParts.base
         if target.isSubtree {
-            if text.hasSuffix("**") { text.removeLast(2) }
+            text = targetStem
             text += components.dropFirst(origin.components.count)
                 .map { PercentCoding.encode($0, for: .component) }
                 .joined(separator: "/")
@@ -108,24 +131,30 @@ struct URLTextParts: Sendable {
     let query: String?
     let fragment: String?
 
+    // By bytes, as a URL is read: a `#` with a combining mark behind it is another character.
     init(_ text: String) {
-        let cut = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-        fragment = cut.count > 1 ? String(cut[1]) : nil
-        let front = (cut.first ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        base = String(front.first ?? "")
-        query = front.count > 1 ? String(front[1]) : nil
+        let hash = text.utf8.firstIndex(of: UInt8(ascii: "#"))
+        fragment = hash.map { String(Substring(text.utf8[$0...].dropFirst())) }
+        let front = text[..<(hash ?? text.endIndex)]
+        let mark = front.utf8.firstIndex(of: UInt8(ascii: "?"))
+        base = String(front[..<(mark ?? front.endIndex)])
+        query = mark.map { String(Substring(front.utf8[$0...].dropFirst())) }
     }
 
     /// This query and those pairs of the other whose keys it does not name.
     func query(joining other: String?) -> String {
         guard let query, !query.isEmpty else { return other ?? "" }
         guard let other, !other.isEmpty else { return query }
-        let keys = Set(query.split(separator: "&").map(Self.key))
-        let added = other.split(separator: "&").filter { !keys.contains(Self.key($0)) }
+        let keys = Set(Self.pairs(query).map(Self.key))
+        let added = Self.pairs(other).filter { !keys.contains(Self.key($0)) }
         return ([Substring(query)] + added).joined(separator: "&")
     }
 
+    private static func pairs(_ query: String) -> [Substring] {
+        query.utf8.split(separator: UInt8(ascii: "&")).map(Substring.init)
+    }
+
     private static func key(_ pair: Substring) -> String {
-        PercentCoding.decode(pair.prefix { $0 != "=" })
+        PercentCoding.decode(Substring(pair.utf8.prefix { $0 != UInt8(ascii: "=") }))
     }
 }

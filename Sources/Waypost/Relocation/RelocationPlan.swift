@@ -36,8 +36,8 @@ struct RelocationPlan: Sendable {
     init(_ layers: [RelocationLayer], maximumHops: Int) throws(RelocationError) {
         self.maximumHops = maximumHops
         var byOrigin: [RelocationPath.Key: (redirect: RelocationRedirect, place: Place)] = [:]
-        var added: [String: Addition] = [:]
-        var deleted: [String: Deletion] = [:]
+        var added: [RelocationPath.Key: Addition] = [:]
+        var deleted: [RelocationPath.Key: Deletion] = [:]
         for layer in layers {
             for (index, entry) in layer.entries.enumerated() {
                 entries += 1
@@ -51,12 +51,14 @@ struct RelocationPlan: Sendable {
                             byOrigin[try RelocationPath(origin, index: index, field: "orginPath").key] = nil
                         }
                     case .add(let path, let className):
-                        deleted[path] = nil
-                        added[path] = Addition(
+                        let key = RelocationPath.Key(of: path)
+                        deleted[key] = nil
+                        added[key] = Addition(
                             pattern: path, className: className, params: entry.params, place: place)
                     case .delete(let path):
-                        added[path] = nil
-                        deleted[path] = Deletion(pattern: path, place: place)
+                        let key = RelocationPath.Key(of: path)
+                        added[key] = nil
+                        deleted[key] = Deletion(pattern: path, place: place)
                     }
                 } catch {
                     throw error.inLayer(layer.name)

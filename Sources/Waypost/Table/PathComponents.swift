@@ -130,6 +130,8 @@ struct PathSplitter {
     /// Splits the bytes from `start` to `end`, and says whether a `%` was among them.
     @inline(__always)
     mutating func split(from start: Int, to end: Int) -> Bool {
+        // The host alone may be all that a table of fallbacks needs.
+        guard count < capacity else { return false }
         var index = start
         var componentStart = start
         var percents: UInt64 = 0

@@ -23,7 +23,7 @@ extension RouteTable {
                 firstMatch(bytes, try RouteURLParser.parse(bytes, trusted: false))
             }
         } catch {
-            let text = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            let text = bytes.withUnsafeBufferPointer { String(repairing: $0) }
             throw RouteURLError(url: text, offset: error.offset, reason: error.reason)
         }
     }

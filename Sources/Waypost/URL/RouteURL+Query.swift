@@ -56,7 +56,7 @@ extension RouteURL {
         private func visit(_ key: String, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
             forEach { found, value in
                 if found.contains(UInt8(ascii: "%")) {
-                    if PercentCoding.decode(found) == key { body(value) }
+                    if PercentCoding.decode(found).utf8.elementsEqual(key.utf8) { body(value) }
                 } else if found.elementsEqual(key.utf8) {
                     body(value)
                 }

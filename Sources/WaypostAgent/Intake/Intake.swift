@@ -47,8 +47,6 @@ final class Intake: Sendable {
     static let minimumRecognition: Int64 = 15 * 60_000
     /// And this long after the command's `exp`.
     static let recognitionAfterExpiry: Int64 = 5 * 60_000
-    /// The longest part of a topic that is quoted, in bytes.
-    private static let quotedTopic = 256
     /// A sender's clock may be ahead by this much, in milliseconds.
     private static let maximumSkew: Int64 = 30_000
 
@@ -142,7 +140,7 @@ final class Intake: Sendable {
             case nil:
                 let admission = admit("")
                 admitted.append(("", admission))
-                let name = message.topic.cut(to: Self.quotedTopic).debugDescription
+                let name = message.topic.quoted
                 reject(
                     Rejection(.badField, "topic \(name): a name in it is not allowed here"), of: "", admission
                 )
@@ -266,7 +264,7 @@ final class Intake: Sendable {
             // Any other would be read as an answer of this agent to someone else.
             warn(
                 .responseTopic, sender,
-                "response topic \(wanted.cut(to: Self.quotedTopic).debugDescription) of \(sender) is not its own, \(topic); ignored"
+                "response topic \(wanted.quoted) of \(sender) is not its own, \(topic); ignored"
             )
         }
         var correlation = message.properties.correlationData

@@ -114,7 +114,7 @@ struct MapLayers: Sendable {
         isClockCorrect: Bool
     ) throws(Rejection) -> Bool {
         if let named = document.audience, named != audience.description {
-            throw Rejection(.badField, "aud is \(named.debugDescription), the topic is \(audience)'s")
+            throw Rejection(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
         }
         let isPatch = key == MapRecord.patchLayer
         let known = stored[key]

@@ -12,14 +12,16 @@ struct Redaction: Sendable, Hashable {
     private static let mask = Array("***".utf8)
 
     private static let endings = standardKeys.map { Array($0.utf8) }
+    private static let authorization = Array("authorization".utf8)
+    private static let cookie = Array("cookie".utf8)
     /// Programs find a host behind these without slashes too.
     private static let webSchemes = ["http", "https", "ws", "wss", "ftp"].map { Array($0.utf8) }
 
-    private let keys: Set<[UInt8]>
+    private let keys: [[UInt8]]
 
     /// - Parameter further: keys beside the standard ones; these count as a whole.
     init(further: [String] = []) {
-        keys = Set(further.map { Self.normalized($0.utf8) })
+        keys = further.map { $0.utf8.filter { !Self.isSeparator($0) }.map(Self.lowercased) }
     }
 
     /// The text with everything secret replaced by `***`.
@@ -30,7 +32,7 @@ struct Redaction: Sendable, Hashable {
         if bytes.contains(UInt8(ascii: "%")) {
             var layer = DecodedBytes(bytes)
             for _ in 1...Self.maximumDepth {
-                layer.decode()
+                guard layer.decode() else { break }
                 forEachSecret(in: layer.values) {
                     secrets.append(layer.starts[$0.lowerBound]..<layer.starts[$0.upperBound])
                 }
@@ -48,19 +50,35 @@ struct Redaction: Sendable, Hashable {
     }
 
     /// Whether `key` names a value that must not be seen.
-    func hides(_ key: String) -> Bool { isSecret(Self.normalized(key.utf8)) }
+    func hides(_ key: String) -> Bool { isSecret(Array(key.utf8)[...]) }
 
-    private func isSecret(_ normalized: [UInt8]) -> Bool {
-        Self.endings.contains { normalized.suffix($0.count) == $0[...] }
-            || (!keys.isEmpty && keys.contains(normalized))
+    private func isSecret(_ key: ArraySlice<UInt8>) -> Bool {
+        Self.endings.contains { Self.start(of: $0, endingIn: key) != nil } || Self.isOne(key, of: keys)
     }
 
-    private static func normalized(_ key: some Sequence<UInt8>) -> [UInt8] {
-        var letters: [UInt8] = []
-        for byte in key where byte != UInt8(ascii: "-") && byte != UInt8(ascii: "_") {
-            letters.append(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte)
+    private static func isOne(_ key: ArraySlice<UInt8>, of names: [[UInt8]]) -> Bool {
+        names.contains { start(of: $0, endingIn: key).map { key[..<$0].allSatisfy(isSeparator) } ?? false }
+    }
+
+    /// Where the ending begins in the key, when it has it; case, `-` and `_` do not count.
+    private static func start(of ending: [UInt8], endingIn key: ArraySlice<UInt8>) -> Int? {
+        var index = key.endIndex
+        for wanted in ending.reversed() {
+            repeat {
+                guard index > key.startIndex else { return nil }
+                index -= 1
+            } while isSeparator(key[index])
+            guard lowercased(key[index]) == wanted else { return nil }
         }
-        return letters
+        return index
+    }
+
+    private static func isSeparator(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
     // MARK: Search
@@ -79,7 +97,9 @@ struct Redaction: Sendable, Hashable {
                 let value = value(in: bytes, from: index + 1, of: key)
                 if !value.isEmpty { body(value) }
                 index = max(index, value.upperBound - 1)
-            } else if authority >= searched, slashes > 0 || key.map(Self.webSchemes.contains) == true {
+            } else if authority >= searched,
+                slashes > 0 || key.map({ Self.isOne($0, of: Self.webSchemes) }) == true
+            {
                 searched = bytes[authority...].firstIndex(where: Self.endsAuthority) ?? bytes.count
                 if let at = bytes[authority..<searched].lastIndex(of: UInt8(ascii: "@")), at > authority {
                     body(authority..<at)
@@ -88,15 +108,15 @@ struct Redaction: Sendable, Hashable {
         }
     }
 
-    /// The key that ends before `end`, normalized; quotes, backslashes and brackets may stand around it.
-    private func key(in bytes: [UInt8], before end: Int) -> [UInt8]? {
+    /// The key that ends before `end`; quotes, backslashes and brackets may stand around it.
+    private func key(in bytes: [UInt8], before end: Int) -> ArraySlice<UInt8>? {
         let last = bytes[..<end].lastIndex { !Self.isAroundKey($0) } ?? -1
         let start = (bytes[..<(last + 1)].lastIndex { !Self.isInKey($0) } ?? -1) + 1
-        return start <= last ? Self.normalized(bytes[start...last]) : nil
+        return start <= last ? bytes[start...last] : nil
     }
 
     /// The value from `start` on: in quotes up to the closing one, otherwise up to what ends it.
-    private func value(in bytes: [UInt8], from start: Int, of key: [UInt8]) -> Range<Int> {
+    private func value(in bytes: [UInt8], from start: Int, of key: ArraySlice<UInt8>) -> Range<Int> {
         let isHeader = bytes[start - 1] == UInt8(ascii: ":")
         var start = start
         while start < bytes.count, bytes[start] == 0x20 || bytes[start] == UInt8(ascii: "\\") { start += 1 }
@@ -108,12 +128,13 @@ struct Redaction: Sendable, Hashable {
             let end = bytes.indices[(start + 1)...].first {
                 bytes[$0] == quote && (isEscaped || bytes[$0 - 1] != UInt8(ascii: "\\"))
             }
-            return start + 1..<max(start + 1, (end ?? bytes.count) - (isEscaped ? 1 : 0))
+            // Without a closing quote, all that follows.
+            return start + 1..<max(start + 1, end.map { isEscaped ? $0 - 1 : $0 } ?? bytes.count)
         }
         var end = endOfValue(in: bytes, from: start)
         // A header has words in its value: `Authorization: Bearer x`, `Cookie: a=b; c=d`.
-        let isAuthorization = key.suffix(13) == Array("authorization".utf8)[...]
-        if isAuthorization || key.suffix(6) == Array("cookie".utf8)[...] {
+        let isAuthorization = Self.start(of: Self.authorization, endingIn: key) != nil
+        if isAuthorization || Self.start(of: Self.cookie, endingIn: key) != nil {
             while end < bytes.count, bytes[end] == 0x20,
                 isHeader || (isAuthorization && bytes[start..<end].allSatisfy(Self.isLetter))
             {
@@ -173,9 +194,9 @@ private struct DecodedBytes {
         starts = Array(0...bytes.count)
     }
 
-    /// Takes percent-encoding off once.
-    mutating func decode() {
-        guard values.contains(UInt8(ascii: "%")) else { return }
+    /// Takes percent-encoding off once; false when there is none.
+    mutating func decode() -> Bool {
+        guard values.contains(UInt8(ascii: "%")) else { return false }
         var (decoded, places): ([UInt8], [Int]) = ([], [])
         decoded.reserveCapacity(values.count)
         places.reserveCapacity(starts.count)
@@ -193,8 +214,8 @@ private struct DecodedBytes {
             }
         }
         places.append(starts[values.count])
-        starts = places
-        values = decoded
+        defer { (values, starts) = (decoded, places) }
+        return decoded.count < values.count
     }
 
     private static func digit(_ byte: UInt8) -> UInt8? {

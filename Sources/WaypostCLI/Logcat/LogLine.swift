@@ -33,8 +33,7 @@ struct LogLine: Sendable {
             let report = try? FailureReport(json)
         else { return nil }
         var message = "\(report.code) in \(report.origin.rawValue): \(report.detail)"
-        // The detail of a missing route names its neighbours already.
-        let unnamed = report.nearest.prefix(ReplyText.maximumNames).filter { !report.detail.contains($0) }
+        let unnamed = ReplyText.unnamed(report.nearest, in: report.detail)
         if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
         if let ref = report.ref { message += "; ref \(ref)" }
         if report.count > 1 { message += "; \(report.count) times" }

@@ -79,7 +79,7 @@ extension Command.Operation {
             let letter = try fields.required("level", fields.text("level"))
             guard let level = LogLevel(letter: letter) else {
                 throw Rejection(
-                    .badField, "level must be one of v d i w e f; found \(letter.debugDescription)")
+                    .badField, "level must be one of v d i w e f; found \(letter.quoted)")
             }
             self = .log(
                 level: level,
@@ -96,7 +96,7 @@ extension Command.Operation {
         default:
             throw Rejection(
                 .unknownType,
-                "type \(type.debugDescription) is unknown; known: open call cancel log replay ping")
+                "type \(type.quoted) is unknown; known: open call cancel log replay ping")
         }
     }
 }

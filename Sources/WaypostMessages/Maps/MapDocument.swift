@@ -60,7 +60,7 @@ package struct MapDocument: Sendable, Hashable {
         }
         let fields = Fields(of: json)
         if let found = try fields.text("type"), found != type {
-            throw Rejection(.badField, "type must be \(type) on this topic; found \(found.debugDescription)")
+            throw Rejection(.badField, "type must be \(type) on this topic; found \(found.quoted)")
         }
         try fields.checkVersion()
         if json["id"] != nil { id = try Command.id(in: json) }

@@ -34,12 +34,15 @@ extension Topics {
         return sender
     }
 
-    /// The levels that follow the root; nil when the topic is not under it.
+    /// The levels that follow the root, of a fourth and further ones one text; nil when the topic is not under it.
     package func levels(below topic: String) -> [Substring]? {
         guard topic.utf8.count > root.utf8.count, topic.utf8.starts(with: root.utf8) else { return nil }
         let rest = topic.utf8.dropFirst(root.utf8.count)
         // Comparing other characters can take long, and none of our levels has any.
         guard rest.first == UInt8(ascii: "/"), rest.allSatisfy({ $0 < 0x80 }) else { return nil }
-        return Substring(rest.dropFirst()).split(separator: "/", omittingEmptySubsequences: false)
+        // None of our topics has more than three.
+        return rest.dropFirst().split(
+            separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false
+        ).map(Substring.init)
     }
 }

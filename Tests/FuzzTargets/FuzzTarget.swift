@@ -1,0 +1,45 @@
+/// The readers of what comes from outside; scripts/fuzz feeds each, and the tests feed each its corpus.
+enum FuzzTarget: String, CaseIterable, Sendable {
+    case url, pattern, json, command, map, topic, masking, `operator`
+
+    private var laws: any Laws.Type {
+        switch self {
+        case .url: URLLaws.self
+        case .pattern: PatternLaws.self
+        case .json: JSONLaws.self
+        case .command: CommandLaws.self
+        case .map: MapLaws.self
+        case .topic: TopicLaws.self
+        case .masking: MaskingLaws.self
+        case .operator: OperatorLaws.self
+        }
+    }
+
+    /// The longest time for 64 KiB, in nanoseconds, in a release build.
+    var timeLimit: Int64 {
+        // All commands read a message one after the other.
+        self == .operator ? 10 * TimeBound.limit : TimeBound.limit
+    }
+
+    /// Reads the bytes and checks what must be true of every input.
+    func check(_ bytes: [UInt8]) throws(BrokenLaw) { try laws.check(bytes) }
+
+    /// Only reads the bytes, as the product does: what is measured.
+    func read(_ bytes: [UInt8]) { laws.read(bytes) }
+}
+
+/// A reader, and what must be true of it whatever it reads.
+protocol Laws {
+    static func read(_ bytes: [UInt8])
+    static func check(_ bytes: [UInt8]) throws(BrokenLaw)
+}
+
+/// What was not true of an input.
+struct BrokenLaw: Error {
+    let law: String
+
+    /// Throws unless `condition` is true.
+    static func unless(_ condition: Bool, _ law: @autoclosure () -> String) throws(BrokenLaw) {
+        if !condition { throw BrokenLaw(law: law()) }
+    }
+}

@@ -1,0 +1,74 @@
+import WaypostMessages
+
+@testable import Waypost
+
+/// Documents on `map` and `map/patch`, and what a router makes of them.
+enum MapLaws: Laws {
+    private static let rules = MapDocument.Rules(
+        maximumBytes: 262_144, limits: .protocolDefaults, trusted: .none)
+
+    private static let router: Router = {
+        let router = Router()
+        for name in ["demo", "demo1", "user/:id", "files/**"] {
+            _ = try? router.register("scheme://router/\(name)", name: "Demo.\(name)") { _ in .opened() }
+        }
+        return router
+    }()
+
+    static func read(_ bytes: [UInt8]) {
+        let rules = MapDocument.Rules(maximumBytes: 1 << 20, limits: JSONLaws.wide, trusted: .none)
+        guard let document = try? MapDocument(bytes, isPatch: true, rules) else { return }
+        _ = try? RelocationPlan([RelocationLayer(name: "agent", entries: document.entries)], maximumHops: 8)
+    }
+
+    static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
+        for isPatch in [true, false] {
+            guard let document = try? MapDocument(bytes, isPatch: isPatch, rules) else { continue }
+            try check(document)
+        }
+    }
+
+    private static func check(_ document: MapDocument) throws(BrokenLaw) {
+        let entries = document.entries
+        let again = try? RelocationEntry.list(.array(entries.map(\.json)))
+        try BrokenLaw.unless(again == entries, "entries are read as they were written")
+        for (index, entry) in entries.enumerated() {
+            guard let redirect = try? RelocationRedirect(entry, index: index) else { continue }
+            try check(redirect)
+        }
+        guard (try? router.relocate([RelocationLayer(name: "agent", entries: entries)])) != nil else {
+            return
+        }
+        let origins = entries.compactMap { (try? RelocationRedirect($0, index: 0))?.origin.text }
+        for url in ["scheme://router/demo?x=1", "scheme://old/user/7", "a://b/c"] + origins.prefix(8) {
+            let resolution = router.resolve(url)
+            try BrokenLaw.unless(
+                resolution.hops.count <= router.configuration.maximumHops, "a chain of redirects has an end")
+            if let last = resolution.hops.last {
+                try BrokenLaw.unless((try? RouteURL(last) as RouteURL) != nil, "a redirect leads to a URL")
+            }
+        }
+    }
+
+    private static func check(_ redirect: RelocationRedirect) throws(BrokenLaw) {
+        let rest = redirect.origin.isSubtree ? ["x", "y/z"] : []
+        let components = redirect.origin.components + rest
+        let requested =
+            try? RouteURL(
+                scheme: redirect.origin.scheme, components: components, query: [("q", "1")], fragment: "f")
+            as RouteURL
+        // An address in brackets can not be written as a component.
+        guard let requested else { return }
+        let url = try? RouteURL(redirect.apply(to: requested, components: components)) as RouteURL
+        guard let url, let target = try? RouteURL(redirect.target.text) as RouteURL else {
+            throw BrokenLaw(law: "a redirect leads to a URL")
+        }
+        try BrokenLaw.unless(
+            url.scheme == redirect.target.scheme && url.components == redirect.target.components + rest,
+            "a redirect leads to its target, and what stands below the origin to below it")
+        try BrokenLaw.unless(
+            url.query.pairs.starts(with: target.query.pairs) && url.query["q"] != nil,
+            "the query goes along")
+        try BrokenLaw.unless(url.fragment == target.fragment ?? "f", "the fragment goes along")
+    }
+}

@@ -1,0 +1,82 @@
+import Waypost
+
+/// Patterns, and a table of them.
+///
+/// The input is lines: patterns, and last the URL that is looked for. A line that begins with `!` has a higher
+/// priority, one with `~` takes deeper URLs, one with `-` is taken out again.
+enum PatternLaws: Laws {
+    private static let maximumLines = 12
+
+    static func read(_ bytes: [UInt8]) {
+        guard let text = String(validating: bytes, as: UTF8.self) else { return }
+        _ = try? RoutePattern(text) as RoutePattern
+    }
+
+    static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: maximumLines).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        var table = RouteTable()
+        var reference = ReferenceMatcher()
+        for (index, line) in lines.enumerated() {
+            let mark = ["!", "~", "-"].first { line.utf8.starts(with: $0.utf8) }
+            let text = mark == nil ? line : String(decoding: line.utf8.dropFirst(), as: UTF8.self)
+            guard let pattern = try pattern(text) else { continue }
+            if mark == "-" {
+                let removed = table.remove(pattern)
+                let expected = reference.routes.filter { $0.pattern == pattern }.map(\.index)
+                try BrokenLaw.unless(
+                    removed.sorted() == expected, "exactly the routes of a pattern are removed")
+                reference.routes.removeAll { $0.pattern == pattern }
+                try BrokenLaw.unless(table.index(of: pattern) == nil, "a removed pattern is gone")
+                continue
+            }
+            let route = ReferenceMatcher.Route(
+                pattern: pattern, priority: mark == "!" ? 1 : 0, takesDeeper: mark == "~",
+                index: UInt32(index))
+            let added = Result { () throws(RouteConflict) in
+                try table.add(
+                    pattern, priority: route.priority, takesDeeper: route.takesDeeper, index: route.index)
+            }
+            switch added {
+            case .success:
+                reference.routes.append(route)
+                try BrokenLaw.unless(
+                    table.index(of: pattern, priority: route.priority) == route.index,
+                    "what was added is there")
+            case .failure(let conflict):
+                try BrokenLaw.unless(
+                    reference.routes.contains { $0.pattern.text == conflict.rival },
+                    "a conflict names a pattern that is there")
+            }
+        }
+        try BrokenLaw.unless(table.count == reference.routes.count, "every route is counted once")
+        var copy = table
+        copy.compact()
+        for text in [lines.last ?? "", lines.first ?? "", "s://a/b", "/"] {
+            guard let url = try? RouteURL(text) as RouteURL else { continue }
+            let expected = reference.matches(url)
+            try BrokenLaw.unless(
+                table.match(url).map(\.index) == expected, "a table finds what a plain search finds")
+            try BrokenLaw.unless(
+                table.firstMatch(url)?.index == expected.first, "the first match is the best")
+            try BrokenLaw.unless(
+                copy.firstMatch(url)?.index == expected.first, "a compact table finds the same")
+        }
+    }
+
+    /// The pattern; nil when the text is none.
+    private static func pattern(_ text: String) throws(BrokenLaw) -> RoutePattern? {
+        let pattern: RoutePattern
+        do throws(RoutePatternError) {
+            pattern = try RoutePattern(text)
+        } catch {
+            try BrokenLaw.unless(0...text.utf8.count ~= error.offset, "an error is at a byte of the text")
+            return nil
+        }
+        let names = pattern.placeholderNames
+        try BrokenLaw.unless(Set(names.map { Array($0.utf8) }).count == names.count, "a name occurs once")
+        try BrokenLaw.unless((try? RoutePattern(pattern.text)) == pattern, "the text is read as it was")
+        return pattern
+    }
+}

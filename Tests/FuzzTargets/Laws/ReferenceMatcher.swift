@@ -1,0 +1,1 @@
+../../WaypostTests/ReferenceMatcher.swift
