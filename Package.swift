@@ -158,7 +158,7 @@ if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
         case "FuzzTests":
             .executableTarget(
                 name: target.name, dependencies: target.dependencies, path: target.path,
-                exclude: ["Corpus", "Dictionaries", "Tests", fuzzing == "time" ? "LibFuzzer" : "Timing"])
+                exclude: ["Corpus", "Dictionaries", "Tests", fuzzing == "timing" ? "LibFuzzer" : "Timing"])
         case "WaypostCLI":
             .target(name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"])
         default: target.type == .test ? nil : target

@@ -64,7 +64,7 @@ enum CraftedInputs {
             }
             let parts = text.split(separator: "…", omittingEmptySubsequences: false).map { Array($0.utf8) }
             let share = count / (parts.count - 1)
-            let filling = Array(repeatElement(unit, count: share / unit.count + 1).joined())
+            let filling = TimeBound.repeated(unit, count: share / unit.count + 1)
             return Array(parts.joined(separator: filling))
         }
     }

@@ -30,7 +30,16 @@ enum TimeBound {
         let start = Int(choice % UInt64(input.count))
         let length = 1 + Int(choice >> 32 % UInt64(min(input.count - start, 12)))
         let piece = input[start..<start + length]
-        let count = (bytes - input.count) / length
-        return Array(input[..<start]) + Array(repeatElement(piece, count: count).joined()) + input[start...]
+        let filling = repeated(piece, count: (bytes - input.count) / length)
+        return Array(input[..<start]) + filling + input[start...]
+    }
+
+    /// The unit so many times.
+    static func repeated(_ unit: some Collection<UInt8>, count: Int) -> [UInt8] {
+        var result = Array(unit)
+        let total = result.count * count
+        // Doubled, which is quick without optimisation too.
+        while result.count < total { result.append(contentsOf: result.prefix(total - result.count)) }
+        return result
     }
 }

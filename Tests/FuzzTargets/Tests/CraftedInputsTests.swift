@@ -10,9 +10,9 @@ import Testing
         for filling in CraftedInputs.fillings {
             // Other tests share the thread.
             await Task.yield()
-            // Without optimisation what is linear takes long too: a quarter of the bytes shows the same.
+            // Without optimisation what is linear takes long too: an eighth of the bytes shows the same.
             let finding = CraftedInputs.finding(
-                CraftedInputs.places[place], filling, bytes: TimeBound.bytes / 4, limit: .max)
+                CraftedInputs.places[place], filling, bytes: TimeBound.bytes / 8, limit: .max)
             #expect(finding == nil)
         }
     }
