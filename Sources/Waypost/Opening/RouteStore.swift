@@ -5,10 +5,11 @@ final class StoredRoute: Sendable {
     /// What a relocation entry that added this route gives along.
     let params: [String: JSONValue]
     /// The patterns under which the program itself registered the destination of an added route.
-    let ownPatterns: [String]
+    let ownPatterns: [RoutePattern]
 
     init(
-        route: Route, pattern: RoutePattern, params: [String: JSONValue] = [:], ownPatterns: [String] = []
+        route: Route, pattern: RoutePattern, params: [String: JSONValue] = [:],
+        ownPatterns: [RoutePattern] = []
     ) {
         self.ownPatterns = ownPatterns
         self.route = route
@@ -18,7 +19,15 @@ final class StoredRoute: Sendable {
 
     var description: RouteDescription {
         RouteDescription(
-            path: pattern.text, className: route.name ?? "", priority: route.priority, kind: route.kind)
+            path: pattern.text, className: route.name ?? "", priority: route.priority, kind: route.kind,
+            takesDeeper: route.takesDeeper, idempotent: route.idempotent, redirects: route.redirect != nil,
+            converters: converters)
+    }
+
+    private var converters: [String] {
+        guard pattern.text.utf8.contains(UInt8(ascii: "<")) else { return [] }
+        let names = pattern.segments.compactMap(\.converter)
+        return Set(names).subtracting(PatternSyntax.builtInConverterNames).sorted()
     }
 }
 
@@ -48,10 +57,14 @@ struct RouteStore: Sendable {
     /// All routes, in the order in which they were added, gaps filled by later ones.
     var records: some Sequence<StoredRoute> { chunks.lazy.joined().compactMap(\.self) }
 
-    /// Whether a scheme is one that routes name; all are while no route names one.
-    func names(scheme: String) -> Bool {
-        schemes[scheme] != nil || (schemes.isEmpty && withoutScheme > 0)
-    }
+    /// Whether a route names this scheme.
+    func has(scheme: String) -> Bool { schemes[scheme] != nil }
+
+    /// Whether there are routes, and none names a scheme.
+    var takesAnyScheme: Bool { schemes.isEmpty && withoutScheme > 0 }
+
+    /// The schemes that routes name, while there are routes without one as well.
+    var schemesBesideNone: [String] { withoutScheme > 0 ? schemes.keys.sorted() : [] }
 
     func pattern(_ text: String) throws(RegistrationError) -> RoutePattern {
         do throws(RoutePatternError) {

@@ -16,10 +16,15 @@ struct RouterState: Sendable {
     private(set) var base: RouteStore
     /// The routes with those that relocation added and without those that it took away.
     var routes: RouteStore
-    var layers: [RelocationLayer] = []
+    /// The layers that the program set itself.
+    var builtIn: [RelocationLayer] = []
+    /// The layers that an agent lays over them.
+    var delivered: [RelocationLayer] = []
+    var layers: [RelocationLayer] { builtIn + delivered }
     var plan: RelocationPlan
     private var destinations: [String: Route] = [:]
     var interceptors: [Interceptor] = []
+    var hooks: [OpenHook] = []
 
     init(_ configuration: RouterConfiguration) {
         self.configuration = configuration
@@ -39,6 +44,30 @@ struct RouterState: Sendable {
             try base.add(StoredRoute(route: route, pattern: pattern), replacing: replacing)
         }
         if added.count > 100 { base.compact() }
+        relocateRoutes()
+    }
+
+    /// Adds paths for destinations that are registered, by their names.
+    mutating func add(
+        _ paths: [(pattern: String, name: String)], priority: Int, replacing: Bool
+    ) throws(RegistrationError) {
+        let known = destinations(named: Set(paths.map(\.name)))
+        var added: [Route] = []
+        for (pattern, name) in paths {
+            guard var route = known[name] else {
+                throw .unknownDestination(
+                    name, pattern: pattern,
+                    nearest: NearestNames.find(name, among: destinationNames, limit: 3))
+            }
+            route.pattern = pattern
+            route.name = name
+            route.priority = priority
+            added.append(route)
+        }
+        for route in added {
+            try base.add(
+                StoredRoute(route: route, pattern: try base.pattern(route.pattern)), replacing: replacing)
+        }
         relocateRoutes()
     }
 
@@ -72,12 +101,12 @@ struct RouterState: Sendable {
     }
 
     /// The patterns under which the destinations of these names were registered.
-    func ownPatterns(named names: Set<String>) -> [String: [String]] {
+    func ownPatterns(named names: Set<String>) -> [String: [RoutePattern]] {
         guard !names.isEmpty else { return [:] }
-        var found: [String: [String]] = [:]
+        var found: [String: [RoutePattern]] = [:]
         for record in base.records {
             if let name = record.route.name, names.contains(name) {
-                found[name, default: []].append(record.pattern.text)
+                found[name, default: []].append(record.pattern)
             }
         }
         return found
@@ -103,7 +132,7 @@ struct RouterState: Sendable {
             return .failure(.badField("url: \(error)"))
         }
         let scheme = url.scheme
-        guard allows(scheme: scheme) else {
+        guard allows(scheme: scheme, byName: url.parts.isWithoutAuthority) else {
             return .failure(.notAllowed("the scheme \(scheme) may not be opened"))
         }
         guard configuration.allowedHosts == nil || allows(host: url.host, scheme: scheme) else {
@@ -113,19 +142,26 @@ struct RouterState: Sendable {
     }
 
     /// Whether this build opens a scheme: the configuration allows it, or else a route has it.
-    func allows(scheme: String) -> Bool {
+    ///
+    /// - Parameter byName: Whether that no route names a scheme does not count: `tel:1` and `javascript:x` are no
+    ///   paths of the app, and must not meet routes for any scheme.
+    func allows(scheme: String, byName: Bool = false) -> Bool {
         if scheme.isEmpty { return true }
         if let allowed = configuration.allowedSchemes { return allowed.contains(scheme) }
-        if scheme == configuration.serviceScheme || base.names(scheme: scheme) { return true }
+        if scheme == configuration.serviceScheme || base.has(scheme: scheme) { return true }
+        if !byName, base.takesAnyScheme { return true }
         return configuration.webPath != nil && (scheme == "http" || scheme == "https")
     }
 
     func allows(host: String, scheme: String) -> Bool {
         guard let allowed = configuration.allowedHosts else { return true }
-        // In an app's own scheme the host is the first component of a route and has case; a web host has none.
-        let host = scheme == "http" || scheme == "https" ? host.lowercased() : host
         if allowed.contains(host) { return true }
-        return allowed.contains { $0.hasPrefix("*.") && host.hasSuffix($0.dropFirst()) }
+        // In an app's own scheme the host is the first component of a route and has case; a web host has none.
+        let isWeb = scheme == "http" || scheme == "https"
+        return allowed.contains {
+            let name = isWeb ? $0.lowercased() : $0
+            return name == host || (name.hasPrefix("*.") && host.hasSuffix(name.dropFirst()))
+        }
     }
 
     func isWeb(_ url: RouteURL) -> Bool {

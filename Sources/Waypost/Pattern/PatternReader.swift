@@ -44,6 +44,8 @@ struct PatternReader {
     private(set) var scheme: String?
     private(set) var isFallback = false
     private(set) var pieces: [PatternPiece] = []
+    /// Where in the trimmed text the host of `http` and the like stands, whose literals have no case.
+    private(set) var webHost: [Int]?
     /// How many pieces have a name.
     private var named = 0
 
@@ -140,6 +142,10 @@ struct PatternReader {
             hostEnd = end
         }
         try readComponents(bytes, from: hostStart, to: hostEnd)
+        if let scheme, RouteScheme.hasWebHost(scheme), let host = pieces.first {
+            let hole = Int(host.holeStart)..<Int(host.holeEnd)
+            webHost = (Int(host.start)..<Int(host.end)).filter { !hole.contains($0) }
+        }
         return end
     }
 

@@ -23,7 +23,7 @@ public struct RoutePattern: Sendable {
     /// The most components, so that a search needs a bounded amount of stack.
     package static let maximumComponents = 128
 
-    /// The pattern as it was written, without the white space around it.
+    /// The pattern as it was written, without the white space around it; the name of a web host is in lower case.
     public let text: String
     /// The scheme in lower case; nil when the pattern takes any or none.
     public let scheme: String?
@@ -57,12 +57,12 @@ public struct RoutePattern: Sendable {
         } catch {
             throw RoutePatternError(pattern: text, offset: error.offset, reason: error.reason)
         }
-        if reader.start == 0, reader.end == text.utf8.count {
+        if reader.start == 0, reader.end == text.utf8.count, reader.webHost == nil {
             self.text = text
         } else {
-            let utf8 = text.utf8
-            let start = utf8.index(utf8.startIndex, offsetBy: reader.start)
-            self.text = String(text[start..<utf8.index(utf8.startIndex, offsetBy: reader.end)])
+            var bytes = Array(text.utf8.dropFirst(reader.start).prefix(reader.end - reader.start))
+            for index in reader.webHost ?? [] { bytes[index] = RouteScheme.lowercased(bytes[index]) }
+            self.text = String(decoding: bytes, as: UTF8.self)
         }
         self.scheme = reader.scheme
         self.isFallback = reader.isFallback
@@ -88,6 +88,30 @@ extension RoutePattern: Hashable {
     public func hash(into hasher: inout Hasher) {
         hasher.combine(scheme)
         hasher.combine(segments)
+    }
+}
+
+extension RoutePattern {
+    /// Whether both take exactly the same URLs: names of placeholders make no difference.
+    func takesTheSame(as other: RoutePattern) -> Bool {
+        guard pieces.count == other.pieces.count || base != other.base, scheme == other.scheme,
+            isFallback == other.isFallback
+        else { return false }
+        return segments.elementsEqual(other.segments) { $0.takesTheSame(as: $1) }
+    }
+}
+
+extension RoutePattern.Segment {
+    fileprivate func takesTheSame(as other: Self) -> Bool {
+        // By bytes, not by Unicode equivalence, as in matching.
+        switch (self, other) {
+        case (.literal(let one), .literal(let two)): one.utf8.elementsEqual(two.utf8)
+        case (.partial(let prefix, _, let suffix, let converter), .partial(let start, _, let end, let type)):
+            prefix.utf8.elementsEqual(start.utf8) && suffix.utf8.elementsEqual(end.utf8) && converter == type
+        case (.typed(_, let converter), .typed(_, let type)): converter == type
+        case (.placeholder, .placeholder), (.wildcard, .wildcard), (.rest, .rest): true
+        default: false
+        }
     }
 }
 

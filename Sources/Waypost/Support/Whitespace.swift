@@ -58,6 +58,14 @@ enum RouteScheme {
             || byte == UInt8(ascii: ".")
     }
 
+    /// Whether the host of this scheme is one that browsers look up, and so has no case.
+    static func hasWebHost(_ name: String) -> Bool {
+        switch name {
+        case "https", "http", "wss", "ws", "ftp", "file": true
+        default: false
+        }
+    }
+
     /// A scheme's byte in lower case.
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -20,7 +20,11 @@ extension RouteTable {
     public func firstMatch(url bytes: Span<UInt8>) throws(RouteURLError) -> RouteMatch? {
         do throws(RouteURLFault) {
             return try bytes.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
-                firstMatch(bytes, try RouteURLParser.parse(bytes, trusted: false))
+                let parts = try RouteURLParser.parse(bytes, trusted: false)
+                guard !parts.hasCapitalsInHost else {
+                    return parts.lowercasingHost(bytes).withUnsafeBufferPointer { firstMatch($0, parts) }
+                }
+                return firstMatch(bytes, parts)
             }
         } catch {
             let text = bytes.withUnsafeBufferPointer { String(repairing: $0) }

@@ -12,16 +12,19 @@
 /// - Components are the host, then the path's components that are not empty. Port and user info take no part.
 /// - Each component is percent-decoded after the split, so `%2F` stays inside its component. A `%` that two hex
 ///   digits do not follow stands for itself.
-/// - Without `://` there is no scheme, and every component belongs to the path.
+/// - A scheme needs no `//`: `tel:112` and `app:/x` have one, and no host. Without a scheme every component belongs to
+///   the path; a first component with a colon in it is written `/a:b`.
 /// - With `http`, `https`, `ws`, `wss`, `ftp` and `file`, a URL is refused when RFC 3986 and the WHATWG URL standard,
 ///   by which browsers read it, may name different hosts: several `@`, encoded or other than ASCII characters in the
 ///   host, unusual forms of an IP address, no host, no `//`. A backslash is refused in every URL.
+/// - Their hosts have no case (RFC 3986, 3.2.2), and are turned into lower case. In an app's own scheme the host is the
+///   first component of a route, and has case.
 /// - `.` and `..`, control characters and what does not decode to UTF-8 are refused. In query and fragment an
 ///   encoded control character other than NUL is text like any other.
 ///
 /// Two URLs are equal when they mean the same: raw and encoded spelling, `//` and a trailing `/` make no difference.
 public struct RouteURL: Sendable {
-    /// The text without the white space around it, as it was written.
+    /// The text without the white space around it, as it was written, except for capitals in the name of a web host.
     public let text: String
     let parts: RouteURLParts
 
@@ -31,7 +34,12 @@ public struct RouteURL: Sendable {
     public init(_ text: String) throws(RouteURLError) {
         do throws(RouteURLFault) {
             let parts = try Self.parts(of: text)
-            self.init(text: text, untrimmed: parts)
+            guard parts.hasCapitalsInHost else {
+                self.init(text: text, untrimmed: parts)
+                return
+            }
+            let lowercased = String(decoding: parts.lowercasingHost(text.utf8), as: UTF8.self)
+            self.init(text: lowercased, untrimmed: parts)
         } catch {
             throw RouteURLError(url: text, offset: error.offset, reason: error.reason)
         }

@@ -73,7 +73,7 @@ struct RouteURLParser {
         parts.pathStart = UInt32(truncatingIfNeeded: body)
         parts.hostStart = parts.pathStart
         parts.hostEnd = parts.pathStart
-        if parts.schemeLength > 0 {
+        if parts.schemeLength > 0, !parts.isWithoutAuthority {
             try readAuthority(marks, from: body, to: pathEnd)
             if SpecialAuthority.mayHave(text[start], length: Int(parts.schemeLength)) {
                 try checkSpecialAuthority(from: start, body)
@@ -113,20 +113,24 @@ struct RouteURLParser {
     private mutating func readUncommonScheme(from start: Int, to end: Int) throws(RouteURLFault) -> Int {
         var colon = start
         while colon < end, !Self.endsScheme(text[colon]) { colon &+= 1 }
-        guard colon &+ 2 < end, text[colon] == UInt8(ascii: ":"), text[colon &+ 1] == UInt8(ascii: "/"),
-            text[colon &+ 2] == UInt8(ascii: "/")
-        else {
-            // Browsers need no slashes to find a host behind `https:`.
-            if colon < end, text[colon] == UInt8(ascii: ":"), SpecialAuthority.has(bytes(start, colon)) {
-                throw RouteURLFault(reason: .ambiguousHost, offset: colon)
-            }
-            return start
+        guard colon < end, text[colon] == UInt8(ascii: ":") else { return start }
+        let hasAuthority =
+            colon &+ 2 < end && text[colon &+ 1] == UInt8(ascii: "/")
+            && text[colon &+ 2] == UInt8(ascii: "/")
+        // Browsers need no slashes to find a host behind `https:`.
+        if !hasAuthority, SpecialAuthority.has(bytes(start, colon)) {
+            throw RouteURLFault(reason: .ambiguousHost, offset: colon)
         }
         var index = start
         while index < colon, RouteScheme.allows(text[index], first: index == start) { index &+= 1 }
-        if index < colon || colon == start { throw RouteURLFault(reason: .invalidScheme, offset: index) }
+        if index < colon || colon == start {
+            // `1:2` and `中:文` are no schemes and harm no one; with `//` they were meant as one.
+            guard hasAuthority else { return start }
+            throw RouteURLFault(reason: .invalidScheme, offset: index)
+        }
         parts.schemeLength = UInt32(truncatingIfNeeded: colon &- start)
-        return colon &+ 3
+        parts.isWithoutAuthority = !hasAuthority
+        return colon &+ (hasAuthority ? 3 : 1)
     }
 
     private static func endsScheme(_ byte: UInt8) -> Bool {
@@ -258,13 +262,16 @@ struct RouteURLParser {
     }
 
     @inline(never)
-    private func checkSpecialAuthority(from start: Int, _ body: Int) throws(RouteURLFault) {
+    private mutating func checkSpecialAuthority(from start: Int, _ body: Int) throws(RouteURLFault) {
         let scheme = bytes(start, start &+ Int(parts.schemeLength))
         guard SpecialAuthority.has(scheme) else { return }
         let host = Int(parts.hostStart) &- body..<Int(parts.hostEnd) &- body
         if var fault = SpecialAuthority.fault(bytes(body, Int(parts.pathStart)), host: host, of: scheme) {
             fault.offset += body
             throw fault
+        }
+        parts.hasCapitalsInHost = bytes(Int(parts.hostStart), Int(parts.hostEnd)).contains {
+            RouteScheme.lowercased($0) != $0
         }
     }
 

@@ -19,8 +19,19 @@ struct RouteURLParts: Sendable {
     var fragmentStart: UInt32 = .max
     /// Which of the first 64 bytes are a `/`, as bits; all set when that is not known.
     var slashes: UInt64 = .max
+    /// Whether the scheme stands there without `//`, as in `tel:112`.
+    var isWithoutAuthority = false
     /// Whether host or path hold a `%`, and so must be decoded to be compared.
     var isEncoded = false
+    /// Whether the host is a name that has no case, and is written with capitals.
+    var hasCapitalsInHost = false
+
+    /// The bytes of the URL, with the host in lower case.
+    func lowercasingHost(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var bytes = Array(bytes)
+        for index in Int(hostStart)..<Int(hostEnd) { bytes[index] = RouteScheme.lowercased(bytes[index]) }
+        return bytes
+    }
 
     /// Moves every offset down by `count` bytes, after the white space in front was cut off.
     mutating func shift(by count: UInt32) {

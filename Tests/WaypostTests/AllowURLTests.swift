@@ -1,0 +1,59 @@
+import Testing
+
+@testable import Waypost
+
+@Suite struct `Allow a URL` {
+    @Test(arguments: [
+        "https://example.com/Page", "HTTPS://EXAMPLE.COM/Page", " https://u@Example.Com:443/Page",
+    ])
+    func `the host of a web URL has no case`(url: String) async throws {
+        let router = try recordingRouter([
+            ("https://Example.com/Page", "Page"), ("https://:who.Example.com/", "Sub"),
+        ])
+        #expect(await router.open(url).route == "https://example.com/Page")
+        #expect(await router.open("https://Ann.EXAMPLE.com").value?["params"] == ["who": "ann"])
+        #expect(await router.open("https://example.com/page").code == .noRoute)
+        var table = RouteTable()
+        try table.add(RoutePattern("https://Example.com/Page"), index: 7)
+        #expect(try table.firstMatch(url: Array(url.utf8).span)?.index == 7)
+        #expect(throws: RegistrationError.self) {
+            try router.register("https://EXAMPLE.com/Page") { _ in .opened() }
+        }
+        #expect(router.unregister("https://EXAMPLE.COM/Page"))
+    }
+
+    @Test func `an app's own scheme compares its host with case`() async throws {
+        let router = try recordingRouter([("app://Orders", "Orders")])
+        #expect(await router.open("APP://Orders").isSuccess)
+        #expect(await router.open("app://orders").code == .noRoute)
+    }
+
+    @Test func `allowed hosts and redirects of web URLs have no case either`() async throws {
+        let router = try recordingRouter(
+            [("https://shop.example.com/a", "A"), ("https://example.org/b", "B")],
+            configuration: RouterConfiguration(allowedHosts: ["*.Example.com", "EXAMPLE.org"]))
+        #expect(await router.open("https://Shop.example.COM/a").isSuccess)
+        #expect(await router.open("https://other.org/a").code == .notAllowed)
+        try router.relocate([
+            RelocationLayer(
+                name: "agent",
+                entries: [
+                    RelocationEntry(
+                        .replace(origin: "https://SHOP.example.com/a", target: "https://Example.Org/b"))
+                ])
+        ])
+        #expect(await router.open("https://shop.EXAMPLE.com/a").route == "https://example.org/b")
+    }
+
+    @Test(arguments: ["tel:1", "mailto:a@b", "javascript:alert(1)", "app:/x", "JavaScript:x"])
+    func `a URL with a scheme but without slashes meets the allow-list and not the routes`(url: String)
+        async throws
+    {
+        let routes = [(":any", "Any"), ("a@b", "Mail"), ("tel:1", "Old"), ("**", "All")]
+        #expect(await (try recordingRouter(routes)).open(url).code == .notAllowed)
+        #expect(await (try recordingRouter(routes + [("hd://x", "X")])).open(url).code == .notAllowed)
+        let allowed = try recordingRouter(
+            [("tel://:number", "Call")], configuration: RouterConfiguration(allowedSchemes: ["tel"]))
+        #expect(await allowed.open("tel:1").value?["params"] == ["number": "1"])
+    }
+}
