@@ -73,7 +73,17 @@ import Threading
         (.subtree("/router/orders"), [true, true, false]),
         (.subtree("other://router"), [false, false, false]),
         (.allBut(["scheme://router/login"]), [true, true, false]),
+        (.patterns(["Scheme://router//orders/", "scheme://router/login?x"]), [true, false, true]),
+        (.patterns(["scheme://router/orders/<number>"]), [false, true, false]),
+        (.allBut(["scheme://router/login/"]), [true, true, false]),
     ]
+
+    @Test func `a scope that is no pattern is refused`() throws {
+        let router = try router()
+        for scope in [InterceptorScope.patterns(["scheme://router/:"]), .allBut(["<"]), .subtree("a://..")] {
+            #expect(throws: RegistrationError.self) { try router.intercept(scope: scope) { _ in .proceed } }
+        }
+    }
 
     @Test(arguments: scopes)
     func `a scope says which opens an interceptor sees`(scope: InterceptorScope, seen: [Bool]) async throws {

@@ -11,14 +11,16 @@ public enum InterceptorDecision: Sendable, Hashable {
 }
 
 /// The opens for which an interceptor is asked.
+///
+/// Patterns are compared by what they match: `hd://x/` and `hd://x` are one, and so are `:id` and `:number`.
 public enum InterceptorScope: Sendable, Hashable {
     /// All.
     case all
-    /// Opens that these patterns match, written as they were registered.
+    /// Opens of the routes with these patterns.
     case patterns(Set<String>)
     /// Opens of this URL and all below it; `/*` or `/**` at its end makes no difference.
     case subtree(String)
-    /// All except those that these patterns match.
+    /// All except those of the routes with these patterns.
     case allBut(Set<String>)
 }
 
@@ -30,11 +32,16 @@ struct Interceptor: Sendable {
     let deadline: Duration?
     let body: @Sendable (RouteRequest) async -> InterceptorDecision
     private let scope: InterceptorScope
-    private let subtree: RouteURL?
+    /// The patterns of the scope, read.
+    let patterns: [RoutePattern]
+    /// The subtree of the scope, read.
+    let subtree: RouteURL?
 
+    /// - Parameter read: Reads a pattern as the router does.
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
-        body: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
+        body: @escaping @Sendable (RouteRequest) async -> InterceptorDecision,
+        read: (String) throws(RegistrationError) -> RoutePattern
     ) throws(RegistrationError) {
         self.id = id
         self.name = name
@@ -42,33 +49,48 @@ struct Interceptor: Sendable {
         self.scope = scope
         self.deadline = deadline
         self.body = body
-        guard case .subtree(let text) = scope else {
+        var patterns: [RoutePattern] = []
+        switch scope {
+        case .all: subtree = nil
+        case .patterns(let texts), .allBut(let texts):
+            for text in texts.sorted() { patterns.append(try read(text)) }
             subtree = nil
-            return
+        case .subtree(let text):
+            var prefix = Substring(text)
+            while prefix.last == "*" { prefix.removeLast() }
+            do throws(RouteURLError) {
+                let url: RouteURL = try RouteURL(String(prefix))
+                subtree = url
+            } catch {
+                throw .badPattern(text, offset: error.offset, detail: "\(error.reason)")
+            }
         }
-        var prefix = Substring(text)
-        while prefix.last == "*" { prefix.removeLast() }
-        do throws(RouteURLError) {
-            let url: RouteURL = try RouteURL(String(prefix))
-            subtree = url
-        } catch {
-            throw .badPattern(text, offset: error.offset, detail: "\(error.reason)")
-        }
+        self.patterns = patterns
     }
 
-    /// - Parameter ownPatterns: of a route that relocation added, the patterns of the same destination in the
-    ///   program: what guards a destination guards it under a new path as well.
-    func sees(_ route: String, _ url: RouteURL, destination ownPatterns: [String]) -> Bool {
+    /// What guards a destination guards it also under a path that relocation added.
+    func sees(_ route: StoredRoute, _ url: RouteURL) -> Bool {
         switch scope {
         case .all: true
-        case .patterns(let patterns): patterns.contains(route) || !patterns.isDisjoint(with: ownPatterns)
-        case .allBut(let patterns): !patterns.contains(route)
-        case .subtree: covers(url) || ownPatterns.contains { (try? RouteURL($0)).map(covers) ?? false }
+        case .patterns(let texts):
+            names(route.pattern, texts) || route.ownPatterns.contains { names($0, texts) }
+        case .allBut(let texts): !names(route.pattern, texts)
+        case .subtree:
+            covers(url.scheme, url.components)
+                || route.ownPatterns.contains { covers($0.scheme ?? "", $0.segments.map(\.literal)) }
         }
     }
 
-    private func covers(_ url: RouteURL) -> Bool {
-        guard let subtree, subtree.scheme.isEmpty || subtree.scheme == url.scheme else { return false }
-        return url.components.starts(with: subtree.components)
+    private func names(_ pattern: RoutePattern, _ texts: Set<String>) -> Bool {
+        texts.contains(pattern.text) || patterns.contains { $0.takesTheSame(as: pattern) }
     }
+
+    private func covers(_ scheme: String, _ components: [String?]) -> Bool {
+        guard let subtree, subtree.scheme.isEmpty || subtree.scheme == scheme else { return false }
+        return components.starts(with: subtree.components.map(Optional.some))
+    }
+}
+
+extension RoutePattern.Segment {
+    fileprivate var literal: String? { if case .literal(let text) = self { text } else { nil } }
 }
