@@ -8,6 +8,10 @@ public struct CheckReport: Sendable, Hashable {
             case declaredNotRegistered
             /// Registered, but not listed.
             case registeredNotDeclared
+            /// Listed with another class than the registered one.
+            case wrongClass
+            /// Listed with another priority than the registered one.
+            case wrongPriority
             /// A module could not be registered or set up.
             case failedModule
             /// Two routes have patterns that match exactly the same URLs.
@@ -16,8 +20,16 @@ public struct CheckReport: Sendable, Hashable {
             case badPattern
             /// A redirect to a URL that no route takes.
             case deadRedirect
-            /// A route that is never opened: another is always tried first, or a redirect leads away.
+            /// A route that nothing can ever open: another is always tried first.
             case unreachable
+            /// A route that a redirect leads away from: what maps are for, so it is no mistake.
+            case redirected
+            /// Routes without a scheme that open only with some, because other routes name schemes; no mistake.
+            case limitedSchemes
+            /// The scope of an interceptor names no route.
+            case deadScope
+            /// A route with a converter that this process does not have, so that its URLs are not known; no mistake.
+            case unknownConverter
             /// A map names a destination that is not registered.
             case unknownClass
             /// A map deletes a route that does not exist.
@@ -26,6 +38,9 @@ public struct CheckReport: Sendable, Hashable {
             case cycle
             /// A map entry is refused for another reason.
             case refused
+
+            /// Whether something should be done about it; the others are only good to know.
+            public var isMistake: Bool { ![.redirected, .limitedSchemes, .unknownConverter].contains(self) }
         }
 
         /// Its kind.
@@ -46,34 +61,34 @@ public struct CheckReport: Sendable, Hashable {
     /// What was found, by kind and subject.
     public var findings: [Finding]
 
-    /// Whether nothing was found.
-    public var isClean: Bool { findings.isEmpty }
+    /// Whether there is no mistake; what is only good to know does not count.
+    public var isClean: Bool { !findings.contains(where: \.kind.isMistake) }
 
     /// The findings of one kind.
     public func findings(_ kind: Finding.Kind) -> [Finding] { findings.filter { $0.kind == kind } }
 
-    /// `[{"kind","subject","detail"}]`.
+    /// `[{"kind","subject","detail","mistake"}]`.
     package var json: JSONValue {
         .array(
             findings.map {
                 [
                     "kind": .string($0.kind.rawValue), "subject": .string($0.subject),
-                    "detail": .string($0.detail),
+                    "detail": .string($0.detail), "mistake": .bool($0.kind.isMistake),
                 ]
             })
     }
 
     /// One line a finding.
     public var text: String {
-        isClean ? "nothing wrong\n" : findings.map { "\($0.kind.rawValue): \($0.detail)\n" }.joined()
+        findings.isEmpty ? "nothing wrong\n" : findings.map { "\($0.kind.rawValue): \($0.detail)\n" }.joined()
     }
 }
 
 extension Router {
-    /// Compares the registered routes with a list, and looks for routes and entries that can never work.
+    /// Compares the registered routes with a list, and looks for routes, entries and scopes that can never work.
     ///
     /// - Parameter declared: The routes that should be registered, for instance read from a file; nil compares
-    ///   nothing.
+    ///   nothing. Paths, classes and priorities are compared; an empty class agrees with any.
     public func check(declared: [RouteDescription]? = nil) -> CheckReport {
         // These are in no list that is compared.
         let refused = linkedFailures.map { failure in
@@ -85,7 +100,9 @@ extension Router {
         }
         var check = RouteCheck(state, refused + failed)
         check.findUnreachable()
+        check.findLimitedSchemes()
         check.findDeadEntries()
+        check.findDeadScopes()
         if let declared { check.compare(declared) }
         return check.report
     }
@@ -103,10 +120,14 @@ extension Router {
         var state = RouterState(configuration)
         var findings: [CheckReport.Finding] = []
         for description in routes {
-            let route = Route(
-                description.path, name: description.className.isEmpty ? nil : description.className,
-                priority: description.priority, kind: description.kind
-            ) { _ in .opened() }
+            guard description.missingConverter(configuration) == nil else {
+                findings.append(
+                    .init(
+                        kind: .unknownConverter, subject: description.path,
+                        detail: "\(description.path) is not checked: a converter of it is not known here"))
+                continue
+            }
+            let route = Route(description) { _ in .opened() }
             do throws(RegistrationError) {
                 try state.add([route], replacing: false)
             } catch {
@@ -118,6 +139,7 @@ extension Router {
         findings += relocate(layers, &state)
         var check = RouteCheck(state, findings)
         check.findUnreachable()
+        check.findLimitedSchemes()
         check.findDeadEntries()
         return check.report
     }
@@ -162,20 +184,78 @@ private struct RouteCheck {
     }
 
     mutating func compare(_ declared: [RouteDescription]) {
-        let wanted = Set(declared.map(\.path))
-        let present = Set(state.base.records.map(\.pattern.text))
-        for path in wanted.subtracting(present) {
-            findings.append(
-                .init(
-                    kind: .declaredNotRegistered, subject: path,
-                    detail: "\(path) is declared but not registered"))
+        var left = Array(state.base.records)
+        for wanted in declared {
+            let pattern = try? state.base.pattern(wanted.path)
+            let same = left.indices.filter { index in
+                pattern.map { $0.takesTheSame(as: left[index].pattern) } ?? false
+            }
+            func fits(_ index: Int, _ priority: Bool) -> Bool {
+                let route = left[index].route
+                return priority
+                    ? route.priority == wanted.priority
+                    : wanted.className.isEmpty || route.name ?? "" == wanted.className
+            }
+            // One pattern may have several routes, with different priorities.
+            let best =
+                same.first { fits($0, true) && fits($0, false) } ?? same.first { fits($0, false) }
+                ?? same.first { fits($0, true) } ?? same.first
+            guard let best else {
+                add(.declaredNotRegistered, wanted.path, "\(wanted.path) is declared but not registered")
+                continue
+            }
+            let found = left.remove(at: best).route
+            if !wanted.className.isEmpty, wanted.className != found.name ?? "" {
+                let name = found.name.map { "registered for \($0)" } ?? "registered without a class"
+                add(
+                    .wrongClass, wanted.path,
+                    "\(wanted.path) is declared for \(wanted.className), but \(name)")
+            }
+            if wanted.priority != found.priority {
+                let detail =
+                    "is declared with priority \(wanted.priority), but registered with \(found.priority)"
+                add(.wrongPriority, wanted.path, "\(wanted.path) \(detail)")
+            }
         }
-        for path in present.subtracting(wanted) {
-            findings.append(
-                .init(
-                    kind: .registeredNotDeclared, subject: path,
-                    detail: "\(path) is registered but not declared"))
+        for record in left {
+            let path = record.pattern.text
+            add(.registeredNotDeclared, path, "\(path) is registered but not declared")
         }
+    }
+
+    /// Finds interceptors that were meant for routes that are not there.
+    mutating func findDeadScopes() {
+        let isParent = state.configuration.dialect.syntax.parentsTakeDeeper
+        for interceptor in state.interceptors {
+            for pattern in interceptor.patterns
+            where !state.base.records.contains(where: { $0.pattern.takesTheSame(as: pattern) })
+                && !state.routes.records.contains(where: { $0.pattern.takesTheSame(as: pattern) })
+            {
+                let detail = "the scope \(pattern.text) of the interceptor \(interceptor.name) names no route"
+                add(.deadScope, pattern.text, detail)
+            }
+            guard let subtree = interceptor.subtree, !state.isWeb(subtree),
+                !state.base.records.contains(where: { $0.mayTake(subtree, isParent) }),
+                !state.routes.records.contains(where: { $0.mayTake(subtree, isParent) })
+            else { continue }
+            let detail = "no route lies in the subtree \(subtree.text) of the interceptor \(interceptor.name)"
+            add(.deadScope, subtree.text, detail)
+        }
+    }
+
+    /// Routes without a scheme take any while no route names one; afterwards only the schemes that are named.
+    mutating func findLimitedSchemes() {
+        let schemes = state.base.schemesBesideNone
+        guard !schemes.isEmpty, state.configuration.allowedSchemes == nil else { return }
+        let list = schemes.joined(separator: ", ")
+        add(
+            .limitedSchemes, list,
+            "routes without a scheme open only with the schemes that other routes name (\(list)); "
+                + "set allowedSchemes to open them with others")
+    }
+
+    private mutating func add(_ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String) {
+        findings.append(.init(kind: kind, subject: subject, detail: detail))
     }
 
     /// Matches a sample URL of each route: when another route takes it, this one is never opened.
@@ -188,15 +268,11 @@ private struct RouteCheck {
                 let target = try? RouteURL(redirect.apply(to: url, components: url.components)) as RouteURL,
                 state.opens(target, hops: state.configuration.maximumHops)
             {
-                findings.append(
-                    .init(
-                        kind: .unreachable, subject: path,
-                        detail: "\(path) is never opened: a redirect leads to \(target.text)"))
+                add(.redirected, path, "\(path) is not opened: a redirect leads to \(target.text)")
             } else if let first = state.routes.table.match(url).first, let rival = state.routes[first.index],
                 rival !== record
             {
-                let detail = "\(path) is never opened: \(rival.pattern.text) is tried first"
-                findings.append(.init(kind: .unreachable, subject: path, detail: detail))
+                add(.unreachable, path, "\(path) is never opened: \(rival.pattern.text) is tried first")
             }
         }
     }
@@ -240,5 +316,24 @@ private struct RouteCheck {
             }
         }
         return try? RouteURL(scheme: pattern.scheme ?? "", components: components)
+    }
+}
+
+extension StoredRoute {
+    /// Whether the route may take URLs in this subtree.
+    fileprivate func mayTake(_ subtree: RouteURL, _ isParent: Bool) -> Bool {
+        guard pattern.scheme == nil || subtree.scheme.isEmpty || pattern.scheme == subtree.scheme else {
+            return false
+        }
+        let segments = pattern.segments
+        for (segment, component) in zip(segments, subtree.components) {
+            switch segment {
+            case .literal(let text) where !text.utf8.elementsEqual(component.utf8): return false
+            case .rest: return true
+            default: continue
+            }
+        }
+        return segments.count >= subtree.components.count || isParent || route.takesDeeper
+            || pattern.isFallback
     }
 }

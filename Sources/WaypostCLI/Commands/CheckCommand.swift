@@ -9,16 +9,21 @@ struct CheckCommand: OperatorCommand {
         discussion: """
             Finds routes that conflict, invalid patterns, routes that no URL reaches, redirects in a circle or to \
             nothing, unknown classes, deletions of unknown paths, and entries that an agent would refuse. The exit \
-            status is 0 when nothing is wrong, else 1.
+            status is 0 when nothing is wrong, else 1. What is only good to know is listed too, for instance a route \
+            that a redirect leads away from; with --strict the exit status is 1 then as well.
 
             Examples:
               waypost check --routes routes.json
               waypost check --routes routes.json --map map.json
+              waypost check --routes routes.json --map map.json --strict
               waypost check --demo --map all.json --map kiosk.json --json | jq -r '.[].detail'
             """)
 
     @OptionGroup(title: "What")
     var source: RouteSource
+
+    @Flag(help: "Exit with 1 also for what is only good to know.")
+    var strict = false
 
     @OptionGroup
     var output: OutputOptions
@@ -40,14 +45,16 @@ struct CheckCommand: OperatorCommand {
         } else {
             let entries = layers.map(\.entries.count).reduce(0, +)
             for finding in report.findings { Terminal.print(line(finding)) }
+            let mistakes = report.findings.count(where: \.kind.isMistake)
+            let notes = report.findings.count - mistakes
             let summary: TerminalText =
-                report.isClean
-                ? output.style.green("no problems") : "\(report.findings.count.counted("problem"))"
+                mistakes == 0 ? output.style.green("no problems") : "\(mistakes.counted("problem"))"
+            let more = notes == 0 ? "" : ", \(notes.counted("note"))"
             Terminal.print(
-                "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(summary)"
+                "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(summary)\(more)"
             )
         }
-        guard report.isClean else { throw Exit.failed }
+        guard strict ? report.findings.isEmpty : report.isClean else { throw Exit.failed }
     }
 
     /// The maps, and those that an agent would refuse before it looks at the routes.
@@ -66,6 +73,7 @@ struct CheckCommand: OperatorCommand {
     }
 
     private func line(_ finding: CheckReport.Finding) -> TerminalText {
-        "\(output.style.red(TerminalText(finding.kind.rawValue))): \(finding.detail)"
+        let kind = TerminalText(finding.kind.rawValue)
+        return "\(finding.kind.isMistake ? output.style.red(kind) : kind): \(finding.detail)"
     }
 }
