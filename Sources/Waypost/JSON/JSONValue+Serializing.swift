@@ -129,3 +129,8 @@ enum JSONText {
         }
     }
 }
+
+extension JSONValue {
+    /// The value as a URL has it: a text as it is, anything else as JSON.
+    var plainText: String { if case .string(let text) = self { text } else { text } }
+}

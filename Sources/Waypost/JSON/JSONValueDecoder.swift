@@ -6,15 +6,29 @@
 package struct JSONValueDecoder: Sendable {
     /// Whether a text may stand for a number or a truth value, as it does in a URL's query; off unless set.
     package var readsText: Bool
+    /// Whether a text may also stand for an array or an object, as JSON, and for an array of one; off
+    /// unless set.
+    package var readsLists: Bool
 
-    /// A decoder; `readsText` lets `"2"` be read as `2`.
-    package init(readsText: Bool = false) {
+    /// A decoder; `readsText` lets `"2"` be read as `2`, `readsLists` lets `"[1,2]"` be read as two numbers.
+    package init(readsText: Bool = false, readsLists: Bool = false) {
         self.readsText = readsText
+        self.readsLists = readsLists
     }
 
     /// The value that the JSON stands for.
     package func decode<T: Decodable>(_ type: T.Type = T.self, from value: JSONValue) throws -> T {
-        try JSONTree(value: value, path: .root, readsText: readsText).decode(type)
+        try decode(type, from: value, list: nil)
+    }
+
+    /// The same; `list` is what the value is where an array is wanted, `lists` that for the members of an object.
+    func decode<T: Decodable>(
+        _ type: T.Type, from value: JSONValue, list: [JSONValue]? = nil, lists: [String: [JSONValue]] = [:]
+    ) throws -> T {
+        var tree = JSONTree(value: value, path: .root, readsText: readsText, readsLists: readsLists)
+        tree.list = list
+        tree.lists = lists
+        return try tree.decode(type)
     }
 }
 
@@ -90,24 +104,45 @@ struct JSONTree: Decoder {
     let value: JSONValue
     let path: JSONPath
     let readsText: Bool
+    var readsLists = false
+    /// What the value is where an array is wanted.
+    var list: [JSONValue]?
+    /// The same for the members of an object.
+    var lists: [String: [JSONValue]] = [:]
 
     var codingPath: [any CodingKey] { path.keys }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(let members) = value else { throw mismatch("an object", type) }
+        guard case .object(let members) = structure else { throw mismatch("an object", type) }
         return KeyedDecodingContainer(JSONMembers<Key>(members: members, tree: self))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        guard case .array(let elements) = value else { throw mismatch("an array", [JSONValue].self) }
-        return JSONElements(elements: elements, tree: self)
+        if let list { return JSONElements(elements: list, tree: self) }
+        switch structure {
+        case .array(let elements): return JSONElements(elements: elements, tree: self)
+        case .string where readsLists: return JSONElements(elements: [value], tree: self)
+        default: throw mismatch("an array", [JSONValue].self)
+        }
+    }
+
+    /// The value, or the array or object that its text stands for.
+    private var structure: JSONValue {
+        guard readsLists, case .string(let text) = value, let first = text.utf8.first,
+            first == UInt8(ascii: "[") || first == UInt8(ascii: "{"),
+            let parsed = try? JSONValue(parsing: text) as JSONValue
+        else { return value }
+        return parsed
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
     func below(_ value: JSONValue, _ key: some CodingKey) -> JSONTree {
-        JSONTree(value: value, path: .child(of: path, key: key), readsText: readsText)
+        var tree = JSONTree(
+            value: value, path: .child(of: path, key: key), readsText: readsText, readsLists: readsLists)
+        if !lists.isEmpty { tree.list = lists[key.stringValue] }
+        return tree
     }
 
     static func place(_ path: [any CodingKey]) -> String {

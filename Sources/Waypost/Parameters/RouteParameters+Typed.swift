@@ -8,7 +8,7 @@ extension RouteParameters {
         guard let found = self[key] else {
             throw ParameterError(key: key, found: nil, type: "\(type)", reason: "is missing")
         }
-        return try Self.read(found, key: key, as: type)
+        return try read(found, key: key, as: type)
     }
 
     /// The parameter as a value of that type, or nil when the key is missing.
@@ -18,7 +18,7 @@ extension RouteParameters {
         _ key: String, as type: T.Type = T.self
     ) throws(ParameterError) -> T? {
         guard let found = self[key] else { return nil }
-        return try Self.read(found, key: key, as: type)
+        return try read(found, key: key, as: type)
     }
 
     /// All parameters as one structure; `"2"` from a query decodes as `Int` 2.
@@ -27,7 +27,10 @@ extension RouteParameters {
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws(ParameterError) -> T {
         let merged = merged
         do {
-            return try JSONValueDecoder(readsText: true).decode(type, from: .object(merged))
+            // A key of which another source won is what that source says.
+            let lists = repeated.isEmpty ? [:] : repeated.filter { merged[$0.key] == $0.value.last }
+            return try JSONValueDecoder(readsText: true, readsLists: true)
+                .decode(type, from: .object(merged), lists: lists)
         } catch let error as DecodingError {
             let key = String(error.place.prefix { $0 != "." && $0 != "[" })
             throw ParameterError(key: error.place, found: merged[key], type: "\(type)", reason: error.reason)
@@ -42,11 +45,13 @@ extension RouteParameters {
         objects[key] as? T
     }
 
-    private static func read<T: Decodable>(
+    private func read<T: Decodable>(
         _ found: JSONValue, key: String, as type: T.Type
     ) throws(ParameterError) -> T {
         do {
-            return try JSONValueDecoder(readsText: true).decode(type, from: found)
+            let list = repeated[key].flatMap { $0.last == found ? $0 : nil }
+            return try JSONValueDecoder(readsText: true, readsLists: true).decode(
+                type, from: found, list: list)
         } catch let error as DecodingError {
             let place = error.place
             let path = place.isEmpty ? key : place.hasPrefix("[") ? key + place : "\(key).\(place)"

@@ -25,6 +25,8 @@ public struct RouteParameters: Sendable {
     public var relocation: [String: JSONValue]
     /// Native values of a caller in this process that can't be written as JSON: models, closures.
     public var objects: [String: any Sendable]
+    /// All values of those keys that the URL's query repeats; typed access reads them where a list is wanted.
+    package var repeated: [String: [JSONValue]] = [:]
     /// Which source wins in `merged` and in typed access.
     public var rule: MergeRule
 
@@ -95,6 +97,7 @@ public struct RouteParameters: Sendable {
         for (key, value) in changes {
             path[key] = nil
             query[key] = nil
+            repeated[key] = nil
             relocation[key] = nil
             if value.isNull { caller.removeValue(forKey: key) } else { caller[key] = value }
         }
@@ -116,4 +119,15 @@ public struct RouteParameters: Sendable {
     private static func withoutNulls(_ values: [String: JSONValue]) -> [String: JSONValue] {
         values.contains { $0.value.isNull } ? values.filter { !$0.value.isNull } : values
     }
+}
+
+extension RouteParameters: Hashable {
+    /// Whether both have the same parameters by source, and native values under the same keys.
+    public static func == (one: RouteParameters, other: RouteParameters) -> Bool {
+        one.rule == other.rule && Source.allCases.allSatisfy { one[$0] == other[$0] }
+            && one.objects.keys == other.objects.keys
+    }
+
+    /// Feeds the merged parameters.
+    public func hash(into hasher: inout Hasher) { hasher.combine(merged) }
 }
