@@ -20,10 +20,20 @@ final class CheckRoutesCommandTests {
             map:
                 #"{"id":"m","type":"map","rev":3,"entries":[{"routerType":1,"orginPath":"s://a","targetPath":"s://b"}]}"#
         )
-        // A route that the map leads away from is reported; nothing else is.
-        #expect(ending.output.last == "2 routes, 1 map entry: 1 problem")
-        #expect(ending.output.first?.hasPrefix("unreachable: s://a ") == true)
+        // A route that the map leads away from is listed; nothing else is.
+        #expect(ending.output.last == "2 routes, 1 map entry: no problems, 1 note")
+        #expect(ending.output.first?.hasPrefix("redirected: s://a ") == true)
+        #expect(ending.status == 0)
         #expect(try await check(routes: #"[{"path":"s://a","class":"A"}]"#, map: "[]").status == 0)
+    }
+
+    @Test func `the redirect of the readme is listed, and ends with 1 only with strict`() async throws {
+        let map = try write(
+            "map.json",
+            #"[{"routerType":1,"orginPath":"scheme://router/demo","targetPath":"scheme://router/demo1"}]"#)
+        let arguments = ["check", "--demo", "--map", map]
+        #expect(try await RunningCommand.run(arguments).status == 0)
+        #expect(try await RunningCommand.run(arguments + ["--strict"]).status == 1)
     }
 
     @Test(
@@ -105,6 +115,18 @@ final class CheckRoutesCommandTests {
         let file = try write("routes.json", first.output.joined(separator: "\n"))
         let second = try await RunningCommand.run(["routes", "--routes", file, "--json"])
         #expect(second.output == first.output)
+    }
+
+    @Test func `a converter that is not known here leaves only its own route out`() async throws {
+        let file = try write(
+            "routes.json",
+            #"[{"path":"s://a/<sku:id>","class":"A"},{"path":"s://b","class":"B","takesDeeper":true}]"#)
+        let found = try await RunningCommand.run(["resolve", "--routes", file, "s://b/c", "--json"])
+        #expect(found.status == 0)
+        #expect(found.errorLines.contains { $0.contains("its converter sku is not known here") })
+        let checked = try await RunningCommand.run(["check", "--routes", file])
+        #expect(checked.status == 0)
+        #expect(checked.output.first?.hasPrefix("unknownConverter: s://a/<sku:id> ") == true)
     }
 
     private func check(routes: String, map: String, _ options: String...) async throws

@@ -77,4 +77,38 @@ import Testing
         for name in names { #expect(text.contains("public static let \(name)")) }
         #expect(text.contains("/// TheRouter_Example.TheRouterController"))
     }
+
+    @Test func `what look-up depends on is exported and read again`() throws {
+        let year = RouteConverter { text in text.count == 4 ? Int64(text).map { .int($0) } : nil }
+        let live = Router(configuration: RouterConfiguration(converters: ["year": year]))
+        try live.register("a://docs", takesDeeper: true, idempotent: true) { _ in .opened() }
+        try live.register("a://moved", redirect: { _ in nil }, handler: { _ in .opened() })
+        try live.register("a://news/<year:y>") { _ in .opened() }
+        try live.register("a://news/<int:n>") { _ in .opened() }
+        let json = try JSONValue(parsing: live.export.text(.json))
+        #expect(try RouteDescription.list(json) == live.routes)
+        #expect(live.routes.map(\.converters) == [[], [], [], ["year"]])
+        #expect(json[0]?["takesDeeper"] == true)
+        #expect(
+            json[1] == ["path": "a://moved", "class": "", "priority": 0, "kind": "page", "redirects": true])
+        #expect(live.export.text(.plist).contains("<key>takesDeeper</key>\n\t\t<true/>"))
+        // Offline, without the converter.
+        let offline = Router()
+        let known = live.routes.filter { $0.missingConverter(offline.configuration) == nil }
+        #expect(known.count == 3)
+        try offline.register(known.map { Route($0) { _ in .opened() } })
+        for url in ["a://docs/deep/er", "a://moved", "a://news/12", "a://none"] {
+            #expect(offline.resolve(url).route == live.resolve(url).route, "\(url)")
+            #expect(offline.resolve(url).idempotent == live.resolve(url).idempotent, "\(url)")
+        }
+        let report = Router.check(routes: live.routes)
+        #expect(report.findings.map(\.kind) == [.unknownConverter])
+        #expect(report.isClean)
+        #expect(throws: RouteImportError.self) {
+            try RouteDescription.list([["path": "a://x", "redirects": 1]])
+        }
+        #expect(throws: RouteImportError.self) {
+            try RouteDescription.list([["path": "a://x", "converters": [1]]])
+        }
+    }
 }

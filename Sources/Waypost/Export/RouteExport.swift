@@ -69,9 +69,10 @@ public struct RouteExport: Sendable, Hashable {
                 \t\t<string>\(Self.xml(route.path))</string>
                 \t\t<key>priority</key>
                 \t\t<integer>\(route.priority)</integer>
-                \t</dict>
 
                 """
+            for (name, holds) in route.flags where holds { text += "\t\t<key>\(name)</key>\n\t\t<true/>\n" }
+            text += "\t</dict>\n"
         }
         return text + "</array>\n</plist>\n"
     }
@@ -138,74 +139,4 @@ extension Router {
                 .init(origin: $0.redirect.origin.text, target: $0.redirect.target.text)
             })
     }
-}
-
-extension RouteDescription {
-    /// Reads an exported list: TheRouter's array, with `class` or `className`, and priorities as numbers or digits.
-    ///
-    /// - Throws: ``RouteImportError`` naming the entry and the field.
-    public static func list(_ json: JSONValue) throws(RouteImportError) -> [RouteDescription] {
-        guard case .array(let elements) = json else {
-            throw RouteImportError(
-                index: nil, field: nil, detail: "routes should be an array but are \(json.kind)")
-        }
-        var routes: [RouteDescription] = []
-        for (index, element) in elements.enumerated() {
-            routes.append(try RouteDescription(element, index: index))
-        }
-        return routes
-    }
-
-    private init(_ json: JSONValue, index: Int) throws(RouteImportError) {
-        guard case .object(let members) = json else {
-            throw RouteImportError(
-                index: index, field: nil, detail: "a route should be an object but is \(json.kind)")
-        }
-        func text(_ field: String) throws(RouteImportError) -> String? {
-            switch members[field] {
-            case nil, .null: return nil
-            case .string(let text): return text
-            case let other?:
-                throw RouteImportError(
-                    index: index, field: field, detail: "\(field) should be a string but is \(other.kind)")
-            }
-        }
-        guard let path = try text("path"), !path.isEmpty else {
-            throw RouteImportError(index: index, field: "path", detail: "path is missing")
-        }
-        let className = try text("class")
-        let alias = try text("className")
-        var kind = RouteKind.page
-        if let name = try text("kind") {
-            guard let known = RouteKind(rawValue: name) else {
-                throw RouteImportError(
-                    index: index, field: "kind", detail: "kind \(name.prefix(64)) is unknown")
-            }
-            kind = known
-        }
-        var priority = 0
-        switch members["priority"] {
-        case nil, .null: break
-        case .int(let number): priority = Int(number)
-        case .string(let digits) where Int(digits) != nil: priority = Int(digits) ?? 0
-        case let other?:
-            throw RouteImportError(
-                index: index, field: "priority",
-                detail: "priority should be an integer but is \(other.text.prefix(64))")
-        }
-        self.init(path: path, className: className ?? alias ?? "", priority: priority, kind: kind)
-    }
-}
-
-/// Why an exported list of routes can't be read.
-public struct RouteImportError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The entry's place, from 0.
-    public var index: Int?
-    /// The entry's field.
-    public var field: String?
-    /// What was found.
-    public var detail: String
-
-    /// Place and sentence.
-    public var description: String { (index.map { "route \($0): " } ?? "") + detail }
 }

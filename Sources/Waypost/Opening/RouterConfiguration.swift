@@ -13,6 +13,8 @@ public struct RouterConfiguration: Sendable {
     public var allowedHosts: Set<String>?
     /// The URL of the route that `http` and `https` URLs go to when no other takes them.
     public var webPath: String?
+    /// How a destination is shown when neither its route nor the call says it; push unless set.
+    public var jumpType: JumpType
     /// The scheme of service URLs; `scheme`, TheRouter's, unless set.
     public var serviceScheme: String
     /// The host of service URLs; `services` unless set.
@@ -40,7 +42,8 @@ public struct RouterConfiguration: Sendable {
     /// A configuration; everything has a default.
     public init(
         dialect: Dialect = .waypost, allowedSchemes: Set<String>? = nil, allowedHosts: Set<String>? = nil,
-        webPath: String? = nil, serviceScheme: String = "scheme", serviceHost: String = "services",
+        webPath: String? = nil, jumpType: JumpType = .push, serviceScheme: String = "scheme",
+        serviceHost: String = "services",
         maximumHops: Int = 8, maximumURLBytes: Int = 2048, handlerDeadline: Duration? = .seconds(10),
         interceptorDeadline: Duration? = .seconds(10), historyLength: Int = 64,
         converters: [String: RouteConverter] = [:], registersLinked: Bool = true,
@@ -50,6 +53,7 @@ public struct RouterConfiguration: Sendable {
         self.allowedSchemes = allowedSchemes.map { Set($0.map { $0.lowercased() }) }
         self.allowedHosts = allowedHosts
         self.webPath = webPath
+        self.jumpType = jumpType
         self.serviceScheme = serviceScheme.lowercased()
         self.serviceHost = serviceHost
         self.maximumHops = maximumHops
@@ -60,5 +64,21 @@ public struct RouterConfiguration: Sendable {
         self.converters = converters
         self.registersLinked = registersLinked
         self.clock = clock
+    }
+}
+
+extension RouteDescription {
+    /// The converter of the pattern that a process with this configuration does not have; nil when it has all.
+    ///
+    /// Which URLs such a route takes is not known here.
+    package func missingConverter(_ configuration: RouterConfiguration) -> String? {
+        var syntax = configuration.dialect.syntax
+        syntax.converterNames.formUnion(configuration.converters.keys)
+        do throws(RoutePatternError) {
+            _ = try RoutePattern(path, syntax: syntax)
+        } catch {
+            if case .unknownConverter(let name) = error.reason { return name }
+        }
+        return nil
     }
 }

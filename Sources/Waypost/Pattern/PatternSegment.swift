@@ -14,6 +14,15 @@ extension RoutePattern {
         /// Matches one or more components at the end.
         case rest(name: String)
 
+        /// The name of the converter; nil without one.
+        var converter: String? {
+            switch self {
+            case .typed(_, let converter): converter
+            case .partial(_, _, _, let converter): converter
+            default: nil
+            }
+        }
+
         /// The name under which it gives what it matched.
         public var name: String? {
             switch self {

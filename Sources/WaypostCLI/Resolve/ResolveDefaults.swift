@@ -11,7 +11,7 @@ struct ResolveDefaults {
     init(_ source: RouteSource, _ options: RouterOptions) throws {
         self.source = source
         setup = try options.setup()
-        routes = source.isGiven ? try source.list() : nil
+        routes = source.isGiven ? RouteFile.known(try source.list(), setup.configuration) : nil
         layers = try source.layers()
     }
 
@@ -27,7 +27,7 @@ struct ResolveDefaults {
         guard let listed else { throw Rejection(.badField, "routes is missing, and no --routes was given") }
         router = Router(configuration: setup.configuration.withWebRoute(of: listed))
         do {
-            try router.register(listed.map(Self.route))
+            try router.register(listed.map { Route($0) { _ in .opened() } })
         } catch {
             throw Rejection(.badField, "routes: \(error)")
         }
@@ -46,13 +46,6 @@ struct ResolveDefaults {
             patches = next
         }
         return router
-    }
-
-    private static func route(_ description: RouteDescription) -> Route {
-        Route(
-            description.path, name: description.className.isEmpty ? nil : description.className,
-            priority: description.priority, kind: description.kind
-        ) { _ in .opened() }
     }
 
     private static func classNames(_ map: JSONValue) -> [String] {

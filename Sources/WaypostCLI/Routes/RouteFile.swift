@@ -5,7 +5,7 @@ enum RouteFile {
     /// The most routes of a file.
     private static let maximum = 1_000_000
 
-    /// Reads the list; a path that is listed twice for one class is one route.
+    /// Reads the list; what is listed twice is one route.
     ///
     /// - Throws: ``CommandError`` 64 naming the file, the entry and the field.
     static func read(_ file: String) throws(CommandError) -> [RouteDescription] {
@@ -24,8 +24,19 @@ enum RouteFile {
         } catch {
             throw CommandError(.usage, "routes file \(file): \(error)")
         }
-        // An export may list a path of a class twice; that says nothing new.
-        var classes: [String: Set<String>] = [:]
-        return listed.filter { classes[$0.path, default: []].insert($0.className).inserted }
+        // An export may list a route twice; that says nothing new.
+        var seen: Set<RouteDescription> = []
+        return listed.filter { seen.insert($0).inserted }
+    }
+
+    /// The routes whose converters are known here; the others are named on standard error.
+    static func known(_ routes: [RouteDescription], _ configuration: RouterConfiguration)
+        -> [RouteDescription]
+    {
+        routes.filter { route in
+            guard let name = route.missingConverter(configuration) else { return true }
+            Terminal.note("waypost: \(route.path) is left out: its converter \(name) is not known here")
+            return false
+        }
     }
 }

@@ -5,14 +5,14 @@ import Waypost
 ///
 /// A backend is tested against this where the client itself can't run.
 enum StandInRoutes {
-    /// Registers a list.
+    /// Registers a list, without the routes whose converters are not known here: those are named.
     ///
     /// - Throws: ``CommandError`` 64 naming the file that it came from, and the route.
     static func register(_ routes: [RouteDescription], of file: String, in router: Router)
         throws(CommandError)
     {
         do {
-            try router.register(routes.map(route))
+            try router.register(RouteFile.known(routes, router.configuration).map(route))
         } catch {
             throw CommandError(.usage, "routes file \(file): \(error)")
         }
@@ -20,13 +20,9 @@ enum StandInRoutes {
 
     private static func route(_ description: RouteDescription) -> Route {
         let counter = OpeningCounter()
-        let name = description.className
-        return Route(
-            description.path, name: name.isEmpty ? nil : name, priority: description.priority,
-            kind: description.kind, idempotent: true
-        ) { request in
+        return Route(description) { request in
             .opened([
-                "class": .string(name), "opened": .int(counter.next()),
+                "class": .string(description.className), "opened": .int(counter.next()),
                 "params": .object(request.parameters.merged),
             ])
         }

@@ -1,0 +1,63 @@
+/// A route as it is listed and exported: all that look-up depends on, and no handler.
+public struct RouteDescription: Sendable, Hashable {
+    /// The pattern.
+    public var path: String
+    /// The destination's name; empty when it has none.
+    public var className: String
+    /// The priority.
+    public var priority: Int
+    /// What kind of destination it is.
+    public var kind: RouteKind
+    /// Whether it also takes URLs below it that nothing else takes.
+    public var takesDeeper: Bool
+    /// Whether opening twice is the same as opening once.
+    public var idempotent: Bool
+    /// Whether the destination may redirect by itself, which no list can tell in advance.
+    public var redirects: Bool
+    /// The names of its pattern's converters that are not built in.
+    public var converters: [String]
+
+    /// A description by its parts.
+    public init(
+        path: String, className: String = "", priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, redirects: Bool = false,
+        converters: [String] = []
+    ) {
+        self.path = path
+        self.className = className
+        self.priority = priority
+        self.kind = kind
+        self.takesDeeper = takesDeeper
+        self.idempotent = idempotent
+        self.redirects = redirects
+        self.converters = converters
+    }
+
+    /// TheRouter's exported form, `{"path","class","priority"}`, with `kind` and what else holds added.
+    package var json: JSONValue {
+        var members: [String: JSONValue] = [
+            "path": .string(path), "class": .string(className), "priority": .int(Int64(priority)),
+            "kind": .string(kind.rawValue),
+        ]
+        for (name, holds) in flags where holds { members[name] = true }
+        if !converters.isEmpty { members["converters"] = .array(converters.map { .string($0) }) }
+        return .object(members)
+    }
+
+    /// What holds of the route, by its key in an export.
+    var flags: [(name: String, holds: Bool)] {
+        [("idempotent", idempotent), ("redirects", redirects), ("takesDeeper", takesDeeper)]
+    }
+}
+
+extension Route {
+    /// A route as a list has it, with another handler; what it redirects to by itself is not in a list.
+    package init(_ description: RouteDescription, handler: @escaping Handler) {
+        let redirect: Redirect = { _ in nil }
+        self.init(
+            description.path, name: description.className.isEmpty ? nil : description.className,
+            priority: description.priority, kind: description.kind, takesDeeper: description.takesDeeper,
+            idempotent: description.idempotent, redirect: description.redirects ? redirect : nil,
+            handler: handler)
+    }
+}
