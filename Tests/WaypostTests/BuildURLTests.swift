@@ -108,4 +108,25 @@ extension RouteKey {
         }
         #expect(await local.open(with: router).value == 7)
     }
+
+    @Test func `placeholders in the query of a pattern are filled, behind those of the path`() throws {
+        let pattern = "ky://search/:keyword?page=:page&sort=<order>&lang=de"
+        #expect(
+            try RouteDescriptor.generateURL(pattern, ["Hangzhou", "2", "a&b"])
+                == "ky://search/Hangzhou?page=2&sort=a%26b&lang=de")
+        let search = try RouteDescriptor(pattern)
+        #expect(search.names == ["keyword", "page", "order"])
+        #expect(
+            try search.url(for: ["keyword": "x", "page": 2, "order": "up", "more": true])
+                == "ky://search/x?page=2&sort=up&lang=de&more=true")
+        #expect(search.parameters(of: "ky://search/x?page=2")?["page"] == "2")
+        #expect(throws: RouteGenerationError.count(expected: 3, found: 1, pattern: pattern)) {
+            try search.url(values: ["Hangzhou"])
+        }
+        #expect(throws: RouteGenerationError.missing("page", pattern: pattern)) {
+            try search.url(for: ["keyword": "x"])
+        }
+        // A description as TheRouter has it is no template.
+        #expect(try RouteDescriptor.generateURL("a://x?&desc=12:30", []) == "a://x")
+    }
 }

@@ -38,6 +38,8 @@ public struct RouteDescriptor: Sendable {
     /// The pattern.
     public let pattern: RoutePattern
     private let table: RouteTable
+    /// The pairs of the pattern's query, when a placeholder stands among their values: `?page=:page`.
+    private let template: [(key: String, value: String, slot: String?)]
 
     /// A descriptor of that pattern.
     ///
@@ -62,10 +64,29 @@ public struct RouteDescriptor: Sendable {
             throw .badPattern(pattern, detail: "\(error)")
         }
         self.table = table
+        template = Self.template(self.pattern.text)
     }
 
     /// The names of the placeholders, from left to right; `*` and `**` for those without one.
-    public var names: [String] { pattern.segments.compactMap(\.slot) }
+    ///
+    /// Those in the pattern's query, `?page=:page`, come last. They take no part in matching.
+    public var names: [String] { pathNames + template.compactMap(\.slot) }
+
+    private var pathNames: [String] { pattern.segments.compactMap(\.slot) }
+
+    private static func template(_ pattern: String) -> [(key: String, value: String, slot: String?)] {
+        guard let query = URLTextParts(pattern).query else { return [] }
+        let pairs = RouteURL.Query(text: query).pairs.map { pair in
+            let value = pair.value.utf8
+            let isAngled = value.first == UInt8(ascii: "<") && value.last == UInt8(ascii: ">")
+            let name =
+                value.first == UInt8(ascii: ":")
+                ? Substring(value.dropFirst())
+                : isAngled ? Substring(value.dropFirst().dropLast()) : ""
+            return (key: pair.key, value: pair.value, slot: name.isEmpty ? nil : String(name))
+        }
+        return pairs.contains { $0.slot != nil } ? pairs : []
+    }
 
     /// The URL with these values: those that placeholders name in the path, the others in the query, by key.
     ///
@@ -81,12 +102,12 @@ public struct RouteDescriptor: Sendable {
             guard let value = values[name], !value.isNull else {
                 throw .missing(name, pattern: pattern.text)
             }
-            texts.append(Self.text(value))
+            texts.append(value.plainText)
         }
         let taken = Set(names)
         let query = values.filter { !taken.contains($0.key) && !$0.value.isNull }
             .sorted { $0.key < $1.key }
-            .map { (key: $0.key, value: Self.text($0.value)) }
+            .map { (key: $0.key, value: $0.value.plainText) }
         return try url(texts, query: query, scheme: scheme)
     }
 
@@ -116,9 +137,10 @@ public struct RouteDescriptor: Sendable {
         }
         var path: [String: JSONValue] = [:]
         for parameter in candidate.parameters { path[parameter.name] = JSONValue(parameter.value) }
-        var query: [String: JSONValue] = [:]
-        for pair in url.query.pairs { query[pair.key] = .string(pair.value) }
-        return RouteParameters(path: path, query: query)
+        let (query, repeated) = url.queryParameters
+        var parameters = RouteParameters(path: path, query: query)
+        parameters.repeated = repeated
+        return parameters
     }
 
     /// The URL of a pattern with these values in the places of its placeholders: KYRouter's
@@ -130,11 +152,16 @@ public struct RouteDescriptor: Sendable {
     }
 
     private func url(
-        _ values: [String], query: [(key: String, value: String)], scheme: String
+        _ all: [String], query: [(key: String, value: String)], scheme: String
     ) throws(RouteGenerationError) -> String {
-        guard values.count == names.count else {
-            throw .count(expected: names.count, found: values.count, pattern: pattern.text)
+        guard all.count == names.count else {
+            throw .count(expected: names.count, found: all.count, pattern: pattern.text)
         }
+        let names = pathNames
+        let values = Array(all.prefix(names.count))
+        var others = all.dropFirst(names.count)
+        let query =
+            template.map { (key: $0.key, value: $0.slot == nil ? $0.value : others.popFirst() ?? "") } + query
         var components: [String] = []
         var left = values[...]
         for segment in pattern.segments {
@@ -164,13 +191,9 @@ public struct RouteDescriptor: Sendable {
     }
 
     private func unfit(_ values: [String]) -> RouteGenerationError {
-        let named = zip(names, values)
+        let named = zip(pathNames, values)
         let culprit = named.first { $0.1.isEmpty || $0.1 == "." || $0.1 == ".." } ?? named.first { _ in true }
         return .unfit(name: culprit?.0 ?? "", value: culprit?.1 ?? "", pattern: pattern.text)
-    }
-
-    private static func text(_ value: JSONValue) -> String {
-        if case .string(let text) = value { text } else { value.text }
     }
 }
 

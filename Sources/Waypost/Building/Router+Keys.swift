@@ -1,30 +1,3 @@
-/// A named pattern, so that no path is written twice.
-///
-///     extension RouteKey {
-///         static let userPage: RouteKey = "myapp://user/:id"
-///     }
-///     try router.register(.userPage) { request in … }
-///     let opening = await router.open(.userPage, ["id": 42])
-public struct RouteKey: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral,
-    CustomStringConvertible
-{
-    /// The pattern.
-    public let rawValue: String
-
-    /// A key for a pattern.
-    public init(rawValue: String) {
-        self.rawValue = rawValue
-    }
-
-    /// A key for a pattern written as a literal.
-    public init(stringLiteral value: String) {
-        rawValue = value
-    }
-
-    /// The pattern.
-    public var description: String { rawValue }
-}
-
 extension Router {
     /// Registers a destination for the pattern of a key; see `register(_:name:priority:…)`.
     public func register(
@@ -37,18 +10,24 @@ extension Router {
 
     /// Opens the URL that a key's pattern and these values make: placeholders first, the others in the query.
     ///
+    /// The destination gets the values with their types: an integer is not turned into text by the URL.
     /// - Parameters:
     ///   - key: The pattern.
     ///   - values: The values, by the names of placeholders or by other keys.
+    ///   - objects: Native values for a destination in this process: models, closures.
     ///   - scheme: The scheme for a pattern that has none.
     ///   - context: The caller, and its conditions.
     public func open(
-        _ key: RouteKey, _ values: [String: JSONValue] = [:], scheme: String = "",
-        context: OpenContext = .init()
+        _ key: RouteKey, _ values: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
+        scheme: String = "", context: OpenContext = .init()
     ) async -> Opening {
         do throws(RouteGenerationError) {
-            let descriptor = try RouteDescriptor(key.rawValue, syntax: configuration.dialect.syntax)
-            return await open(try descriptor.url(for: values, scheme: scheme), context: context)
+            let descriptor = try RouteDescriptor(
+                key.rawValue, syntax: configuration.dialect.syntax, converters: configuration.converters)
+            let url = try descriptor.url(for: values, scheme: scheme)
+            var context = context
+            context.typedValues = values
+            return await open(url, objects: objects, context: context)
         } catch {
             return Opening(
                 outcome: .rejected(.badField("\(error)")), requested: key.rawValue, url: key.rawValue,

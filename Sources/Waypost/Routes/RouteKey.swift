@@ -1,0 +1,39 @@
+/// A named pattern, so that no path is written twice.
+///
+///     extension RouteKey {
+///         static let userPage: RouteKey = "myapp://user/:id"
+///     }
+///     try router.register(.userPage) { request in … }
+///     let opening = await router.open(.userPage, ["id": 42])
+public struct RouteKey: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+{
+    /// The pattern.
+    public let rawValue: String
+
+    /// A key for a pattern.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// A key for a pattern written as a literal.
+    public init(stringLiteral value: String) {
+        rawValue = value
+    }
+
+    /// The pattern.
+    public var description: String { rawValue }
+}
+
+extension Route {
+    /// A route for the pattern of a key.
+    public init(
+        _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        redirect: Redirect? = nil, handler: @escaping Handler
+    ) {
+        self.init(
+            key.rawValue, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, redirect: redirect, handler: handler)
+    }
+}
