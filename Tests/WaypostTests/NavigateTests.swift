@@ -54,7 +54,12 @@ import Threading
         _ = await router.open("app://a?jumpType=5&tabBarSelecIndex=1")
         _ = await router.open("app://b")
         #expect(names(stack.state.tabs) == [[], ["a", "b"]])
-        _ = await router.open("app://b?jumpType=5&tabBarSelecIndex=1")
+        _ = await router.open("app://a?jumpType=5&tabBarSelecIndex=1")
+        #expect(names(stack.state.tabs) == [[], ["a"]])
+        // Not `opened`, for it is not shown.
+        let other = await router.open("app://b?jumpType=5&tabBarSelecIndex=1")
+        #expect(other.code == .badField)
+        #expect(other.detail.contains("tab 1 shows a and not b"))
         #expect(names(stack.state.tabs) == [[], ["a"]])
         let opening = await router.open("app://a?jumpType=5&tabBarSelecIndex=2")
         #expect(opening.code == .badField)

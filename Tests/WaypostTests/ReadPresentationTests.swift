@@ -37,4 +37,47 @@ import Testing
         let tab = Presentation(RouteParameters(query: ["jumpType": "5", "tabBarSelecIndex": "2"]))
         #expect(tab.json == ["jumpType": 5, "tabBarSelecIndex": 2])
     }
+
+    @Test func `the call's style counts more than the route's, and that more than the router's`() async throws
+    {
+        let router = Router(configuration: RouterConfiguration(jumpType: .modal))
+        let stack = NavigationStack()
+        try router.register(page: "app://plain", in: stack)
+        try router.register(page: "app://root", in: stack, jumpType: .windowNavRoot)
+        #expect(await router.open("app://plain").presentation.jumpType == .modal)
+        #expect(await router.open("app://root").presentation.jumpType == .windowNavRoot)
+        #expect(router.resolve("app://root").presentation.jumpType == .windowNavRoot)
+        #expect(stack.state.count == 1)
+        let asked = await router.open("app://root", parameters: ["jumpType": 1])
+        #expect(asked.presentation.jumpType == .push)
+        #expect(stack.state.count == 2)
+        // Absent is not the same as push.
+        #expect(asked.presentation.requested == .push)
+        #expect(await router.open("app://root").presentation.requested == nil)
+        // What is none of them is a push, as before.
+        #expect(await router.open("app://root?jumpType=9").presentation.jumpType == .push)
+    }
+
+    @Test func `in ReerRouter's dialect push and present win over the URL's jumpType`() async throws {
+        let router = try recordingRouter(
+            [("user", "User")], configuration: RouterConfiguration(dialect: .reerRouter))
+        let presented = await router.open(
+            "myapp://user?jumpType=1&name=a", parameters: ["jumpType": 0, "name": "b"])
+        #expect(presented.presentation.jumpType == .modal)
+        // Other keys follow the dialect: the query wins.
+        #expect(presented.parameters["name"] == "a")
+        #expect(await router.open("myapp://user?jumpType=0").presentation.jumpType == .modal)
+    }
+
+    @Test func `a type states how its screen is shown`() async throws {
+        enum Sheet: Routable {
+            static var jumpType: JumpType? { .modal }
+            static func open(_ request: RouteRequest) async throws -> RouteAnswer {
+                .opened(request.presentation.json)
+            }
+        }
+        let router = Router()
+        try router.register([Route("app://sheet", to: Sheet.self)])
+        #expect(await router.open("app://sheet").value == ["jumpType": 0])
+    }
 }

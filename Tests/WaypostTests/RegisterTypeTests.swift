@@ -44,10 +44,16 @@ struct DecodedPage: RoutablePage, Decodable {
     @Test func `a type is named by its module, a private one too`() throws {
         #expect(
             try Self.router().routes == [
-                RouteDescription(path: "types/decoded", className: "Decoded", kind: .action),
-                RouteDescription(path: "types/deeper", className: "WaypostTests.Hidden.Deeper"),
-                RouteDescription(path: "types/hidden", className: "WaypostTests.Hidden", priority: 5),
-                RouteDescription(path: "types/screen/:id", className: "WaypostTests.ScreenPage"),
+                RouteDescription(
+                    path: "types/decoded", className: "Decoded", kind: .action, idempotent: true,
+                    redirects: true),
+                RouteDescription(
+                    path: "types/deeper", className: "WaypostTests.Hidden.Deeper", redirects: true),
+                RouteDescription(
+                    path: "types/hidden", className: "WaypostTests.Hidden", priority: 5, redirects: true),
+                RouteDescription(
+                    path: "types/screen/:id", className: "WaypostTests.ScreenPage", takesDeeper: true,
+                    redirects: true),
             ])
     }
 

@@ -60,7 +60,7 @@ public struct NavigationState: Sendable, Hashable {
 
     /// Shows a screen as its presentation says.
     ///
-    /// - Throws: ``Rejection`` when the tab does not exist or there are too many screens.
+    /// - Throws: ``Rejection`` when the tab does not exist or has another root, or when there are too many screens.
     package mutating func show(_ screen: Screen) throws(Rejection) {
         guard count < Self.maximumScreens || screen.presentation.jumpType == .windowNavRoot else {
             throw Rejection(.busy, "\(Self.maximumScreens) screens are open; there can't be more")
@@ -133,6 +133,9 @@ public struct NavigationState: Sendable, Hashable {
         let tab = screen.presentation.tabBarSelecIndex ?? 0
         guard tabs.indices.contains(tab) else {
             throw .badField("tabBarSelecIndex is none of the \(tabs.count) tabs")
+        }
+        if let root = tabs[tab].first, root.name != screen.name {
+            throw .badField("tab \(tab) shows \(root.name) and not \(screen.name)")
         }
         modals = []
         selectedTab = tab

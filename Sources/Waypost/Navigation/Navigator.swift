@@ -4,6 +4,16 @@ import Threading
 public protocol Navigator: Sendable {
     /// Shows a screen as its presentation says; what it returns is the value of the open.
     func show(_ screen: Screen) async throws -> JSONValue?
+    /// The same with the native values of this one call, for instance how to animate it; leaves them out unless
+    /// declared.
+    func show(_ screen: Screen, objects: [String: any Sendable]) async throws -> JSONValue?
+}
+
+extension Navigator {
+    /// Shows the screen without the native values.
+    public func show(_ screen: Screen, objects: [String: any Sendable]) async throws -> JSONValue? {
+        try await show(screen)
+    }
 }
 
 /// Navigation without a screen: a model of tabs, stacks and modals that follows the opens.
@@ -60,11 +70,14 @@ extension Route {
     /// A page that a navigator shows.
     public static func page(
         _ pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
-        redirect: Redirect? = nil
+        jumpType: JumpType? = nil, redirect: Redirect? = nil
     ) -> Route {
-        Route(pattern, name: name, priority: priority, kind: .page, idempotent: true, redirect: redirect) {
-            request in
-            .opened(try await navigator.show(Screen(request, name: name)))
+        Route(
+            pattern, name: name, priority: priority, kind: .page, idempotent: true, jumpType: jumpType,
+            redirect: redirect
+        ) { request in
+            let screen = Screen(request, name: name)
+            return .opened(try await navigator.show(screen, objects: request.parameters.objects))
         }
     }
 }
@@ -73,8 +86,12 @@ extension Router {
     /// Registers a page that a navigator shows.
     public func register(
         page pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
-        redirect: Route.Redirect? = nil
+        jumpType: JumpType? = nil, redirect: Route.Redirect? = nil
     ) throws(RegistrationError) {
-        try register([.page(pattern, name: name, priority: priority, in: navigator, redirect: redirect)])
+        try register([
+            .page(
+                pattern, name: name, priority: priority, in: navigator, jumpType: jumpType, redirect: redirect
+            )
+        ])
     }
 }

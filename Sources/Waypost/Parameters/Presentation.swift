@@ -19,8 +19,10 @@ public enum JumpType: Int, Sendable, Hashable, CaseIterable, Codable {
 /// They stay in the parameters too. An invalid hint does not stop an open: its default is used, and the router reports
 /// the ``warnings``.
 public struct Presentation: Sendable, Hashable {
-    /// From `jumpType`: a number 0…5 or its digit; push when it is absent or invalid.
-    public var jumpType: JumpType
+    /// From `jumpType`: a number 0…5 or its digit, push for anything else; nil when the call has none.
+    public var requested: JumpType?
+    /// What counts when the call has none: the route's own, else the router's; push unless set.
+    public var standard: JumpType
     /// From `tabBarSelecIndex` (TheRouter's spelling): the tab of `showTab`, from 0.
     public var tabBarSelecIndex: Int?
     /// From `route_no_animation`: a number (other than 0 means true) or true, yes, false, no in any case.
@@ -28,21 +30,31 @@ public struct Presentation: Sendable, Hashable {
     /// Hints that could not be read, as sentences.
     public var warnings: [String]
 
+    /// How the destination is shown: what the call asks for, else the standard.
+    public var jumpType: JumpType { requested ?? standard }
+
     /// A presentation by its parts.
-    public init(jumpType: JumpType = .push, tabBarSelecIndex: Int? = nil, noAnimation: Bool? = nil) {
-        self.jumpType = jumpType
+    public init(
+        jumpType: JumpType? = nil, tabBarSelecIndex: Int? = nil, noAnimation: Bool? = nil,
+        standard: JumpType = .push
+    ) {
+        requested = jumpType
+        self.standard = standard
         self.tabBarSelecIndex = tabBarSelecIndex
         self.noAnimation = noAnimation
         warnings = []
     }
 
     /// The hints among parameters.
-    package init(_ parameters: RouteParameters) {
-        self.init()
-        if let hint = parameters[Self.jumpTypeKey] {
+    package init(_ parameters: RouteParameters, standard: JumpType = .push) {
+        self.init(standard: standard)
+        // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
+        let callers = parameters.rule == .queryOverCaller ? parameters.caller[Self.jumpTypeKey] : nil
+        if let hint = callers ?? parameters[Self.jumpTypeKey] {
             if let number = Self.integer(hint), let type = JumpType(rawValue: number) {
-                jumpType = type
+                requested = type
             } else {
+                requested = .push
                 warnings.append("jumpType is not 0 to 5: taken as push")
             }
         }

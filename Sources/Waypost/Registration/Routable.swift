@@ -20,9 +20,16 @@ public protocol Routable: SendableMetatype {
     ///
     /// It must have no side effects, because ``Router/resolve(_:parameters:)`` calls it too.
     static func redirect(_ request: RouteRequest) -> String?
+
+    /// How the destination is shown when the call does not say it; nil, which means as the router does, unless
+    /// declared.
+    static var jumpType: JumpType? { get }
 }
 
 extension Routable {
+    /// Nil.
+    public static var jumpType: JumpType? { nil }
+
     /// Returns nil.
     public static func redirect(_ request: RouteRequest) -> String? { nil }
 }
@@ -45,16 +52,25 @@ public protocol RoutablePage: Routable {
     ///
     /// Does nothing and returns nil unless declared.
     func opened() async throws -> JSONValue?
+
+    /// What a caller in this process gets as ``Opening/object``; nil unless declared.
+    ///
+    /// A page that is `Sendable` may give itself: `var object: (any Sendable)? { self }`.
+    var object: (any Sendable)? { get }
 }
 
 extension RoutablePage {
     /// Returns nil.
     public func opened() async throws -> JSONValue? { nil }
 
+    /// Nil.
+    public var object: (any Sendable)? { nil }
+
     /// Creates a page, and calls its `opened()`.
     public static func open(_ request: RouteRequest) async throws -> RouteAnswer {
         guard let page = try await Self(from: request) else { return .pass }
-        return .opened(try await page.opened())
+        let value = try await page.opened()
+        return page.object.map { .opened(value, object: $0) } ?? .opened(value)
     }
 }
 

@@ -20,8 +20,19 @@ extension Route {
     ) {
         self.init(
             pattern, name: name ?? Self.className(of: destination), priority: priority, kind: kind,
-            takesDeeper: takesDeeper, idempotent: idempotent, redirect: { Destination.redirect($0) },
+            takesDeeper: takesDeeper, idempotent: idempotent, jumpType: Destination.jumpType,
+            redirect: { Destination.redirect($0) },
             handler: { try await Destination.open($0) })
+    }
+
+    /// A route to a type for the pattern of a key.
+    public init<Destination: Routable>(
+        _ key: RouteKey, to destination: Destination.Type, name: String? = nil, priority: Int = 0,
+        kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = false
+    ) {
+        self.init(
+            key.rawValue, to: destination, name: name, priority: priority, kind: kind,
+            takesDeeper: takesDeeper, idempotent: idempotent)
     }
 
     /// `Module.Type`, also for a private type, which Swift itself describes by an address that changes.
