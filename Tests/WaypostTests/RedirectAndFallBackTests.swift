@@ -87,10 +87,50 @@ import Threading
         let opening = await router.open("https://therouter.cn/?a=1")
         #expect(opening.route == "scheme://webview/home")
         #expect(opening.url == "https://therouter.cn/?a=1")
-        #expect(opening.value?["params"] == ["url": "https://therouter.cn/?a=1", "jumpType": "1"])
+        #expect(opening.value?["params"] == ["url": "https://therouter.cn/?a=1", "jumpType": "1", "a": "1"])
         #expect(await router.open("https://own.example/page").value?["name"] == "Own")
         #expect(await router.open("HTTP://example.com").value?["name"] == "WebScreen")
         #expect(router.resolve("https://therouter.cn/").route == "scheme://webview/home")
         #expect(router.canOpen("https://therouter.cn/"))
+    }
+
+    @Test(arguments: [Dialect.waypost, .theRouter, .reerRouter, .kyRouter])
+    func `the web route gets the query of the web URL too`(dialect: Dialect) async throws {
+        let router = try recordingRouter(
+            [("app://web", "Web")], configuration: RouterConfiguration(dialect: dialect, webPath: "app://web")
+        )
+        let url = "https://example.com/p?id=7&url=https%3A%2F%2Fevil.example&jumpType=0"
+        #expect(
+            await router.open(url).value?["params"] == ["url": .string(url), "jumpType": "1", "id": "7"])
+    }
+
+    @Test func `ReerRouter's fallback is also for a page that fails`() async throws {
+        struct Broken: Error {}
+        for dialect in [Dialect.waypost, .reerRouter] {
+            let router = Router(configuration: RouterConfiguration(dialect: dialect))
+            try router.register("broken") { _ in throw Broken() }
+            try router.register("typed") { request in .opened(.int(try request.parameters.value("id"))) }
+            try router.register("user") { _ in .opened("user") }
+            try router.intercept(scope: .patterns(["user"])) { request in
+                request.parameters["who"] == "no" ? .stop(reason: "no") : .proceed
+            }
+            let warnings = Guarded<[String]>([])
+            router.observe { event in
+                if event.kind == .warned { warnings.withLock { $0.append(event.detail) } }
+            }
+            let fallsBack = dialect == .reerRouter
+            for key in ["broken", "typed"] {
+                let opening = await router.open("app://\(key)?route_fallback_url=app%3A%2F%2Fuser")
+                #expect((opening.outcome == .fellBack(to: "app://user")) == fallsBack, "\(dialect) \(key)")
+                #expect(opening.isSuccess == fallsBack)
+            }
+            // What failed is not lost.
+            #expect(warnings.withLock { $0.count { $0.contains("Broken") } } == (fallsBack ? 1 : 0))
+            // Stopped is not failed, and a fallback that fails leaves the first reason.
+            let stopped = await router.open("app://user?who=no&route_fallback_url=app%3A%2F%2Fuser")
+            #expect(stopped.code == .intercepted)
+            let worse = await router.open("app://broken?route_fallback_url=app%3A%2F%2Ftyped")
+            #expect(worse.code == .handlerFailed)
+        }
     }
 }

@@ -6,6 +6,10 @@ public struct Dialect: Sendable, Hashable {
     package let name: String
     /// Which source wins when a key comes from several.
     public var merge: MergeRule
+    /// Whether `route_fallback_url` is also opened when a route was found, but its page failed.
+    ///
+    /// False unless set; ReerRouter does it.
+    public var fallsBackOnFailure = false
     /// How patterns are read.
     package let syntax: PatternSyntax
 
@@ -17,10 +21,12 @@ public struct Dialect: Sendable, Hashable {
         name: "theRouter", merge: .collect, syntax: PatternSyntax(wildcards: false))
     /// ReerRouter's Mode 1: patterns are host and path without a scheme, and the query wins over the caller.
     public static let reerRouter = Dialect(
-        name: "reerRouter", merge: .queryOverCaller, syntax: PatternSyntax())
+        name: "reerRouter", merge: .queryOverCaller, fallsBackOnFailure: true, syntax: PatternSyntax())
     /// ReerRouter's Mode 2: patterns are paths under one host; URLs with another host are not found.
     public static func reerRouter(host: String) -> Dialect {
-        Dialect(name: "reerRouter", merge: .queryOverCaller, syntax: PatternSyntax(host: host))
+        Dialect(
+            name: "reerRouter", merge: .queryOverCaller, fallsBackOnFailure: true,
+            syntax: PatternSyntax(host: host))
     }
     /// KYRouter's: a route also takes the URLs below it that no other route takes, and the query wins over the path.
     public static let kyRouter = Dialect(

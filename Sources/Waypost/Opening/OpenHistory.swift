@@ -5,7 +5,7 @@ import Threading
 public struct OpenRecord: Sendable, Hashable {
     /// When it ended, in milliseconds since 1970.
     public var at: Int64
-    /// The opening, without the value that was returned.
+    /// The opening, without its parameters and the values that were returned.
     public var opening: Opening
 
     /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.
@@ -36,6 +36,9 @@ struct OpenHistory: Sendable {
         guard length > 0 else { return }
         var opening = opening
         opening.value = nil
+        // What callers and screens hold must not live on here.
+        opening.native = nil
+        opening.given = nil
         if case .served = opening.outcome { opening.outcome = .served(.null) }
         let record = OpenRecord(at: Int64(Date().timeIntervalSince1970 * 1000), opening: opening)
         if ring.count < length {

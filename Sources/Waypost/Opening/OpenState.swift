@@ -22,6 +22,8 @@ struct OpenState: Sendable {
     private let requested: String
     private var caller: [String: JSONValue]
     private let objects: [String: any Sendable]
+    /// The values of which the URL has the texts.
+    private let typed: [String: JSONValue]?
     private(set) var url: RouteURL
     private(set) var hops: [String] = []
     /// The pattern of the route that came last; nil after a redirect.
@@ -30,16 +32,21 @@ struct OpenState: Sendable {
     private var matches: MatchedRoutes?
 
     init(
-        _ url: RouteURL, requested: String, snapshot: RouterSnapshot, caller: [String: JSONValue],
+        _ url: RouteURL, requested: String, hops: [String] = [], snapshot: RouterSnapshot,
+        caller: [String: JSONValue],
         objects: [String: any Sendable] = [:], context: OpenContext = .init(), scope: OpenScope
     ) {
         self.url = url
         self.requested = requested
+        self.hops = hops
         self.snapshot = snapshot
         self.caller = caller
         self.objects = objects
-        self.context = context
         self.scope = scope
+        typed = context.typedValues
+        var context = context
+        context.typedValues = nil
+        self.context = context
     }
 
     /// Follows relocation and conditional redirects to the next route that takes the URL.
@@ -78,7 +85,25 @@ struct OpenState: Sendable {
     /// The routes that are near the URL, for one that no route takes.
     var nearest: [String] { snapshot.state.routes.table.nearest(to: url) }
 
+    /// The parameters of the call, for a URL that no route takes.
+    var parameters: RouteParameters {
+        RouteParameters(
+            query: url.queryParameters.last, caller: caller, relocation: relocation, objects: objects,
+            rule: snapshot.state.configuration.dialect.merge)
+    }
+
     // MARK: Fallback
+
+    /// Whether the fallback is opened instead: when no route was found, and in some dialects when its page failed.
+    func isForFallback(_ outcome: Outcome) -> Bool {
+        let dialect = snapshot.state.configuration.dialect
+        return switch outcome {
+        case .notFound: true
+        case .failed(let failure): dialect.fallsBackOnFailure && failure.code != .canceled
+        case .rejected: dialect.fallsBackOnFailure && route != nil
+        default: false
+        }
+    }
 
     /// The URL to open instead of one that no route takes: from the query, else from the caller.
     var fallback: String? { url.query[Self.fallbackKey] ?? caller[Self.fallbackKey]?.stringValue }
@@ -109,8 +134,7 @@ struct OpenState: Sendable {
         case .success(let url):
             // A redirect must not turn an open into a call: who may send a map may not call services by it.
             guard !ServiceURL.matches(url, state.configuration) else {
-                return .notAllowed(
-                    "\(RouteURL.withoutValues(url.text)) is a service URL, which no redirect may lead to")
+                return .redirectToService(url)
             }
             self.url = url
             hops.append(url.text)
@@ -144,29 +168,59 @@ struct OpenState: Sendable {
 
     /// The request that a destination sees.
     private func request(for matched: MatchedRoute) -> RouteRequest {
-        var query: [String: JSONValue] = [:]
+        var (query, repeated) = url.queryParameters
         var path = matched.captured
         var relocation = relocation
+        if let typed {
+            Self.restore(typed, in: &path)
+            Self.restore(typed, in: &query)
+        }
         if let web = matched.webURL {
+            // Whatever rule merges them, the page must get the URL that was opened.
+            query["url"] = nil
+            query["jumpType"] = nil
+            repeated["url"] = nil
+            repeated["jumpType"] = nil
             relocation["url"] = .string(web)
             path["jumpType"] = "1"
-        } else {
-            query = url.queryParameters
         }
         relocation.merge(matched.record.params) { earlier, _ in earlier }
-        return RouteRequest(
+        let configuration = snapshot.state.configuration
+        var request = RouteRequest(
             url: url, requested: requested, route: matched.record.pattern.text,
             parameters: RouteParameters(
                 path: path, query: query, caller: caller, relocation: relocation, objects: objects,
-                rule: snapshot.state.configuration.dialect.merge), hops: hops, context: context)
+                rule: configuration.dialect.merge), hops: hops, context: context)
+        if !repeated.isEmpty { request.parameters.repeated = repeated }
+        request.standardJumpType = matched.record.route.jumpType ?? configuration.jumpType
+        return request
+    }
+
+    /// Puts values in the places of their texts, so that an integer stays one on its way through the URL.
+    private static func restore(_ values: [String: JSONValue], in texts: inout [String: JSONValue]) {
+        for (key, value) in values where texts[key] == .string(value.plainText) {
+            texts[key] = value
+        }
+    }
+}
+
+extension Rejection {
+    static func redirectToService(_ url: RouteURL) -> Rejection {
+        .notAllowed("\(RouteURL.withoutValues(url.text)) is a service URL, which no redirect may lead to")
     }
 }
 
 extension RouteURL {
-    /// The query as parameters; the last value of a key counts.
-    var queryParameters: [String: JSONValue] {
-        var parameters: [String: JSONValue] = [:]
-        query.forEach { parameters[PercentCoding.decode($0)] = .string(PercentCoding.decode($1)) }
-        return parameters
+    /// The query as parameters; the last value of a key counts, and all are kept of one that is repeated.
+    var queryParameters: (last: [String: JSONValue], repeated: [String: [JSONValue]]) {
+        var last: [String: JSONValue] = [:]
+        var repeated: [String: [JSONValue]] = [:]
+        query.forEach {
+            let (key, value) = (PercentCoding.decode($0), JSONValue.string(PercentCoding.decode($1)))
+            if let earlier = last.updateValue(value, forKey: key) {
+                repeated[key, default: [earlier]].append(value)
+            }
+        }
+        return (last, repeated)
     }
 }

@@ -12,6 +12,10 @@ public struct Opening: Sendable, Hashable {
     public var hops: [String]
     /// What the destination or the service returned.
     public var value: JSONValue?
+    /// What the destination returned for callers in this process.
+    var native: NativeValue?
+    /// The parameters that the destination got; nil when there were none.
+    var given: RouteParameters?
     /// How the destination is shown.
     public var presentation: Presentation
     /// How long it took.
@@ -35,6 +39,16 @@ public struct Opening: Sendable, Hashable {
         self.duration = duration
         self.ref = ref
     }
+
+    /// The native value that the destination returned with ``RouteAnswer/opened(_:object:)``: a screen, a model.
+    public var object: (any Sendable)? { native?.value }
+
+    /// The native value that the destination returned; nil when there is none or it is of another type.
+    public func object<T>(as type: T.Type = T.self) -> T? { native?.value as? T }
+
+    /// The parameters that the destination got, after redirects and interceptors; when no route was found, those of
+    /// the call.
+    public var parameters: RouteParameters { given ?? RouteParameters() }
 
     /// Whether a destination, a service or a fallback took the URL.
     public var isSuccess: Bool { code == .ok }
@@ -62,7 +76,7 @@ public struct Opening: Sendable, Hashable {
         case .rejected(let rejection): rejection.detail
         case .failed(let failure): failure.detail
         case .fellBack(let fallback):
-            "no route takes \(RouteURL.withoutValues(requested)); "
+            "\(RouteURL.withoutValues(requested)) was not opened; "
                 + "fell back to \(RouteURL.withoutValues(fallback))"
         }
     }

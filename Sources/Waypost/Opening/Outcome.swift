@@ -12,7 +12,7 @@ public enum Outcome: Sendable, Hashable {
     case rejected(Rejection)
     /// The handler failed, took too long, or was cancelled.
     case failed(RouteFailure)
-    /// No route took the URL, and its `route_fallback_url` was opened instead.
+    /// No route took the URL, or in some dialects the page failed, and its `route_fallback_url` was opened instead.
     case fellBack(to: String)
 }
 

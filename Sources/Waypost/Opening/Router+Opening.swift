@@ -31,7 +31,11 @@ extension Router {
             notify(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
             do throws(Rejection) {
                 let scope = try OpenScope.current.entered(by: url)
-                await open(&opening, snapshot, parameters, objects, context, scope)
+                let hooks = snapshot.state.hooks
+                let pending = PendingOpen(
+                    url: url, parameters: parameters, objects: objects, context: context)
+                let target = hooks.isEmpty ? url : await ask(hooks, pending, scope, &opening)
+                if let target { await open(target, &opening, snapshot, parameters, objects, context, scope) }
             } catch {
                 opening.outcome = .rejected(error)
             }
@@ -42,26 +46,43 @@ extension Router {
     }
 
     private func open(
-        _ opening: inout Opening, _ snapshot: RouterSnapshot, _ parameters: [String: JSONValue],
+        _ target: String, _ opening: inout Opening, _ snapshot: RouterSnapshot,
+        _ parameters: [String: JSONValue],
         _ objects: [String: any Sendable], _ context: OpenContext, _ scope: OpenScope
     ) async {
         let url: RouteURL
-        switch snapshot.state.read(opening.requested) {
+        switch snapshot.state.read(target) {
         case .success(let read): url = read
         case .failure(let rejection):
+            opening.url = target
             opening.outcome = .rejected(rejection)
             return
         }
+        let isRedirected = target != opening.requested
+        if isRedirected { opening.hops = [url.text] }
         guard !ServiceURL.matches(url, configuration) else {
             opening.url = url.text
+            // A hook may change a call, but not turn an open into one.
+            let requested = isRedirected ? try? RouteURL(opening.requested) as RouteURL : url
+            guard let requested, ServiceURL.matches(requested, configuration) else {
+                opening.outcome = .rejected(.redirectToService(url))
+                return
+            }
             await serve(&opening, url, parameters, context, scope)
             return
         }
         var state = OpenState(
-            url, requested: opening.requested, snapshot: snapshot, caller: parameters, objects: objects,
+            url, requested: opening.requested, hops: opening.hops, snapshot: snapshot, caller: parameters,
+            objects: objects,
             context: context, scope: scope)
         await follow(&state, &opening)
-        guard case .notFound = opening.outcome, let fallback = state.fallback else { return }
+        guard state.isForFallback(opening.outcome), let fallback = state.fallback else { return }
+        if opening.route != nil {
+            notify(
+                RouterEvent(
+                    .warned, url: opening.url, route: opening.route, ref: opening.ref, detail: opening.detail)
+            )
+        }
         var attempt = opening
         if let rejection = state.fallBack(to: fallback) {
             attempt.outcome = .rejected(rejection)
@@ -135,6 +156,7 @@ extension Router {
                 return
             case .notFound:
                 opening.outcome = .notFound(nearest: state.nearest)
+                opening.given = state.parameters
                 return
             case .candidate(let matched, let request):
                 switch await attempt(matched, request, state.snapshot, state.scope, &opening) {
@@ -161,7 +183,7 @@ extension Router {
         // Only inside a set-up: other opens wait for all modules.
         if let obstacle = route.module?.obstacle { return .ended(.rejected(Rejection(.module, obstacle))) }
         for interceptor in snapshot.state.interceptors
-        where interceptor.sees(request.route, request.url, destination: matched.record.ownPatterns) {
+        where interceptor.sees(matched.record, request.url) {
             let question = request
             let timed = await withDeadline(
                 WorkLimit(interceptor.deadline), clock: configuration.clock, scope: scope
@@ -180,7 +202,12 @@ extension Router {
                 return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
             }
         }
-        if !request.parameters.isEmpty { opening.presentation = request.presentation }
+        if !request.parameters.isEmpty || request.standardJumpType != .push {
+            opening.presentation = request.presentation
+        }
+        if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
+            opening.given = request.parameters
+        }
         for warning in opening.presentation.warnings {
             notify(
                 RouterEvent(
@@ -212,6 +239,10 @@ extension Router {
         case .finished(.success(.pass)): return .passed
         case .finished(.success(.opened(let value))):
             opening.value = value
+            return .ended(.opened)
+        case .finished(.success(.made(let native, let value))):
+            opening.value = value
+            opening.native = native
             return .ended(.opened)
         case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request))
         case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))

@@ -19,8 +19,11 @@ public struct Resolution: Sendable {
     /// Whether an open that a crash interrupted may run again.
     public var idempotent: Bool
 
+    /// How the destination is shown when the call does not say it.
+    var standardJumpType = JumpType.push
+
     /// How the destination would be shown.
-    public var presentation: Presentation { Presentation(parameters) }
+    public var presentation: Presentation { Presentation(parameters, standard: standardJumpType) }
 }
 
 extension Router {
@@ -100,13 +103,14 @@ extension Router {
         switch state.next(onRedirect: { _, _, _ in }) {
         case .rejected(let rejection): resolution.error = rejection
         case .notFound:
-            resolution.parameters.query = state.url.queryParameters
+            resolution.parameters.query = state.url.queryParameters.last
             resolution.error = Rejection(
                 .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))",
                 nearest: namesNearest ? state.nearest : [])
         case .candidate(let matched, let request):
             resolution.className = matched.record.route.name
             resolution.parameters = request.parameters
+            resolution.standardJumpType = request.standardJumpType
             resolution.idempotent = matched.record.route.idempotent
         }
         resolution.route = state.route

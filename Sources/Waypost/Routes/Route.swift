@@ -12,8 +12,16 @@ public enum RouteKind: String, Sendable, Hashable, CaseIterable, Codable {
 public enum RouteAnswer: Sendable, Hashable {
     /// The URL was opened; the value goes back to the caller.
     case opened(JSONValue? = nil)
+    /// The same with a value that only a caller in this process gets; see ``opened(_:object:)``.
+    case made(NativeValue, JSONValue?)
     /// This destination declines; the next route that takes the URL is tried.
     case pass
+
+    /// The URL was opened; the native value, for instance a screen, goes back to a caller in this process, and the
+    /// other to every caller.
+    public static func opened(_ value: JSONValue? = nil, object: any Sendable) -> RouteAnswer {
+        .made(NativeValue(object), value)
+    }
 }
 
 /// A pattern with its destination.
@@ -39,6 +47,8 @@ public struct Route: Sendable {
     public var idempotent: Bool
     /// The route's own conditional redirect.
     public var redirect: Redirect?
+    /// How the destination is shown when the call does not say it; nil, the default, means as the router does.
+    public var jumpType: JumpType?
     /// The handler.
     public var handler: Handler
     /// The module that brought it.
@@ -47,8 +57,8 @@ public struct Route: Sendable {
     /// A route by its parts.
     public init(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        takesDeeper: Bool = false, idempotent: Bool = false, redirect: Redirect? = nil,
-        handler: @escaping Handler
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        redirect: Redirect? = nil, handler: @escaping Handler
     ) {
         self.pattern = pattern
         self.name = name
@@ -56,35 +66,8 @@ public struct Route: Sendable {
         self.kind = kind
         self.takesDeeper = takesDeeper
         self.idempotent = idempotent
+        self.jumpType = jumpType
         self.redirect = redirect
         self.handler = handler
-    }
-}
-
-/// A route as it is listed and exported.
-public struct RouteDescription: Sendable, Hashable {
-    /// The pattern.
-    public var path: String
-    /// The destination's name; empty when it has none.
-    public var className: String
-    /// The priority.
-    public var priority: Int
-    /// What kind of destination it is.
-    public var kind: RouteKind
-
-    /// A description by its parts.
-    public init(path: String, className: String = "", priority: Int = 0, kind: RouteKind = .page) {
-        self.path = path
-        self.className = className
-        self.priority = priority
-        self.kind = kind
-    }
-
-    /// TheRouter's exported form, `{"path","class","priority"}`, with `kind` added.
-    package var json: JSONValue {
-        [
-            "path": .string(path), "class": .string(className), "priority": .int(Int64(priority)),
-            "kind": .string(kind.rawValue),
-        ]
     }
 }

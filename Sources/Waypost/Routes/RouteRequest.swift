@@ -12,9 +12,11 @@ public struct RouteRequest: Sendable {
     public var hops: [String]
     /// The caller, and its conditions.
     public var context: OpenContext
+    /// How the destination is shown when the call does not say it.
+    var standardJumpType = JumpType.push
 
     /// The presentation hints among the parameters.
-    public var presentation: Presentation { Presentation(parameters) }
+    public var presentation: Presentation { Presentation(parameters, standard: standardJumpType) }
     /// The text after the `#`, decoded.
     public var fragment: String? { url.fragment }
 
@@ -48,6 +50,8 @@ public struct OpenContext: Sendable {
     /// When it throws, the handler does not run and the open ends with what was thrown. The wait does not count
     /// against the handler's deadline.
     public var beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
+    /// The values of which the URL has the texts.
+    var typedValues: [String: JSONValue]?
 
     /// A context; everything has a default.
     public init(

@@ -1,0 +1,87 @@
+/// An open that is about to begin; nothing of it was looked at yet.
+public struct PendingOpen: Sendable {
+    /// The URL, as the caller passed it or as another hook changed it; it may not even be one.
+    public var url: String
+    /// What the caller passed beside the URL.
+    public var parameters: [String: JSONValue]
+    /// Native values of the caller.
+    public var objects: [String: any Sendable]
+    /// The caller, and its conditions.
+    public var context: OpenContext
+}
+
+/// The decision of a hook before an open.
+public enum OpenHookDecision: Sendable, Hashable {
+    /// Goes on.
+    case proceed
+    /// Goes on with another URL; it counts as a redirect.
+    case open(String)
+    /// Ends the open with this reason.
+    case stop(reason: String)
+}
+
+/// A hook as the router keeps it.
+struct OpenHook: Sendable {
+    let id: UInt64
+    let name: String
+    let deadline: Duration?
+    let body: @Sendable (PendingOpen) async -> OpenHookDecision
+}
+
+extension Router {
+    /// Adds a hook: it is asked once for each open, before anything else.
+    ///
+    ///     try router.willOpen("campaign") { open in
+    ///         open.url.contains("google") ? .open(open.url + "&extra=1") : .proceed
+    ///     }
+    ///
+    /// That is also for URLs that no route takes, that are not allowed or no URLs at all, and for service URLs. Fallbacks
+    /// and redirects are no opens of their own. An ``intercept(_:priority:scope:deadline:_:)`` comes later: it is asked
+    /// for each route that is found. ``resolve(_:parameters:)`` and ``canOpen(_:)`` ask no hook.
+    /// - Parameters:
+    ///   - name: Its name in outcomes and logs.
+    ///   - deadline: How long it may take; that of interceptors unless set. Later the open fails with 408.
+    ///   - hook: The decision. Several hooks are asked in the order of adding, each with the URL of the one before.
+    /// - Returns: A handle whose `cancel()` removes it.
+    @discardableResult
+    public func willOpen(
+        _ name: String = "willOpen", deadline: Duration? = nil,
+        _ hook: @escaping @Sendable (PendingOpen) async -> OpenHookDecision
+    ) -> RegistrationHandle {
+        let deadline = deadline ?? configuration.interceptorDeadline
+        let id = addHook { OpenHook(id: $0, name: name, deadline: deadline, body: hook) }
+        return RegistrationHandle { [weak self] in self?.removeHook(id) }
+    }
+
+    /// Asks the hooks in turn; nil when the open ends here, otherwise the URL to open.
+    func ask(_ hooks: [OpenHook], _ pending: PendingOpen, _ scope: OpenScope, _ opening: inout Opening) async
+        -> String?
+    {
+        var pending = pending
+        for hook in hooks {
+            let question = pending
+            let timed = await withDeadline(WorkLimit(hook.deadline), clock: configuration.clock, scope: scope)
+            {
+                await hook.body(question)
+            }
+            switch timed {
+            case .finished(.success(.proceed)): continue
+            case .finished(.success(.open(let url))):
+                notify(
+                    RouterEvent(
+                        .redirected, url: url, ref: opening.ref,
+                        detail: "\(hook.name) redirected \(pending.url) to \(url)"))
+                pending.url = url
+                continue
+            case .finished(.success(.stop(let reason))):
+                opening.outcome = .intercepted(by: hook.name, reason: reason)
+            case .deadline: opening.outcome = .failed(.deadline(hook.name, hook.deadline))
+            case .canceled, .finished(.failure):
+                opening.outcome = .failed(.canceled(RouteURL.withoutValues(pending.url)))
+            }
+            opening.url = pending.url
+            return nil
+        }
+        return pending.url
+    }
+}
