@@ -145,4 +145,25 @@ import WaypostMessages
         #expect(await router.open("scheme://router/demo").route == "scheme://router/demo1")
         try await harness.close()
     }
+
+    @Test func `an agent never takes away what the program relocated itself`() async throws {
+        let router = try router()
+        try router.patch([
+            RelocationEntry(.replace(origin: "scheme://router/demo2", target: "scheme://router/demo3"))
+        ])
+        let harness = try await AgentHarness(router: router)
+        #expect(try await route("scheme://router/demo2", in: harness, id: "a") == "scheme://router/demo3")
+        harness.receive(document(1, Self.redirect), on: Self.map)
+        #expect(try await route("scheme://router/demo", in: harness, id: "b") == "scheme://router/demo1")
+        #expect(try await route("scheme://router/demo2", in: harness, id: "c") == "scheme://router/demo3")
+        harness.receive(document(2), on: Self.map)
+        #expect(try await route("scheme://router/demo", in: harness, id: "d") == "scheme://router/demo")
+        #expect(try await route("scheme://router/demo2", in: harness, id: "e") == "scheme://router/demo3")
+        try router.patch([
+            RelocationEntry(.replace(origin: "scheme://router/demo3", target: "scheme://router/demo1"))
+        ])
+        harness.receive(document(3, Self.redirect), on: Self.map)
+        #expect(try await route("scheme://router/demo2", in: harness, id: "f") == "scheme://router/demo1")
+        #expect(try await route("scheme://router/demo", in: harness, id: "g") == "scheme://router/demo1")
+    }
 }

@@ -153,6 +153,34 @@ public final class Router: Sendable {
         register { $0.addDestination(destination, named: name) }
     }
 
+    /// Registers a path for a destination that is registered already, by its name.
+    ///
+    ///     try router.register("myapp://bestellungen", destination: "OrderList")
+    ///
+    /// - Throws: ``RegistrationError`` when no destination has that name, the pattern is not valid, or another route has
+    ///   an equal one.
+    public func register(
+        _ pattern: String, destination name: String, priority: Int = 0, replacing: Bool = false
+    ) throws(RegistrationError) {
+        try register { (state) throws(RegistrationError) in
+            try state.add([(pattern, name)], priority: priority, replacing: replacing)
+        }
+    }
+
+    /// Registers paths for destinations by their names, in one step: all of them, or none when one is refused.
+    ///
+    /// - Parameters:
+    ///   - destinations: The names, by pattern.
+    ///   - replacing: Whether they may replace routes whose patterns match exactly the same URLs.
+    public func register(
+        destinations: [String: String], replacing: Bool = false
+    ) throws(RegistrationError) {
+        let paths = destinations.sorted { $0.key < $1.key }.map { (pattern: $0.key, name: $0.value) }
+        try register { (state) throws(RegistrationError) in
+            try state.add(paths, priority: 0, replacing: replacing)
+        }
+    }
+
     /// Whether a relocation entry may name this destination.
     package func knows(_ className: String) -> Bool {
         !state.destinations(named: [className]).isEmpty
@@ -181,8 +209,14 @@ public final class Router: Sendable {
         try CompiledRelocation(layers, for: state)
     }
 
-    /// Replaces the layers in force by these, in one step.
+    /// The same for the layers that an agent lays over the program's own.
+    package func compile(delivered layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
+        try CompiledRelocation(layers, isDelivery: true, for: state)
+    }
+
+    /// Replaces the program's own layers by these, in one step.
     ///
+    /// Layers that an agent delivers lie over them and stay.
     /// - Returns: How many entries there are, and which do nothing in this build.
     @discardableResult
     public func install(_ compiled: CompiledRelocation) -> RelocationReport {
@@ -204,10 +238,49 @@ public final class Router: Sendable {
         install(try compile(layers))
     }
 
-    /// The layers in force.
+    /// Adds entries to a layer of the program's own, TheRouter's `addRelocationHandle`: a later entry takes the place
+    /// of an earlier one about the same path, and all others stay.
+    ///
+    /// - Parameters:
+    ///   - entries: The entries.
+    ///   - layer: The layer; one of a new name lies over those before.
+    /// - Returns: How many entries there are, and which do nothing in this build.
+    /// - Throws: ``RelocationError``, also for more than 2 000 entries in the layer; the layers in force stay.
+    @discardableResult
+    public func patch(
+        _ entries: [RelocationEntry], layer: String = "program"
+    ) throws(RelocationError) -> RelocationReport {
+        try update { (state, _) throws(RelocationError) in
+            var layers = state.builtIn
+            let index = layers.firstIndex { $0.name == layer } ?? layers.count
+            if index == layers.count { layers.append(RelocationLayer(name: layer, entries: [])) }
+            layers[index].patch(entries)
+            guard layers[index].entries.count <= RelocationLayer.maximumPatched else {
+                throw RelocationError(
+                    .tooLarge, layer: layer,
+                    detail:
+                        "\(layers[index].entries.count) entries are more than \(RelocationLayer.maximumPatched)"
+                )
+            }
+            return state.install(try CompiledRelocation(layers, for: state))
+        }
+    }
+
+    /// The layers in force: the program's own, and over them those of an agent.
     public var layers: [RelocationLayer] { state.layers }
 
     // MARK: Intercepting
+
+    func addHook(_ hook: (UInt64) -> OpenHook) -> UInt64 {
+        update { state, number in
+            state.hooks.append(hook(number))
+            return number
+        }
+    }
+
+    func removeHook(_ id: UInt64) {
+        update { state, _ in state.hooks.removeAll { $0.id == id } }
+    }
 
     /// Adds an interceptor: it is asked after the route of an open was found, and before its handler runs.
     ///
@@ -218,7 +291,7 @@ public final class Router: Sendable {
     ///   - deadline: How long it may take; the configuration's unless set. Later the open fails with 408.
     ///   - interceptor: The decision.
     /// - Returns: A handle whose `cancel()` removes it.
-    /// - Throws: ``RegistrationError`` when the URL of a subtree is not valid.
+    /// - Throws: ``RegistrationError`` when a pattern or the URL of a subtree is not valid.
     @discardableResult
     public func intercept(
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
@@ -229,7 +302,8 @@ public final class Router: Sendable {
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in
             let added = try Interceptor(
                 id: number, name: name, priority: priority, scope: scope, deadline: deadline,
-                body: interceptor)
+                body: interceptor,
+                read: { (text) throws(RegistrationError) in try state.base.pattern(text) })
             let place = state.interceptors.firstIndex { $0.priority < priority } ?? state.interceptors.count
             state.interceptors.insert(added, at: place)
             return number

@@ -4,13 +4,23 @@
 public struct CompiledRelocation: Sendable {
     /// The layers that it was made from.
     public let layers: [RelocationLayer]
+    /// The program's own layers, below those that an agent lays over them.
+    let builtIn: [RelocationLayer]
+    let delivered: [RelocationLayer]
+    /// Whether it changes what an agent delivered, and not the program's own.
+    let isDelivery: Bool
     let plan: RelocationPlan
 
-    /// Checks what the entries would open against the configuration.
-    init(_ layers: [RelocationLayer], for state: RouterState) throws(RelocationError) {
+    /// Checks what the entries would open against the configuration, together with the layers that stay.
+    init(
+        _ layers: [RelocationLayer], isDelivery: Bool = false, for state: RouterState
+    ) throws(RelocationError) {
         self.layers = layers
+        self.isDelivery = isDelivery
+        builtIn = isDelivery ? state.builtIn : layers
+        delivered = isDelivery ? layers : state.delivered
         let configuration = state.configuration
-        plan = try RelocationPlan(layers, maximumHops: configuration.maximumHops)
+        plan = try RelocationPlan(builtIn + delivered, maximumHops: configuration.maximumHops)
         for (redirect, place) in plan.redirects {
             for (path, field) in [(redirect.origin, "orginPath"), (redirect.target, "targetPath")] {
                 guard path.text.utf8.count <= configuration.maximumURLBytes else {
@@ -47,7 +57,24 @@ public struct CompiledRelocation: Sendable {
 extension RouterState {
     /// Puts a map in force, and says which entries do nothing in this build.
     mutating func install(_ compiled: CompiledRelocation) -> RelocationReport {
-        layers = compiled.layers
+        // The layers that were to stay may have changed since it was checked.
+        guard (compiled.isDelivery ? builtIn == compiled.builtIn : delivered == compiled.delivered) else {
+            do throws(RelocationError) {
+                let again = try CompiledRelocation(
+                    compiled.layers, isDelivery: compiled.isDelivery, for: self)
+                return install(again)
+            } catch {
+                return RelocationReport(
+                    entries: plan.entries,
+                    inactive: compiled.layers.flatMap { layer in
+                        layer.entries.indices.map { index in
+                            .init(layer: layer.name, index: index, reason: "\(error)")
+                        }
+                    })
+            }
+        }
+        builtIn = compiled.builtIn
+        delivered = compiled.delivered
         plan = compiled.plan
         let inactive = relocateRoutes() + inactiveRedirects()
         let order = Dictionary(

@@ -11,6 +11,9 @@ public struct RelocationLayer: Sendable, Hashable {
         self.entries = entries
     }
 
+    /// The most entries of a layer that grows by patches.
+    static let maximumPatched = 2000
+
     /// Adds the entries of a patch, in order: a later entry takes the place of an earlier one about the same path.
     package mutating func patch(_ newer: [RelocationEntry]) {
         let subjects = Set(newer.map(\.subject))

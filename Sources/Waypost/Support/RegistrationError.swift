@@ -4,6 +4,8 @@ public enum RegistrationError: Error, Hashable, Sendable {
     case badPattern(String, offset: Int, detail: String)
     /// Another route has a pattern that matches exactly the same URLs.
     case conflict(pattern: String, heldBy: String)
+    /// No destination of that name is registered; similar names, at most three.
+    case unknownDestination(String, pattern: String, nearest: [String])
     /// An exposed service or method is not valid, or its name is taken.
     case badService(String, detail: String)
 }
@@ -15,6 +17,9 @@ extension RegistrationError: CustomStringConvertible {
         case .badPattern(let pattern, let offset, let detail):
             "register \(pattern): \(detail) at byte \(offset)"
         case .conflict(let pattern, let rival): "register \(pattern): already held by \(rival)"
+        case .unknownDestination(let name, let pattern, let nearest):
+            "register \(pattern): no destination is known as \(name)"
+                + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
         case .badService(let name, let detail): "expose \(name): \(detail)"
         }
     }

@@ -227,7 +227,7 @@ final class RelocationMaps: Sendable {
     private func compile(_ layers: MapLayers) throws(RelocationError) -> CompiledRelocation {
         var list: [RelocationLayer] = []
         for record in layers.inForce { list.append(try layers.layer(record)) }
-        return try router.compile(list)
+        return try router.compile(delivered: list)
     }
 
     private func install(_ layers: MapLayers, _ compiled: CompiledRelocation) {
@@ -307,7 +307,7 @@ final class RelocationMaps: Sendable {
         }
         if let compiled {
             install(layers, compiled)
-        } else if let nothing = try? router.compile([]) as CompiledRelocation {
+        } else if let nothing = try? router.compile(delivered: []) as CompiledRelocation {
             install(layers, nothing)
         }
     }
