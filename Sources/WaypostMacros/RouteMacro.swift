@@ -20,7 +20,10 @@ struct RouteMacro: DeclarationMacro {
         var rest = PassedArguments(node.arguments, labels: passed)
         rest["kind"] = rest["kind"] ?? ".action"
         takeTrailingClosures(of: node, into: &rest)
-        guard let handler = rest["handler"] else {
+        let action = action(of: node)
+        let handler =
+            rest["handler"] ?? action.map { _ in "{ try await action($0.parameters); return .opened() }" }
+        guard let handler else {
             context.report("a route needs a handler: #route(\"…\") { request in … }", at: node)
             return []
         }
@@ -28,9 +31,18 @@ struct RouteMacro: DeclarationMacro {
         return [
             RecordSyntax.record(
                 name: context.makeUniqueName("route"), isInType: place.isInType,
-                statements: ["let handler: Waypost::Route.Handler = \(handler)"],
+                statements: (action.map {
+                    ["let action: @Sendable (Waypost::RouteParameters) async throws -> Void = \($0)"]
+                } ?? []) + ["let handler: Waypost::Route.Handler = \(handler)"],
                 declarations: patterns.expressions.map { "Waypost::Route(\($0)\(rest.behind))" })
         ]
+    }
+
+    /// ReerRouter's `action:`, which gets the parameters and returns nothing.
+    private static func action(of node: some FreestandingMacroExpansionSyntax) -> String? {
+        let trailing = node.additionalTrailingClosures.first { $0.label.text == "action" }
+        let argument = node.arguments.first { $0.label?.text == "action" }
+        return trailing?.closure.trimmedDescription ?? argument?.expression.trimmedDescription
     }
 
     /// The last trailing closure is the handler; one before it is the redirect.

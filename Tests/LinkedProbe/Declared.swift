@@ -40,6 +40,28 @@ actor ActorPage: RoutablePage {
     func opened() -> JSONValue? { .int(Int64(count + 1)) }
 }
 
+extension RouteKey {
+    static let probeKey: RouteKey = "probe://key/:id"
+    static let probeAction: RouteKey = "probe://key/action"
+    static let probeHandler: RouteKey = "probe://key/handler"
+}
+
+@Routable(.probeKey)
+struct KeyPage: RoutablePage, Decodable {
+    let id: String
+
+    func opened() -> JSONValue? { .string(id) }
+}
+
+struct Foo {
+    #route(
+        key: .probeAction,
+        action: { params in
+            _ = params.merged
+        })
+    #route(key: .probeHandler) { _ in .opened(.string("handler")) }
+}
+
 enum Outer {
     @Routable("probe://nested") @Routable("probe://nested/again", priority: -1)
     enum Inner: Routable {

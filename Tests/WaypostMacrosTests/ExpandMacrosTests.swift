@@ -77,6 +77,32 @@ import Testing
         #expect(text.components("extension P").count == 2)
     }
 
+    @Test func `a key stands where a pattern may`() {
+        let page = Expansion(of: "@Routable(.chat, Keys.talk, priority: 2) enum P: RoutablePage {}")
+        #expect(page.diagnostics.isEmpty)
+        #expect(page.text.contains("Waypost::Route(.chat, to: P.self, priority: 2)"), "\(page.text)")
+        #expect(page.text.contains("Waypost::Route(Keys.talk, to: P.self, priority: 2)"))
+        let route = Expansion(of: "#route(key: .cart, priority: 1) { request in .opened() }")
+        #expect(route.diagnostics.isEmpty)
+        #expect(
+            route.text.contains("Waypost::Route(.cart, priority: 1, kind: .action, handler: handler)"),
+            "\(route.text)")
+        let action = Expansion(of: "#route(key: .testKey, action: { params in print(params) })")
+        #expect(action.diagnostics.isEmpty)
+        for part in [
+            "let action: @Sendable (Waypost::RouteParameters) async throws -> Void = { params in",
+            "try await action($0.parameters)", "Waypost::Route(.testKey, kind: .action, handler: handler)",
+        ] {
+            #expect(action.text.contains(part), "\(action.text)")
+        }
+        #expect(!Expansion(of: "#route(key: .none)").diagnostics.isEmpty)
+        // Names may be constants as well.
+        let service = Expansion(
+            of: "@Service(Names.calc) actor A { @Exposed(selector: Names.add) func add(_ a: Int) {} }")
+        #expect(service.diagnostics.isEmpty)
+        #expect(service.text.contains("selector: Names.add"))
+    }
+
     @Test func `a closure at file scope stands in an enumeration of its own`() {
         let expansion = Expansion(of: "#route(\"a/b\", name: \"N\") { request in .opened() }")
         #expect(expansion.diagnostics.isEmpty)

@@ -32,6 +32,23 @@ public macro Routable(
     takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = []
 ) = #externalMacro(module: "WaypostMacros", type: "RoutableMacro")
 
+/// Registers the type for the patterns of these keys, without a list; otherwise the same.
+///
+///     extension RouteKey {
+///         static let chat: RouteKey = "myapp://chat"
+///     }
+///
+///     @Routable(.chat)
+///     struct ChatPage: RoutablePage, Decodable {}
+///
+/// The patterns are read when they are registered.
+@attached(member, names: named(open))
+@attached(extension, conformances: Routable)
+public macro Routable(
+    _ key: RouteKey, _ further: RouteKey..., name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+    takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = []
+) = #externalMacro(module: "WaypostMacros", type: "RoutableMacro")
+
 /// Registers a closure for these patterns, without a list; stands at file scope or in a type.
 ///
 ///     #route("myapp://cart/clear", idempotent: true) { request in
@@ -56,6 +73,28 @@ public macro route(
     _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
     takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = [],
     redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
+
+/// Registers a closure for the pattern of a key; otherwise the same.
+///
+///     #route(key: .cart) { request in .opened(request.parameters["id"]) }
+@freestanding(declaration)
+public macro route(
+    key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
+    takesDeeper: Bool = false, idempotent: Bool = false, redirect: Route.Redirect? = nil,
+    handler: @escaping Route.Handler
+) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
+
+/// Registers an action for the pattern of a key, as in ReerRouter.
+///
+///     #route(key: .testKey, action: { params in
+///         print("testKey triggered")
+///     })
+@freestanding(declaration)
+public macro route(
+    key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
+    takesDeeper: Bool = false, idempotent: Bool = false, redirect: Route.Redirect? = nil,
+    action: @escaping @Sendable (RouteParameters) async throws -> Void
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 
 /// Registers the type as a service whose `@Exposed` methods may be called from outside.

@@ -4,7 +4,7 @@ import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// The patterns that a macro was given: its arguments without a label.
+/// The patterns that a macro was given: its arguments without a label, or the one with the label `key`.
 struct PatternArguments {
     let expressions: [ExprSyntax]
 
@@ -15,7 +15,8 @@ struct PatternArguments {
         _ arguments: LabeledExprListSyntax?, of node: some SyntaxProtocol,
         in context: some MacroExpansionContext
     ) {
-        let unlabelled = (arguments ?? []).prefix { $0.label == nil }
+        let arguments = arguments ?? []
+        let unlabelled = arguments.prefix { $0.label == nil || $0.label?.text == "key" }
         expressions = unlabelled.map(\.expression.trimmed)
         guard !unlabelled.isEmpty else {
             context.report("a route needs a pattern, for instance \"myapp://orders/:id\"", at: node)
