@@ -122,7 +122,7 @@ let package = Package(
         .testTarget(
             name: "SnippetTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostAgent",
+                "Threading", "Waypost", "MQTTLink", "WaypostAgent",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -84,6 +84,19 @@ import Waypost
             request.parameters["name"] == "google" ? .stop(reason: "not for google") : .proceed
         }
         // end snippet
+        @Sendable func isUserLoggedIn() -> Bool { false }
+        // snippet
+        router.willOpen { open in
+            if open.url.contains("google") {
+                return .open(open.url + "&extra1=234244&extra2=afsfafasd")
+            } else if open.url.contains("bytedance"), !isUserLoggedIn() {
+                return .stop(reason: "intercepted by delegate")
+            }
+            return .proceed
+        }
+        // end snippet
+        #expect(await router.open("myapp://none?x=bytedance").code == .intercepted)
+        #expect(await router.open("myapp://new_preference?x=google").parameters["extra1"] == "234244")
         #expect(await router.open("myapp://user?name=google").code == .intercepted)
         #expect(await router.open("myapp://user?name=phoenix").isSuccess)
     }

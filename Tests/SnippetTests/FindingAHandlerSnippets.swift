@@ -78,4 +78,31 @@ import Waypost
         #expect(await router.open("shop://search/tea?page=2").value == "tea, page 2")
         #expect(await router.open("shop://search/tea?page=two").code == .badField)
     }
+
+    struct CartScreen {
+        var items: Int
+    }
+
+    @Test func `a screen is returned, and a hook is asked first`() async throws {
+        let router = Router()
+        @Sendable func isLoggedIn() -> Bool { false }
+        // snippet
+        try router.register("shop://cart") { _ in .opened("2 items", object: CartScreen(items: 2)) }
+        let cart = await router.open("shop://cart", parameters: ["from": "menu"])
+        let screen = cart.object(as: CartScreen.self)
+        let final = cart.parameters.merged
+        // end snippet
+        #expect(screen?.items == 2)
+        #expect(final == ["from": "menu"])
+        // snippet
+        let hook = router.willOpen("campaign") { open in
+            if open.url.contains("google") { return .open(open.url + "&extra1=234244") }
+            return isLoggedIn() || !open.url.contains("bytedance") ? .proceed : .stop(reason: "log in first")
+        }
+        // end snippet
+        #expect(await router.open("shop://cart?q=google").url == "shop://cart?q=google&extra1=234244")
+        #expect(await router.open("shop://none?q=bytedance").code == .intercepted)
+        hook.cancel()
+        #expect(await router.open("shop://none?q=bytedance").code == .noRoute)
+    }
 }

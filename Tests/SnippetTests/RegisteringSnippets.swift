@@ -97,7 +97,22 @@ func openUser(with router: Router) async throws -> Opening {
     @Test func `a key makes the URL`() async throws {
         let opening = try await openUser(with: Router())
         #expect(opening.url == "myapp://user/42?tab=orders")
-        #expect(opening.value == "42")
+        #expect(opening.value == 42)
+    }
+
+    @Test func `a name makes paths`() async throws {
+        let router = Router()
+        try router.register("myapp://orders", name: "OrderList") { _ in .opened("orders") }
+        // snippet
+        router.registerDestination("CartScreen") { _ in .opened("cart") }
+        try router.register("myapp://cart", destination: "CartScreen")
+        try router.register(destinations: [
+            "myapp://warenkorb": "CartScreen", "myapp://bestellungen": "OrderList",
+        ])
+        // end snippet
+        #expect(await router.open("myapp://warenkorb").value == "cart")
+        #expect(await router.open("myapp://cart").value == "cart")
+        #expect(await router.open("myapp://bestellungen").value == "orders")
     }
 
     @Test func `a chain carries its values`() async throws {

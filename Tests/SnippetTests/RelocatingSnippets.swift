@@ -16,6 +16,26 @@ import Waypost
     }
     // end snippet
 
+    // snippet
+    func repairPaths(of router: Router) throws {
+        try router.patch([
+            RelocationEntry(.replace(origin: "scheme://router/demo", target: "scheme://router/demo1"))
+        ])
+        try router.patch([RelocationEntry(.add(path: "scheme://router/demo34", className: "DemoC"))])
+        try router.patch([RelocationEntry(.reset(origin: "scheme://router/demo", target: nil))])
+    }
+    // end snippet
+
+    @Test func `a patch adds to those before`() async throws {
+        let router = Router()
+        for (path, name) in [("demo", "Demo"), ("demo1", "DemoA"), ("demo3", "DemoC")] {
+            try router.register("scheme://router/\(path)", name: name) { _ in .opened() }
+        }
+        try repairPaths(of: router)
+        #expect(await router.open("scheme://router/demo34").isSuccess)
+        #expect(await router.open("scheme://router/demo").hops.isEmpty)
+    }
+
     @Test func `a map redirects, adds, and names what does nothing`() async throws {
         let router = Router()
         for (path, name) in [
