@@ -156,7 +156,9 @@ public final class Agent: Service {
                 isOutboxFull: { journal.isOutboxFull(for: $0) }))
 
         // Status.
-        presence = Presence(agent: agent, boot: events.boot, topic: topics.state(of: agent)) { epoch in
+        presence = Presence(
+            agent: agent, boot: events.boot, topic: topics.state(of: agent), clock: clock
+        ) { epoch in
             try? store.commit { transaction in
                 let next = max(epoch, try transaction.number("epoch") ?? 0) + 1
                 try transaction.setNumber("epoch", next)
