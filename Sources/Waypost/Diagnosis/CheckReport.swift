@@ -181,11 +181,12 @@ private struct RouteCheck {
     /// Matches a sample URL of each route: when another route takes it, this one is never opened.
     mutating func findUnreachable() {
         for record in state.routes.records where !record.pattern.isFallback {
-            guard let url = sample(record.pattern) else { continue }
+            guard let url = record.pattern.sample else { continue }
             let path = record.pattern.text
             let isLiteral = record.pattern.placeholderNames.isEmpty
-            if isLiteral, let redirect = state.plan.redirect(for: url),
-                let target = try? RouteURL(redirect.apply(to: url, components: url.components)) as RouteURL,
+            var decisions = [RelocationDecision]?.none
+            if isLiteral, let redirect = state.plan.hop(for: url, nil, &decisions),
+                let target = try? RouteURL(redirect.url) as RouteURL,
                 state.opens(target, hops: state.configuration.maximumHops)
             {
                 findings.append(
@@ -218,27 +219,5 @@ private struct RouteCheck {
             case .delete(let path): findings.append(.init(kind: .deadDeletion, subject: path, detail: detail))
             }
         }
-    }
-
-    /// A URL that the pattern takes; nil when a custom converter decides.
-    private func sample(_ pattern: RoutePattern) -> RouteURL? {
-        let samples = [
-            "int": "4711", "double": "47.11", "bool": "true", "uuid": "6a2f41a3-c54c-4fbb-8a0d-3f2b6f6c0a11",
-        ]
-        var components: [String] = []
-        for segment in pattern.segments {
-            switch segment {
-            case .literal(let text): components.append(text)
-            case .partial(let prefix, _, let suffix, let converter):
-                guard let sample = converter.map({ samples[$0] }) ?? "waypost~sample" else { return nil }
-                components.append(prefix + sample + suffix)
-            case .typed(_, let converter):
-                guard let sample = samples[converter] else { return nil }
-                components.append(sample)
-            case .placeholder, .wildcard: components.append("waypost~sample")
-            case .rest: components += ["waypost~sample", "waypost~sample"]
-            }
-        }
-        return try? RouteURL(scheme: pattern.scheme ?? "", components: components)
     }
 }
