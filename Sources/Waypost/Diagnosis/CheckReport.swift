@@ -22,6 +22,10 @@ public struct CheckReport: Sendable, Hashable {
             case unknownClass
             /// A map deletes a route that does not exist.
             case deadDeletion
+            /// A map entry whose condition can't be used, or never holds, or holds only where another goes first.
+            case neverApplies
+            /// Two map entries of one origin whose conditions can hold together, so that the first goes first.
+            case overlap
             /// Redirects lead in a circle, or there are too many in a row.
             case cycle
             /// A map entry is refused for another reason.
@@ -205,12 +209,18 @@ private struct RouteCheck {
     mutating func findDeadEntries() {
         var copy = state
         guard let compiled = try? CompiledRelocation(state.layers, for: state) else { return }
+        findings += ConditionCheck(compiled.plan).findings
+        let faults = Set(compiled.plan.faults.map(\.place))
         for inactive in copy.install(compiled).inactive {
             guard let layer = state.layers.first(where: { $0.name == inactive.layer }),
                 layer.entries.indices.contains(inactive.index)
             else { continue }
             let entry = layer.entries[inactive.index]
             let detail = "layer \(inactive.layer), entry \(inactive.index): \(inactive.reason)"
+            guard !faults.contains(.init(layer: inactive.layer, index: inactive.index)) else {
+                findings.append(.init(kind: .neverApplies, subject: inactive.layer, detail: detail))
+                continue
+            }
             switch entry.kind {
             case .replace(let origin, _), .reset(let origin, _):
                 findings.append(.init(kind: .deadRedirect, subject: origin, detail: detail))

@@ -168,4 +168,27 @@ struct RelocationCondition: Sendable {
             other.labels.contains { $0.key == label.key && Set($0.values).isDisjoint(with: label.values) }
         }
     }
+
+    /// Whether the other holds whenever this one does, as far as that is plain to see.
+    func isCovered(by other: RelocationCondition) -> Bool {
+        if let range = other.build {
+            guard let build, build.text == range.text else { return false }
+        }
+        if let wanted = other.locales {
+            guard let locales, Set(locales).isSubset(of: wanted) else { return false }
+        }
+        for wanted in other.labels {
+            let label = labels.first { $0.key == wanted.key }
+            guard let label, Set(label.values).isSubset(of: wanted.values) else { return false }
+        }
+        if let start = other.after {
+            guard let after, after >= start else { return false }
+        }
+        if let end = other.before {
+            guard let before, before <= end else { return false }
+        }
+        guard let wanted = other.share else { return true }
+        guard let share, share.draw == wanted.draw else { return false }
+        return share.end <= wanted.end
+    }
 }

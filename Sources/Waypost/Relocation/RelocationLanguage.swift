@@ -61,13 +61,23 @@ struct RelocationLanguage: Sendable {
     static let advice = "a literal : < or * is written %3A %3C %2A"
 
     private static func mayBePattern(_ text: String) -> Bool {
-        let base = URLTextParts(text).base
-        let marks = Array(":<*".utf8)
-        guard base.utf8.contains(where: marks.contains) else { return false }
+        var hasAuthority = false
+        var hasMark = false
+        let bytes = text.utf8
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") { break }
+            bytes.formIndex(after: &index)
+            if byte == UInt8(ascii: ":"), !hasAuthority, bytes[index...].starts(with: "//".utf8) {
+                hasAuthority = true
+            } else if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "*") {
+                hasMark = true
+                if hasAuthority { return true }
+            }
+        }
         // `mailto:a@b` is a URL and no pattern.
-        let hasAuthority = base.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-            .dropFirst().contains { $0.starts(with: "//".utf8) }
-        return hasAuthority || (try? RouteURL(text))?.hasScheme != true
+        return hasMark && (hasAuthority || (try? RouteURL(text))?.hasScheme != true)
     }
 }
 

@@ -1,5 +1,5 @@
 /// A stable part of all clients, or of all values of a parameter.
-struct RelocationShare: Sendable {
+struct RelocationShare: Sendable, Hashable {
     /// By what a share is drawn.
     enum Key: Sendable, Hashable {
         case agent
