@@ -77,6 +77,10 @@ struct RelocationOrigin: Sendable {
         return segments.dropLast().allSatisfy { $0.name == nil && $0 != .wildcard }
     }
 
+    private static func name(_ converter: String) -> String {
+        PatternConstraint(converter)?.name ?? converter
+    }
+
     /// No component has a control character, so these bytes keep placeholders and literals apart.
     private static func key(of pattern: RoutePattern) -> RelocationPath.Key {
         var bytes = pattern.scheme.map { Array($0.utf8) } ?? [1]
@@ -86,9 +90,9 @@ struct RelocationOrigin: Sendable {
             case .literal(let text): bytes += text.utf8
             case .placeholder: bytes.append(1)
             case .wildcard: bytes.append(2)
-            case .typed(_, let converter): bytes += [3] + converter.utf8
+            case .typed(_, let converter): bytes += [3] + Self.name(converter).utf8
             case .partial(let prefix, _, let suffix, let converter):
-                bytes += [4] + prefix.utf8 + [5] + suffix.utf8 + [5] + (converter ?? "").utf8
+                bytes += [4] + prefix.utf8 + [5] + suffix.utf8 + [5] + Self.name(converter ?? "").utf8
             case .rest: bytes.append(0)
             }
         }
