@@ -44,6 +44,8 @@ let package = Package(
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
         .target(name: "CRouteRecords"),
+        // The lock and the thread that both Waypost and MQTTLink need.
+        .target(name: "Threading"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
             name: "WaypostMacros",
@@ -59,14 +61,15 @@ let package = Package(
         .target(
             name: "Waypost",
             dependencies: [
-                "CPathScan", "CRouteRecords", .target(name: "WaypostMacros", condition: whenMacros),
+                "CPathScan", "CRouteRecords", "Threading",
+                .target(name: "WaypostMacros", condition: whenMacros),
             ]),
-        .target(name: "MQTTLink", dependencies: ["CMosquitto", "COpenSSL"]),
+        .target(name: "MQTTLink", dependencies: ["CMosquitto", "COpenSSL", "Threading"]),
         .target(name: "WaypostMessages", dependencies: ["COpenSSL", "Waypost"]),
         .target(
             name: "WaypostAgent",
             dependencies: [
-                "CBuildDate", "Waypost", "MQTTLink", "WaypostMessages",
+                "CBuildDate", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -78,7 +81,7 @@ let package = Package(
         .executableTarget(
             name: "WaypostCLI",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures",
+                "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -88,9 +91,9 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .target(
-            name: "TestSupport", dependencies: ["Waypost", "MQTTLink", "WaypostMessages"],
+            name: "TestSupport", dependencies: ["Threading", "Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
-        .testTarget(name: "WaypostTests", dependencies: ["Waypost"], exclude: ["Vectors"]),
+        .testTarget(name: "WaypostTests", dependencies: ["Threading", "Waypost"], exclude: ["Vectors"]),
         // A process of its own, so that what it declares is in no other test's routers.
         .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
         // Empty without the trait.
@@ -158,7 +161,10 @@ if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
         case "FuzzTests":
             .executableTarget(
                 name: target.name, dependencies: target.dependencies, path: target.path,
-                exclude: ["Corpus", "Dictionaries", "Tests", fuzzing == "timing" ? "LibFuzzer" : "Timing"])
+                exclude: ["Corpus", "Dictionaries", "Tests", fuzzing == "timing" ? "LibFuzzer" : "Timing"],
+                // Without libFuzzer's instructions in the product the same inputs take a small part of the time.
+                swiftSettings: fuzzing == "many" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [],
+                linkerSettings: fuzzing == "many" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
         case "WaypostCLI":
             .target(name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"])
         default: target.type == .test ? nil : target

@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 
 /// A link to an MQTT broker that comes back by itself.
 ///
@@ -20,7 +20,7 @@ public final class MQTTLink: Sendable {
 
     private let configuration: MQTTLinkConfiguration
     private let mailbox: Mailbox
-    private let phase = Mutex(Phase.new)
+    private let phase = Guarded(Phase.new)
     private let end = Latch()
     private let delegate: DelegateReference
 
@@ -128,9 +128,9 @@ private final class DelegateReference: Sendable {
         weak var value: (any MQTTLinkDelegate)?
     }
 
-    private let reference: Mutex<Weak>
+    private let reference: Guarded<Weak>
 
-    init(_ delegate: any MQTTLinkDelegate) { reference = Mutex(Weak(value: delegate)) }
+    init(_ delegate: any MQTTLinkDelegate) { reference = Guarded(Weak(value: delegate)) }
 
     var value: (any MQTTLinkDelegate)? { reference.withLock { $0.value } }
 }

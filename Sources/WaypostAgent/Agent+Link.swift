@@ -1,5 +1,6 @@
 import Logging
 import MQTTLink
+import Threading
 import Waypost
 import WaypostMessages
 

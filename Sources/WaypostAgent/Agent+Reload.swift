@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import MQTTLink
+import Threading
 import Waypost
 import WaypostMessages
 

@@ -1,6 +1,7 @@
 import Logging
 import MQTTLink
 import ServiceLifecycle
+import Threading
 import Waypost
 import WaypostMessages
 

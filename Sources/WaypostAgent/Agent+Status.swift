@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 package import Waypost
 import WaypostMessages
 

@@ -1,6 +1,7 @@
 public import Logging
 import MQTTLink
 public import ServiceLifecycle
+import Threading
 public import Waypost
 import WaypostMessages
 

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Threading
 import Waypost
 
 /// A broker and what is around it, for one row.

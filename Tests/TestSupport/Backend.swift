@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 public import Waypost
 package import WaypostMessages
 

@@ -3,6 +3,7 @@ import Logging
 import MQTTLink
 import Synchronization
 import TestSupport
+import Threading
 import Waypost
 
 @testable import WaypostAgent

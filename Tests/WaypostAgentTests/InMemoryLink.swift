@@ -2,6 +2,7 @@ import Dispatch
 import MQTTLink
 import Synchronization
 import TestSupport
+import Threading
 import Waypost
 
 /// A link without a network: all calls to the delegate come from one queue, as from the link's thread.

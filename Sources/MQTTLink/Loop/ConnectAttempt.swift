@@ -1,6 +1,7 @@
 import CMosquitto
 import Glibc
 import Synchronization
+import Threading
 
 /// Makes a handle and begins its connection on a thread of its own, which may block in the name server.
 ///

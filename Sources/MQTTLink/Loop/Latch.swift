@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 
 /// Opens once; who comes later passes through.
 final class Latch: Sendable {
@@ -7,7 +7,7 @@ final class Latch: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let content = Mutex(Content())
+    private let content = Guarded(Content())
 
     func open() {
         let waiters = content.withLock { content in

@@ -1,5 +1,6 @@
 import CMosquitto
 import Glibc
+import Threading
 
 extension LinkLoop {
     /// Threads that may hang in the name server at a time; beyond, an attempt fails at once.

@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 
 /// Work for the link's thread, put in by any other.
 final class Mailbox: Sendable {
@@ -46,7 +46,7 @@ final class Mailbox: Sendable {
     }
 
     let wake = WakeUp()
-    private let content = Mutex(Content())
+    private let content = Guarded(Content())
     private let limit: Int
     private let byteLimit: Int
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 
 /// Messages that wait for their reader: at most so many, with at most so many bytes.
 ///
@@ -31,7 +31,7 @@ package final class MessageQueue: Sendable {
 
     private let limit: Int
     private let byteLimit: Int
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// A single message beyond the limit of bytes is kept, as the only one.
     package init(limit: Int, byteLimit: Int) {

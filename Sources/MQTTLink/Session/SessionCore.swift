@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 
 /// The part of a session that the link calls.
 final class SessionCore: MQTTLinkDelegate {
@@ -18,7 +18,7 @@ final class SessionCore: MQTTLinkDelegate {
         var isClosed = false
     }
 
-    private let content = Mutex(Content())
+    private let content = Guarded(Content())
     private let queue: MessageQueue
 
     init(_ queue: MessageQueue) { self.queue = queue }

@@ -1,3 +1,5 @@
+import Threading
+
 /// Shows destinations: on a screen, in a model, on another machine.
 public protocol Navigator: Sendable {
     /// Shows a screen as its presentation says; what it returns is the value of the open.

@@ -1,4 +1,5 @@
 import Synchronization
+import Threading
 
 /// Registers what was declared without a list, once, before a router is first used.
 final class LinkedLoader: Sendable {

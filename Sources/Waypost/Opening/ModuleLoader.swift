@@ -1,4 +1,5 @@
 import Synchronization
+import Threading
 
 /// Sets declared modules up once, one after another, each behind those that it needs.
 final class ModuleLoader: Sendable {

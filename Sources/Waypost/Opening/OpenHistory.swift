@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Threading
 
 /// One open of the past, as diagnosis wants it.
 public struct OpenRecord: Sendable, Hashable {

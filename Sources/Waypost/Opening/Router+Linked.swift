@@ -1,4 +1,5 @@
 import Synchronization
+import Threading
 
 extension Router {
     /// Registers what was declared without a list (see ``LinkedRecords``), unless that was done before.

@@ -1,4 +1,5 @@
 import Synchronization
+import Threading
 
 extension Router {
     /// Opens a URL.

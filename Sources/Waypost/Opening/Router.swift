@@ -1,4 +1,5 @@
 import Synchronization
+import Threading
 
 /// Finds the destination of a URL and opens it.
 ///

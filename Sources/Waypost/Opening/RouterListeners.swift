@@ -1,4 +1,5 @@
 import Synchronization
+import Threading
 
 /// The listeners of a router.
 struct RouterListeners: Sendable {

@@ -1,3 +1,5 @@
+import Threading
+
 extension ServiceRegistry {
     /// Makes the methods of a service callable from outside.
     ///

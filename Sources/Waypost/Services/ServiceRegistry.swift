@@ -1,3 +1,5 @@
+import Threading
+
 /// Whether all callers get the same instance of a service.
 public enum ServiceLifetime: Sendable, Hashable {
     /// One instance, created when it is first needed.

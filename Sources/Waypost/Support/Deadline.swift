@@ -1,3 +1,5 @@
+import Threading
+
 /// How work with a deadline ended.
 enum Timed<Value: Sendable>: Sendable {
     case finished(Result<Value, any Error>)

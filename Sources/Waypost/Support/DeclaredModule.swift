@@ -1,3 +1,5 @@
+import Threading
+
 /// How far a declared module is, as its routes and services see it.
 final class DeclaredModule: Sendable {
     enum Status: Sendable, Equatable {

@@ -1,5 +1,6 @@
 #if canImport(Glibc)
 import Glibc
+import Threading
 
 /// A value behind a lock, for which a thread can wait.
 ///

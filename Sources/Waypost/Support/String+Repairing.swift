@@ -1,7 +1,7 @@
 extension String {
     /// The text of bytes that may not be UTF-8: what is not becomes U+FFFD.
     ///
-    /// The same as `String(decoding:as:)`, which takes a hundred times as long for such bytes.
+    /// The same as `String(decoding:as:)`, which takes much longer for such bytes.
     package init(repairing bytes: UnsafeBufferPointer<UInt8>) {
         if let text = String(validating: bytes, as: UTF8.self) {
             self = text

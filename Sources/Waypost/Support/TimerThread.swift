@@ -1,3 +1,5 @@
+import Threading
+
 /// Calls functions at their time, on one thread for all deadlines of the process.
 ///
 /// Not a sleeping task for each: a task wakes on a thread of the pool, and handlers that block may have taken all of
@@ -39,7 +41,7 @@ package final class TimerThread: Sendable {
     private func start() {
         isRunning.withLock { isRunning in
             guard !isRunning else { return }
-            isRunning = PlainThread.start(name: "wp-timer") { self.run() }
+            isRunning = PlainThread.startDetached(name: "wp-timer") { self.run() }
         }
     }
 

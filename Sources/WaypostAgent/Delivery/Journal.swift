@@ -1,5 +1,6 @@
 import CoreMetrics
 import MQTTLink
+import Threading
 import Waypost
 import WaypostMessages
 

@@ -1,5 +1,6 @@
 import MQTTLink
 import Synchronization
+import Threading
 import Waypost
 import WaypostMessages
 

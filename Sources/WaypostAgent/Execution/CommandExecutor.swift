@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Threading
 import Waypost
 import WaypostMessages
 

@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 
 /// The stored commands that have no result on disk yet: one that comes again meanwhile does not need the store.

@@ -1,5 +1,5 @@
 import Metrics
-import Synchronization
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -24,7 +24,7 @@ final class AgentMetrics: Sendable {
     private let commandsWaiting: Gauge
     private let outboxWaiting: Gauge
     private let online: Gauge
-    private let last = Mutex(Totals())
+    private let last = Guarded(Totals())
 
     /// What the counters have been brought up to.
     struct Totals: Sendable {

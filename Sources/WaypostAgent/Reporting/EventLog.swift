@@ -1,6 +1,7 @@
 import DequeModule
 import Glibc
 import MQTTLink
+import Threading
 import Waypost
 import WaypostMessages
 

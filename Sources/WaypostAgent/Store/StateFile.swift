@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Threading
 import Waypost
 import WaypostMessages
 

@@ -3,6 +3,7 @@ import GRDB
 import Glibc
 package import Metrics
 import Synchronization
+import Threading
 import Waypost
 
 /// Everything that must survive: commands, replies, failure reports, maps, the epoch; one SQLite file, one writer.

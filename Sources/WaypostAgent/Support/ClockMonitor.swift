@@ -1,4 +1,5 @@
 import CBuildDate
+import Threading
 import Waypost
 
 /// Says whether the wall clock can be trusted; asked by all code that compares it with times from outside.

@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 
 /// Passes values from any thread to one task, in order; the task takes all that wait at once.

@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 
 /// Signals once that the agent must stop, to everything that waits for it.

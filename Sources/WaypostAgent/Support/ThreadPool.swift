@@ -1,4 +1,5 @@
 import DequeModule
+import Threading
 import Waypost
 
 /// Threads that run tasks and that no other tasks use; `Task(executorPreference: pool) { … }` runs on them.
@@ -63,7 +64,7 @@ final class ThreadPool: TaskExecutor {
     }
 
     private func startThreads(_ count: Int) {
-        for started in 0..<count where !PlainThread.start(name: name, { self.run() }) {
+        for started in 0..<count where !PlainThread.startDetached(name: name, { self.run() }) {
             let watches = state.withLock { state in
                 state.threads -= count - started
                 defer { state.isWatched = true }

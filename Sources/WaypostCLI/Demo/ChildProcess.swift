@@ -1,13 +1,13 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
-import Synchronization
+import Threading
 
 /// A program that the demo started.
 final class ChildProcess: Sendable {
     let pid: pid_t
     private let ending: Task<Int32, Never>
-    private let ended = Mutex(false)
+    private let ended = Guarded(false)
 
     /// Whether it has ended by now.
     var hasEnded: Bool { ended.withLock { $0 } }

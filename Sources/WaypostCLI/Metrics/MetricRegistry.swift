@@ -1,5 +1,6 @@
 import CoreMetrics
 import Synchronization
+import Threading
 import Waypost
 
 /// Keeps what the process counts and times, and writes it in Prometheus' text form.

@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 import Waypost
 
 /// The terminal as one screen: no echo, keys as they are pressed, the shell's lines put aside.

@@ -1,11 +1,11 @@
 import Glibc
-import Synchronization
+import Threading
 import UnixSignals
 
 /// What Ctrl-C and SIGTERM do: the first cancels the command, which then ends in its own way; a second ends the
 /// process at once.
 enum Signals {
-    private static let received = Mutex<UnixSignal?>(nil)
+    private static let received = Guarded<UnixSignal?>(nil)
 
     /// The status of a command that was cancelled by a signal.
     static var exit: Exit { received.withLock { $0 == .sigterm } ? .terminated : .interrupted }

@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 import Waypost
 
 /// Routes without screens: each path of a list with a destination that records openings.
@@ -35,7 +35,7 @@ enum StandInRoutes {
 
 /// Counts the openings of one route.
 private final class OpeningCounter: Sendable {
-    private let count = Mutex<Int64>(0)
+    private let count = Guarded<Int64>(0)
 
     func next() -> Int64 {
         count.withLock { count in

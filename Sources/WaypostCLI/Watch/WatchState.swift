@@ -1,3 +1,4 @@
+import Threading
 import Waypost
 
 /// What is known while watching, shared by the tasks that learn something and the one that draws it.

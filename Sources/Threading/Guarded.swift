@@ -1,13 +1,14 @@
-import Synchronization
+package import Synchronization
 
 /// A value behind a lock: `Mutex`, visible to the thread sanitizer.
 ///
-/// The lock of `Mutex` lies in a library that the sanitizer does not see into, so on Linux it reports every use of
-/// one as a race. The atomic says the same order in code that it sees, for one load and one store.
+/// A thread that has to wait takes the lock of `Mutex` in a library that the sanitizer does not see into, so on Linux
+/// it reports a race. The atomic says the same order in code that it sees, for one load and one store.
 package struct Guarded<Value: Sendable>: ~Copyable, Sendable {
-    private let mutex: Mutex<Value>
-    private let order = Atomic<Bool>(false)
+    @usableFromInline let mutex: Mutex<Value>
+    @usableFromInline let order = Atomic<Bool>(false)
 
+    @inlinable
     package init(_ value: Value) {
         mutex = Mutex(value)
     }
@@ -15,6 +16,7 @@ package struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     /// Runs `body` alone with the value.
     ///
     /// It must not call out: the called code might need the lock too.
+    @inlinable
     package borrowing func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,15 +1,17 @@
-import CMosquitto
+#if canImport(Glibc)
 import Glibc
 
 /// A thread of our own.
 ///
-/// Not a task: what runs here blocks in poll or getaddrinfo, and a blocked thread of the pool is missing there.
-struct PlainThread: Sendable {
+/// Not a task: what runs here blocks in poll, in getaddrinfo or in a user's handler, and a blocked thread of the
+/// pool is missing there.
+package struct PlainThread: Sendable {
     private let id: pthread_t
 
     /// Starts a thread, or returns the `errno` for why there is none.
-    static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Result<PlainThread, SystemCode>
-    {
+    package static func start(
+        name: String, _ body: @escaping @Sendable () -> Void
+    ) -> Result<PlainThread, SystemCode> {
         final class Box {
             let name: String
             let body: @Sendable () -> Void
@@ -39,7 +41,7 @@ struct PlainThread: Sendable {
             { context in
                 guard let context else { return nil }
                 let box = Unmanaged<Box>.fromOpaque(context).takeRetainedValue()
-                link_set_thread_name(box.name)
+                PlainThread.setName(box.name)
                 box.body()
                 return nil
             }, box.toOpaque())
@@ -50,16 +52,32 @@ struct PlainThread: Sendable {
         return .success(PlainThread(id: id))
     }
 
+    /// Starts a thread that ends by itself; false when the system has none.
+    package static func startDetached(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        guard case .success(let thread) = start(name: name, body) else { return false }
+        thread.detach()
+        return true
+    }
+
     /// Waits for its end; once, and not from itself.
-    func join() { pthread_join(id, nil) }
+    package func join() { pthread_join(id, nil) }
 
     /// Lets it end by itself.
-    func detach() { pthread_detach(id) }
+    package func detach() { pthread_detach(id) }
+
+    /// The name that `ps -L` shows, for the thread that calls.
+    private static func setName(_ name: String) {
+        let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        _ = write(file, name, name.utf8.count)
+        close(file)
+    }
 }
 
 /// An `errno`.
-struct SystemCode: Error {
-    var value: Int32
+package struct SystemCode: Error {
+    package var value: Int32
 
-    init(_ value: Int32) { self.value = value }
+    package init(_ value: Int32) { self.value = value }
 }
+#endif
