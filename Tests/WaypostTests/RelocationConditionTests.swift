@@ -1,4 +1,5 @@
 import Testing
+import Threading
 
 @testable import Waypost
 

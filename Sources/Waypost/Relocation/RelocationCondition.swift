@@ -59,7 +59,8 @@ struct RelocationCondition: Sendable {
             let subtags = context.locale.map(Self.subtags) ?? []
             guard locales.contains(where: { subtags.starts(with: Self.subtags($0)) }) else {
                 let found = context.locale.map { "it is \($0.prefix(64))" } ?? "it is not known"
-                return .no("locale \(locales.joined(separator: " or ")): no (\(found))")
+                return .no(
+                    "locale \(locales.joined(separator: " or ").prefix(Self.longestText)): no (\(found))")
             }
         }
         for label in labels {
@@ -103,6 +104,9 @@ struct RelocationCondition: Sendable {
 
     // MARK: Text
 
+    /// As many characters of it are shown; there may be a thousand values of labels.
+    private static let longestText = 256
+
     /// All of it in words.
     var text: String {
         var parts: [String] = []
@@ -113,7 +117,8 @@ struct RelocationCondition: Sendable {
         if let before { parts.append("before \(before)") }
         if let share { parts.append(shareText(share)) }
         if let variants { parts.append("\(variants.list.count) more targets by salt \(variants.draw.salt)") }
-        return parts.isEmpty ? "always" : parts.joined(separator: ", ")
+        let all = parts.isEmpty ? "always" : parts.joined(separator: ", ")
+        return all.count <= Self.longestText ? all : all.prefix(Self.longestText) + "…"
     }
 
     private func shareText(_ share: (draw: RelocationShare, end: UInt64, percent: String)) -> String {
@@ -122,7 +127,7 @@ struct RelocationCondition: Sendable {
     }
 
     private static func text(_ label: (key: String, values: [String])) -> String {
-        "label \(label.key)=\(label.values.joined(separator: " or "))"
+        "label \(label.key)=\(label.values.joined(separator: " or ").prefix(longestText))"
     }
 
     private static func missing(_ key: RelocationShare.Key) -> String {

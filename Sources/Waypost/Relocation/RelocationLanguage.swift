@@ -71,6 +71,13 @@ struct RelocationLanguage: Sendable {
             bytes.formIndex(after: &index)
             if byte == UInt8(ascii: ":"), !hasAuthority, bytes[index...].starts(with: "//".utf8) {
                 hasAuthority = true
+                // An address in brackets is a host.
+                let host = bytes.index(index, offsetBy: 2)
+                if bytes[host...].first == UInt8(ascii: "["),
+                    let end = bytes[host...].firstIndex(of: UInt8(ascii: "]"))
+                {
+                    index = end
+                }
             } else if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "*") {
                 hasMark = true
                 if hasAuthority { return true }

@@ -25,6 +25,9 @@ struct RelocationTarget: Sendable {
     var shown: String { RouteURL.withoutValues(text) }
 
     private let parts: URLTextParts
+    /// Of a URL or a subtree what stands before the query and before the `**`.
+    private let stem: String
+    /// Of what is filled, what stands before the query.
     private let base: [Piece]
     /// Empty unless a value of the query is captured.
     private let query: [Piece]
@@ -42,13 +45,15 @@ struct RelocationTarget: Sendable {
             host = path.components.first ?? ""
             isFixed = !path.isSubtree
             parts = URLTextParts(path.text)
-            base = [.text(Substring(path.isSubtree ? path.stem : parts.base))]
+            stem = path.isSubtree ? path.stem : parts.base
+            base = []
             query = []
             return
         }
         var names = Set(from.placeholderNames)
         if case .rest = from.segments.last { names.insert(Self.rest) }
         path = nil
+        stem = ""
         self.text = pattern?.text ?? text
         parts = URLTextParts(self.text)
         if let pattern {
@@ -156,7 +161,7 @@ struct RelocationTarget: Sendable {
         var parts = parts
         switch origin.kind {
         case .path(let path):
-            text = Self.fill(base) { _ in "" }
+            text = stem
             if path.isSubtree { text += Self.encoded(url.components.dropFirst(path.components.count)) }
         case .pattern(let pattern):
             let rest = {

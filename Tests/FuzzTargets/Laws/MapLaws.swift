@@ -12,6 +12,11 @@ enum MapLaws: Laws {
         for name in ["demo", "demo1", "user/:id", "files/**"] {
             _ = try? router.register("scheme://router/\(name)", name: "Demo.\(name)") { _ in .opened() }
         }
+        router.updateRelocationContext { client in
+            client = RelocationContext(
+                agent: "k1", build: "2.4.1", locale: "de-AT", labels: ["region": "eu"]
+            ) { 1_795_216_000_000 }
+        }
         return router
     }()
 
@@ -36,8 +41,15 @@ enum MapLaws: Laws {
             guard let redirect = try? RelocationRedirect(entry, index: index) else { continue }
             try check(redirect)
         }
-        guard (try? router.relocate([RelocationLayer(name: "agent", entries: entries)])) != nil else {
+        guard let report = try? router.relocate([RelocationLayer(name: "agent", entries: entries)]) else {
             return
+        }
+        // What is not understood is inactive, and never unconditional.
+        let known = Set(report.conditional.map(\.index) + report.inactive.map(\.index))
+        for (index, entry) in entries.enumerated() where entry.when != nil {
+            // One that takes nothing away is not followed.
+            if case .reset = entry.kind { continue }
+            try BrokenLaw.unless(known.contains(index), "an entry with a condition is reported")
         }
         let origins = entries.compactMap { (try? RelocationRedirect($0, index: 0))?.origin.text }
         for url in ["scheme://router/demo?x=1", "scheme://old/user/7", "a://b/c"] + origins.prefix(8) {
