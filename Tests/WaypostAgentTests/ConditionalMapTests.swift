@@ -128,7 +128,11 @@ import WaypostMessages
     func `a map leads to the same in an agent and offline`(seed: UInt64) async throws {
         var random = SplitMix(seed)
         let facts = ClientFacts(build: "2.4.1", locale: "de", labels: ["region": "eu"])
-        let harness = try await AgentHarness(router: router()) { $0.client = facts }
+        let harness = try await AgentHarness(router: router()) {
+            $0.client = facts
+            // The clock stands still, so no limit of a rate would ever let more through.
+            $0.limits.intakeRate = 0
+        }
         let now = harness.clock.now
         for round in 1...25 {
             let entries = (0..<Int.random(in: 1...6, using: &random)).map { _ in
