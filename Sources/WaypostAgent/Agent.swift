@@ -112,6 +112,14 @@ public final class Agent: Service {
 
         // Maps.
         let clockMonitor = ClockMonitor(clock: clock, forgetsAfter: Intake.minimumRecognition)
+        router.updateRelocationContext { context in
+            context.agent = configuration.agent
+            configuration.client.apply(to: &context)
+            context.now = {
+                let now = clock.wall()
+                return clockMonitor.isCorrect(at: now) ? now : nil
+            }
+        }
         let maps = RelocationMaps(
             configuration, router: router, store: store, clock: clock, clockMonitor: clockMonitor,
             reporter: reporter)

@@ -18,6 +18,8 @@ struct RouterState: Sendable {
     var routes: RouteStore
     var layers: [RelocationLayer] = []
     var plan: RelocationPlan
+    /// What the conditions of maps ask about this client.
+    var context: RelocationContext
     private var destinations: [String: Route] = [:]
     var interceptors: [Interceptor] = []
 
@@ -26,6 +28,7 @@ struct RouterState: Sendable {
         base = RouteStore(configuration)
         routes = base
         plan = RelocationPlan(maximumHops: configuration.maximumHops)
+        context = configuration.relocationContext
     }
 
     // MARK: Registering

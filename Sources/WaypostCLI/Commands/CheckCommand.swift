@@ -8,8 +8,8 @@ struct CheckCommand: OperatorCommand {
         abstract: "Check routes and maps before they go to agents; for CI.",
         discussion: """
             Finds routes that conflict, invalid patterns, routes that no URL reaches, redirects in a circle or to \
-            nothing, unknown classes, deletions of unknown paths, and entries that an agent would refuse. The exit \
-            status is 0 when nothing is wrong, else 1.
+            nothing, unknown classes, deletions of unknown paths, conditions that never hold or that hold together, \
+            and entries that an agent would refuse. The exit status is 0 when nothing is wrong, else 1.
 
             Examples:
               waypost check --routes routes.json
