@@ -145,7 +145,7 @@ extension Agent {
                     untrusted.isEmpty
                         ? nil : "not signed by enough trusted keys: \(untrusted.joined(separator: ", "))",
                     damaged.isEmpty ? nil : "damaged on the disk: \(damaged.joined(separator: ", "))",
-                ].compactMap(\.self).joined(separator: "; ").nonEmpty, ok: "within its time"),
+                ].compactMap(\.self).joined(separator: "; ").nonEmpty, ok: "not expired"),
             HealthReport.Check(
                 "modules", problem: failedModules.joined(separator: "; ").nonEmpty,
                 ok: loadingModules.isEmpty

@@ -112,6 +112,14 @@ public final class Agent: Service {
 
         // Maps.
         let clockMonitor = ClockMonitor(clock: clock, forgetsAfter: Intake.minimumRecognition)
+        router.updateRelocationContext { context in
+            context.agent = configuration.agent
+            configuration.client.apply(to: &context)
+            context.now = {
+                let now = clock.wall()
+                return clockMonitor.isCorrect(at: now) ? now : nil
+            }
+        }
         let maps = RelocationMaps(
             configuration, router: router, store: store, clock: clock, clockMonitor: clockMonitor,
             reporter: reporter)
@@ -156,7 +164,9 @@ public final class Agent: Service {
                 isOutboxFull: { journal.isOutboxFull(for: $0) }))
 
         // Status.
-        presence = Presence(agent: agent, boot: events.boot, topic: topics.state(of: agent)) { epoch in
+        presence = Presence(
+            agent: agent, boot: events.boot, topic: topics.state(of: agent), clock: clock
+        ) { epoch in
             try? store.commit { transaction in
                 let next = max(epoch, try transaction.number("epoch") ?? 0) + 1
                 try transaction.setNumber("epoch", next)

@@ -87,4 +87,17 @@ struct AgentSettingTests {
         let given = try AgentOptions.parse(["--redact-key", "cardNumber", "--redact-key", "iban"]).given
         #expect(try await settings(given).configuration.redactedKeys == ["cardNumber", "iban"])
     }
+
+    @Test func `what conditions of maps ask is given by options, and a bad label is refused`() async throws {
+        let given = try AgentOptions.parse([
+            "--build", "2.4.1", "--locale", "de-AT", "--label", "region=eu", "--label", "tier=a=b",
+        ]).given
+        let client = try await settings(given).configuration.client
+        #expect(
+            client == ClientFacts(build: "2.4.1", locale: "de-AT", labels: ["region": "eu", "tier": "a=b"]))
+        for labels in [["region"], ["=eu"], ["region="], ["a=1", "a=2"]] {
+            let given = try AgentOptions.parse(labels.flatMap { ["--label", $0] }).given
+            await #expect(throws: CommandError.self) { _ = try await settings(given) }
+        }
+    }
 }

@@ -41,7 +41,7 @@ struct BenchTests {
         let report = try report(ending)
         #expect(ending.status == 0)
         // As many again as the burst are answered; what is beyond that is not read.
-        #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 30, "\(report)")
+        #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 0, "\(report)")
         #expect(report["lost"] == 0)
         let text = try await site.run("bench", "--agent", "k1", "--count", "15")
         #expect(text.output.contains { $0.contains("× 429 BUSY") }, "\(text.output)")

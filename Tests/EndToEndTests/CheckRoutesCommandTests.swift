@@ -46,6 +46,15 @@ final class CheckRoutesCommandTests {
             ("refused", #"{"type":"map","rev":0,"entries":[]}"#),
             ("refused", #"[{"routerType":1,"orginPath":"s://a","targetPath":"scheme://services"}]"#),
             ("deadRedirect", #"[{"routerType":1,"orginPath":"s://x","targetPath":"evil://a"}]"#),
+            ("refused", #"[{"routerType":1,"orginPath":"s://x/:id","targetPath":"s://a?id=:name"}]"#),
+            (
+                "neverApplies",
+                #"[{"routerType":1,"orginPath":"s://x","targetPath":"s://a","when":{"after":2,"before":1}}]"#
+            ),
+            (
+                "overlap",
+                #"[{"routerType":1,"orginPath":"s://x","targetPath":"s://a","when":{"locale":"de"}},{"routerType":1,"orginPath":"s://x","targetPath":"s://a","when":{"build":"<2"}}]"#
+            ),
         ])
     func `what is wrong with a map is found and ends with 1`(_ kind: String, _ map: String) async throws {
         let ending = try await check(routes: #"[{"path":"s://a","class":"A"}]"#, map: map, "--json")

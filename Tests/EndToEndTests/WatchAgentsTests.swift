@@ -119,4 +119,25 @@ struct WatchAgentsTests {
         #expect(ending.status == 0)
         #expect(ending.output.first?.hasPrefix("k1: green, ") == true)
     }
+
+    @Test(arguments: [(-7_260_000, "behind"), (7_260_000, "ahead of")])
+    func `an agent whose clock is wrong can be looked at, and how wrong it is is shown`(
+        _ offset: Int, _ side: String
+    ) async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo"],
+            environment: ["WAYPOST_CLOCK_OFFSET": String(offset)])
+        try await agent.online()
+        for verb in [["ping"], ["log", "V"], ["replay"]] {
+            let ending = try await RunningCommand.run(verb + ["--agent", "k1", "--broker", broker.url])
+            #expect(ending.status == 0, "\(verb): \(ending.errorLines)")
+            guard verb == ["ping"] else { continue }
+            #expect(
+                ending.output.contains { $0.contains("the clock of k1 is 2 h \(side) this machine's") },
+                "\(ending.output)")
+        }
+        #expect(try await agent.terminate() == 0)
+    }
 }

@@ -36,6 +36,53 @@ import Waypost
         #expect(await router.open("scheme://router/demo").hops.isEmpty)
     }
 
+    // snippet
+    func moveProfiles(of router: Router) throws {
+        let profile = RelocationEntry(
+            .replace(origin: "scheme://profile/:id", target: "scheme://user/:id"),
+            except: ["scheme://profile/me"])
+        let old = RelocationEntry(.replace(origin: "/old/**", target: "/new/**"))
+        let kept = RelocationEntry(.reset(origin: "scheme://old/help", target: nil))
+        try router.relocate([RelocationLayer(name: "agent", entries: [profile, old, kept])])
+    }
+    // end snippet
+
+    // snippet
+    func tryNewCart(of router: Router) throws -> [RelocationDecision] {
+        router.updateRelocationContext { client in
+            client.agent = "kiosk-7"
+            client.build = "2.4.1"
+            client.labels["region"] = "eu"
+        }
+        let entry = RelocationEntry(
+            .replace(origin: "scheme://cart", target: "scheme://cart2"),
+            when: [
+                "build": ">=2.1 <3", "labels": ["region": "eu"], "share": ["percent": 10, "salt": "exp-1"],
+            ])
+        try router.relocate([RelocationLayer(name: "agent", entries: [entry])])
+        return router.resolve("scheme://cart").decisions
+    }
+    // end snippet
+
+    @Test func `a pattern redirects what it captures, and exceptions stay`() async throws {
+        let router = Router()
+        for path in ["profile/:id", "user/:id", "new/help", "new/a/b"] {
+            try router.register("scheme://\(path)") { request in .opened(.string(request.route)) }
+        }
+        try router.register("scheme://old/help") { _ in .opened() }
+        try moveProfiles(of: router)
+        #expect(await router.open("scheme://profile/7").url == "scheme://user/7")
+        #expect(await router.open("scheme://profile/me").route == "scheme://profile/:id")
+        #expect(await router.open("scheme://old/a/b").url == "scheme://new/a/b")
+        #expect(await router.open("scheme://old/help").route == "scheme://old/help")
+    }
+
+    @Test func `a condition says why it does not hold`() throws {
+        let router = Router()
+        for path in ["cart", "cart2"] { try router.register("scheme://\(path)") { _ in .opened() } }
+        #expect(try tryNewCart(of: router).map(\.reason) == ["share 10 % of salt exp-1: no"])
+    }
+
     @Test func `a map redirects, adds, and names what does nothing`() async throws {
         let router = Router()
         for (path, name) in [

@@ -48,6 +48,7 @@ import Waypost
         let applied = AppliedMap(
             layers: [.init(name: "@all", revision: nil, digest: "sha256:" + digest, at: time)], entries: 1,
             inactive: [.init(layer: "patch", index: 0, reason: "no such route")],
+            conditional: [.init(layer: "patch", index: 1, state: "depends", reason: "after 5")],
             refused: .init(
                 layer: "agent", revision: 3, digest: "sha256:" + digest, code: .cycle, detail: "a → a",
                 at: time), nextPatch: .init(base: 3, revision: 4))

@@ -58,20 +58,28 @@ struct ReferenceMatcher {
             let hole = bytes.dropFirst(prefix.count).dropLast(suffix.count)
             if let converter, !converts(Array(hole), converter) { return nil }
             let texts = prefix.map { Int($0) } + [-1] + suffix.map { Int($0) } + [-1]
-            return [1, -prefix.count - suffix.count, -prefix.count] + texts + [place(converter)]
-        case .typed(_, let converter): return converts(bytes, converter) ? [2, place(converter)] : nil
+            return [1, -prefix.count - suffix.count, -prefix.count] + texts + place(converter)
+        case .typed(_, let converter): return converts(bytes, converter) ? [2] + place(converter) : nil
         case .placeholder: return [3]
         case .wildcard: return [4]
         case .rest: return [5]
         }
     }
 
-    private func place(_ converter: String?) -> Int {
-        ["uuid", "int", "double", "bool"].firstIndex(of: converter ?? "") ?? 9
+    private func place(_ converter: String?) -> [Int] {
+        guard let converter, let constraint = PatternConstraint(converter) else {
+            return [["uuid", "int", "double", "bool"].firstIndex(of: converter ?? "") ?? 9]
+        }
+        return [-1] + constraint.name.utf8.map { Int($0) } + [-1]
     }
 
     private func converts(_ bytes: [UInt8], _ converter: String) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+        switch PatternConstraint(converter) {
+        case .int(let range): return Int64(text).map(range.contains) ?? false
+        case .oneOf(let texts): return texts.map { Array($0.utf8) }.contains(bytes)
+        case nil: break
+        }
         return switch converter {
         case "int": Int64(text) != nil
         case "double":

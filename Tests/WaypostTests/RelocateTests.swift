@@ -113,9 +113,7 @@ import Testing
     }
 
     func hop(_ plan: RelocationPlan, _ text: String) throws -> String? {
-        let url = try RouteURL(text)
-        let components = url.components
-        return plan.redirect(for: url)?.apply(to: url, components: components)
+        plan.hop(for: try RouteURL(text))?.url
     }
 
     static let hops: [(String, String?)] = [

@@ -117,4 +117,58 @@ import Testing
         let table = try RouteTableTests.table(["a/<\(converter):x>"])
         #expect(try RouteTableTests.matches(table, "a/\(text)").isEmpty != fits)
     }
+
+    @Test(arguments: [
+        ("int(1..99)", "1", true), ("int(1..99)", "99", true), ("int(1..99)", "0", false),
+        ("int(1..99)", "100", false), ("int(1..99)", "+7", true), ("int(1..99)", "x", false),
+        ("int(-5..-1)", "-3", true), ("int(5..)", "9223372036854775807", true), ("int(5..)", "4", false),
+        ("int(..5)", "-9223372036854775808", true), ("int(..5)", "6", false), ("int(7..7)", "7", true),
+        ("in(red|blue)", "red", true), ("in(red|blue)", "Red", false), ("in(red|blue)", "red|blue", false),
+        ("in(a%7Cb|%28)", "a|b", true), ("in(a%7Cb|%28)", "(", true), ("in(好)", "%E5%A5%BD", true),
+        ("in(é)", "e\u{301}", false), ("in(only)", "only", true),
+    ])
+    func `a constraint takes what it says`(constraint: String, text: String, fits: Bool) throws {
+        let table = try RouteTableTests.table(["a/<\(constraint):x>", "b/v-<\(constraint):x>.html"])
+        #expect(try RouteTableTests.matches(table, "a/\(text)").isEmpty != fits)
+        #expect(try RouteTableTests.matches(table, "b/v-\(text).html").isEmpty != fits)
+    }
+
+    @Test(arguments: [
+        "int()", "int(1)", "int(5..4)", "int(..)", "int(1..9223372036854775808)", "int(1...5)", "int(a..b)",
+        "int(1..2", "int1..2)", "in()", "in(|a)", "in(a|)", "in(a(b)", "double(1..2)", "none(1..2)", "(1..2)",
+        "in(" + (0...PatternConstraint.maximumTexts).map { "t\($0)" }.joined(separator: "|") + ")",
+    ])
+    func `what is no constraint is an unknown converter, with its place`(constraint: String) {
+        let error = #expect(throws: RoutePatternError.self) { try RoutePattern("a/<\(constraint):x>") }
+        #expect(error?.reason == .unknownConverter(constraint))
+        #expect(error?.offset == 3)
+    }
+
+    @Test
+    func `constraints go before what they constrain, give typed values, and equal ones are in conflict`()
+        throws
+    {
+        let patterns = ["a/<int:n>", "a/:any", "a/<int(1..99):page>", "a/<in(1|x):c>", "a/<int(1..9):page>"]
+        let table = try RouteTableTests.table(patterns)
+        #expect(
+            try RouteTableTests.matches(table, "a/1") == [
+                "a/<in(1|x):c>", "a/<int(1..9):page>", "a/<int(1..99):page>", "a/<int:n>", "a/:any",
+            ])
+        #expect(try RouteTableTests.matches(table, "a/50").first == "a/<int(1..99):page>")
+        #expect(try RouteTableTests.parameters(table, "a/50") == ["page": .int(50)])
+        #expect(try RouteTableTests.parameters(table, "a/x") == ["c": .text("x")])
+        var copy = table
+        for equal in ["a/<int(01..+99):p>", "a/<in(x|1|x):d>"] {
+            #expect(throws: RouteConflict.self) { try copy.add(RoutePattern(equal), index: 9) }
+        }
+        #expect(try copy.remove(RoutePattern("a/<in(1|x):c>")) == [3])
+        #expect(try RouteTableTests.matches(copy, "a/x") == ["a/:any"])
+    }
+
+    @Test func `a converter of the program's own may have a constraint's name`() throws {
+        var table = RouteTable(converters: ["in(a|b)": RouteConverter { $0 == "z" ? .text("Z") : nil }])
+        try table.add(table.pattern("a/<in(a|b):x>"), index: 0)
+        #expect(try RouteTableTests.matches(table, "a/z") == ["a/<in(a|b):x>"])
+        #expect(try RouteTableTests.matches(table, "a/a") == [])
+    }
 }

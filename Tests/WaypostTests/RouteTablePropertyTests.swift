@@ -7,7 +7,9 @@ import Testing
         "a", "b", "ab", "v1", "v2x", "7", "4.5", "true", "x.html", "eine-sehr-lange-komponente", "中",
     ]
     static let holes = [
-        ":p", "<int:p>", "<double:p>", "<bool:p>", "v:p", "v<int:p>", ":p.html", "x:p", "*", ":p", "a:p",
+        ":p", "<int:p>", "<double:p>", "<bool:p>", "v:p", "v<int:p>", "<int(0..9):p>", "<int(..7):p>",
+        "<in(a|b):p>",
+        "<in(b|a|%E4%B8%AD):p>", "v<in(1|a):p>", ":p.html", "x:p", "*", ":p", "a:p",
         "%E4:p",
     ]
 

@@ -34,6 +34,10 @@ public struct CheckReport: Sendable, Hashable {
             case unknownClass
             /// A map deletes a route that does not exist.
             case deadDeletion
+            /// A map entry whose condition can't be used, or never holds, or holds only where another goes first.
+            case neverApplies
+            /// Two map entries of one origin whose conditions can hold together, so that the first goes first.
+            case overlap
             /// Redirects lead in a circle, or there are too many in a row.
             case cycle
             /// A map entry is refused for another reason.
@@ -261,11 +265,12 @@ private struct RouteCheck {
     /// Matches a sample URL of each route: when another route takes it, this one is never opened.
     mutating func findUnreachable() {
         for record in state.routes.records where !record.pattern.isFallback {
-            guard let url = sample(record.pattern) else { continue }
+            guard let url = record.pattern.sample else { continue }
             let path = record.pattern.text
             let isLiteral = record.pattern.placeholderNames.isEmpty
-            if isLiteral, let redirect = state.plan.redirect(for: url),
-                let target = try? RouteURL(redirect.apply(to: url, components: url.components)) as RouteURL,
+            var decisions = [RelocationDecision]?.none
+            if isLiteral, let redirect = state.plan.hop(for: url, nil, &decisions),
+                let target = try? RouteURL(redirect.url) as RouteURL,
                 state.opens(target, hops: state.configuration.maximumHops)
             {
                 add(.redirected, path, "\(path) is not opened: a redirect leads to \(target.text)")
@@ -279,13 +284,19 @@ private struct RouteCheck {
 
     mutating func findDeadEntries() {
         var copy = state
-        guard let compiled = try? CompiledRelocation(state.layers, for: state) else { return }
+        guard let compiled = try? CompiledRelocation(state.builtIn, for: state) else { return }
+        findings += ConditionCheck(compiled.plan).findings
+        let faults = Set(compiled.plan.faults.map(\.place))
         for inactive in copy.install(compiled).inactive {
             guard let layer = state.layers.first(where: { $0.name == inactive.layer }),
                 layer.entries.indices.contains(inactive.index)
             else { continue }
             let entry = layer.entries[inactive.index]
             let detail = "layer \(inactive.layer), entry \(inactive.index): \(inactive.reason)"
+            guard !faults.contains(.init(layer: inactive.layer, index: inactive.index)) else {
+                findings.append(.init(kind: .neverApplies, subject: inactive.layer, detail: detail))
+                continue
+            }
             switch entry.kind {
             case .replace(let origin, _), .reset(let origin, _):
                 findings.append(.init(kind: .deadRedirect, subject: origin, detail: detail))
@@ -294,28 +305,6 @@ private struct RouteCheck {
             case .delete(let path): findings.append(.init(kind: .deadDeletion, subject: path, detail: detail))
             }
         }
-    }
-
-    /// A URL that the pattern takes; nil when a custom converter decides.
-    private func sample(_ pattern: RoutePattern) -> RouteURL? {
-        let samples = [
-            "int": "4711", "double": "47.11", "bool": "true", "uuid": "6a2f41a3-c54c-4fbb-8a0d-3f2b6f6c0a11",
-        ]
-        var components: [String] = []
-        for segment in pattern.segments {
-            switch segment {
-            case .literal(let text): components.append(text)
-            case .partial(let prefix, _, let suffix, let converter):
-                guard let sample = converter.map({ samples[$0] }) ?? "waypost~sample" else { return nil }
-                components.append(prefix + sample + suffix)
-            case .typed(_, let converter):
-                guard let sample = samples[converter] else { return nil }
-                components.append(sample)
-            case .placeholder, .wildcard: components.append("waypost~sample")
-            case .rest: components += ["waypost~sample", "waypost~sample"]
-            }
-        }
-        return try? RouteURL(scheme: pattern.scheme ?? "", components: components)
     }
 }
 

@@ -30,12 +30,16 @@ struct OpenState: Sendable {
     private(set) var route: String?
     private var relocation: [String: JSONValue] = [:]
     private var matches: MatchedRoutes?
+    private var asking: RelocationAsking?
+    /// What was decided about relocation entries; nil when no one reads it.
+    private(set) var decisions: [RelocationDecision]?
 
     init(
         _ url: RouteURL, requested: String, hops: [String] = [], snapshot: RouterSnapshot,
-        caller: [String: JSONValue],
-        objects: [String: any Sendable] = [:], context: OpenContext = .init(), scope: OpenScope
+        caller: [String: JSONValue], objects: [String: any Sendable] = [:], context: OpenContext = .init(),
+        scope: OpenScope, explains: Bool = false
     ) {
+        decisions = explains ? [] : nil
         self.url = url
         self.requested = requested
         self.hops = hops
@@ -145,21 +149,23 @@ struct OpenState: Sendable {
 
     /// Follows the relocation of the URL as long as there is one that leads somewhere.
     private mutating func relocate(_ onRedirect: OnRedirect) -> Rejection? {
-        guard !snapshot.state.plan.tree.isEmpty else { return nil }
+        guard !snapshot.state.plan.isEmpty else { return nil }
+        if asking == nil, !snapshot.state.plan.isPlain {
+            asking = RelocationAsking(snapshot.state.context, caller: caller)
+        }
         while true {
-            guard let redirect = snapshot.state.plan.redirect(for: url) else { return nil }
+            guard let hop = snapshot.state.plan.hop(for: url, asking, &decisions) else { return nil }
             let state = snapshot.state
             // A redirect whose target this build does not have is not there: the origin opens as before.
-            guard state.allows(scheme: redirect.target.scheme) else { return nil }
-            let next = redirect.apply(to: url, components: url.components)
-            if case .success(let target) = state.read(next),
-                !state.opens(target, hops: state.configuration.maximumHops)
+            guard state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
+            if case .success(let target) = state.read(hop.url),
+                !state.opens(target, hops: state.configuration.maximumHops, asking)
             {
                 return nil
             }
             let from = url.text
-            if let rejection = move(to: next) { return rejection }
-            relocation.merge(redirect.params) { _, later in later }
+            if let rejection = move(to: hop.url) { return rejection }
+            relocation.merge(hop.redirect.params) { _, later in later }
             onRedirect(from, url.text, nil)
         }
     }

@@ -8,6 +8,8 @@ public struct Resolution: Sendable {
     public var url: String
     /// The URLs that redirects led to, in order.
     public var hops: [String]
+    /// What was decided about the relocation entries that have a condition or exceptions, in order.
+    public var decisions: [RelocationDecision] = []
     /// The parameters that the destination would see.
     public var parameters: RouteParameters
     /// Whether this is the route of a `route_fallback_url`.
@@ -59,7 +61,7 @@ extension Router {
             resolve(service: read, parameters, &resolution)
         case .success(let read):
             var state = OpenState(
-                read, requested: url, snapshot: snapshot, caller: parameters, scope: scope)
+                read, requested: url, snapshot: snapshot, caller: parameters, scope: scope, explains: true)
             follow(&state, namesNearest, &resolution)
             guard resolution.error?.code == .noRoute, let fallback = state.fallback else { break }
             var second = resolution
@@ -116,5 +118,6 @@ extension Router {
         resolution.route = state.route
         resolution.url = state.url.text
         resolution.hops = state.hops
+        resolution.decisions = state.decisions ?? []
     }
 }

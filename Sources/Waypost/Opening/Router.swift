@@ -266,6 +266,17 @@ public final class Router: Sendable {
         }
     }
 
+    /// What the conditions of maps ask about this client.
+    public var relocationContext: RelocationContext { state.context }
+
+    /// Changes what the conditions of maps ask about this client, for instance its locale; maps in force follow at once.
+    public func updateRelocationContext(_ change: (inout RelocationContext) -> Void) {
+        register { state in
+            change(&state.context)
+            state.relocateRoutes()
+        }
+    }
+
     /// The layers in force: the program's own, and over them those of an agent.
     public var layers: [RelocationLayer] { state.layers }
 

@@ -36,6 +36,10 @@ public struct RouterConfiguration: Sendable {
     ///
     /// True unless set; when false, ``Router/registerLinked()`` does it. Nothing is read at start-up.
     public var registersLinked: Bool
+    /// What the conditions of relocation maps ask about this client; not known unless set.
+    ///
+    /// ``Router/updateRelocationContext(_:)`` changes it later.
+    public var relocationContext = RelocationContext()
     /// The clock for deadlines.
     public var clock: any Clock<Duration>
 

@@ -22,6 +22,8 @@ struct RouterState: Sendable {
     var delivered: [RelocationLayer] = []
     var layers: [RelocationLayer] { builtIn + delivered }
     var plan: RelocationPlan
+    /// What the conditions of maps ask about this client.
+    var context: RelocationContext
     private var destinations: [String: Route] = [:]
     var interceptors: [Interceptor] = []
     var hooks: [OpenHook] = []
@@ -31,6 +33,7 @@ struct RouterState: Sendable {
         base = RouteStore(configuration)
         routes = base
         plan = RelocationPlan(maximumHops: configuration.maximumHops)
+        context = configuration.relocationContext
     }
 
     // MARK: Registering

@@ -20,15 +20,19 @@ public struct CompiledRelocation: Sendable {
         builtIn = isDelivery ? state.builtIn : layers
         delivered = isDelivery ? layers : state.delivered
         let configuration = state.configuration
-        plan = try RelocationPlan(builtIn + delivered, maximumHops: configuration.maximumHops)
+        plan = try RelocationPlan(
+            builtIn + delivered, maximumHops: configuration.maximumHops, converters: configuration.converters)
         for (redirect, place) in plan.redirects {
-            for (path, field) in [(redirect.origin, "orginPath"), (redirect.target, "targetPath")] {
-                guard path.text.utf8.count <= configuration.maximumURLBytes else {
+            for (text, field) in [(redirect.origin.text, "orginPath"), (redirect.target.text, "targetPath")] {
+                guard text.utf8.count <= configuration.maximumURLBytes else {
                     throw place.error(
                         .tooLarge, field,
-                        "\(field) has \(path.text.utf8.count) bytes, "
+                        "\(field) has \(text.utf8.count) bytes, "
                             + "\(configuration.maximumURLBytes) are allowed")
                 }
+            }
+            for (path, field) in [(redirect.originPath, "orginPath"), (redirect.target.path, "targetPath")] {
+                guard let path else { continue }
                 let isService =
                     path.scheme == configuration.serviceScheme
                     && path.components.first == configuration.serviceHost
@@ -38,8 +42,7 @@ public struct CompiledRelocation: Sendable {
                         .notAllowed, field, "\(path.shown) is a service URL, which can not be relocated")
                 }
             }
-            let host = redirect.target.components.first ?? ""
-            guard state.mayAllow(scheme: redirect.target.scheme, host: host) else {
+            guard state.mayAllow(scheme: redirect.target.scheme ?? "", host: redirect.target.host) else {
                 throw place.error(.notAllowed, "targetPath", "\(redirect.target.shown) is not allowed")
             }
         }
@@ -76,19 +79,41 @@ extension RouterState {
         builtIn = compiled.builtIn
         delivered = compiled.delivered
         plan = compiled.plan
-        let inactive = relocateRoutes() + inactiveRedirects()
+        let faults = plan.faults.map { $0.place.inactive($0.reason) }
+        let inactive = faults + relocateRoutes() + inactiveRedirects()
         let order = Dictionary(
             layers.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         return RelocationReport(
             entries: plan.entries,
             inactive: inactive.sorted {
                 (order[$0.layer] ?? 0, $0.index) < (order[$1.layer] ?? 0, $1.index)
+            },
+            conditional: conditional.sorted {
+                (order[$0.layer] ?? 0, $0.index) < (order[$1.layer] ?? 0, $1.index)
             })
     }
 
+    private var conditional: [RelocationReport.Conditional] {
+        let rules = plan.rules.joined().map { ($0.place, $0.condition) }
+        let paths = plan.paths.joined().map { ($0.place, $0.condition) }
+        return (rules + paths).compactMap { place, condition in
+            guard let condition else { return nil }
+            let (state, reason): (RelocationReport.Conditional.State, String) =
+                switch condition.answer(context) {
+                case .yes(let reason): (.yes, reason)
+                case .no(let reason): (.no, reason)
+                case .depends(let reason): (.depends, reason)
+                }
+            return .init(layer: place.layer, index: place.index, state: state, reason: reason)
+        }
+    }
+
     /// Whether the configuration does not forbid these; that no route has a scheme forbids nothing.
-    fileprivate func mayAllow(scheme: String, host: String) -> Bool {
-        (configuration.allowedSchemes == nil || allows(scheme: scheme)) && allows(host: host, scheme: scheme)
+    ///
+    /// - Parameter host: nil when only an open says it; it is checked then.
+    fileprivate func mayAllow(scheme: String, host: String?) -> Bool {
+        (configuration.allowedSchemes == nil || allows(scheme: scheme))
+            && host.map { allows(host: $0, scheme: scheme) } ?? true
     }
 
     fileprivate func pattern(
@@ -105,24 +130,37 @@ extension RouterState {
     @discardableResult
     mutating func relocateRoutes() -> [RelocationReport.Inactive] {
         routes = base
-        guard !plan.additions.isEmpty || !plan.deletions.isEmpty else { return [] }
+        guard !plan.paths.isEmpty else { return [] }
         var inactive: [RelocationReport.Inactive] = []
-        for deletion in plan.deletions {
+        let chosen = plan.paths.compactMap { alternatives in
+            alternatives.first { rule in
+                switch rule.condition?.answer(context) {
+                case nil, .yes: return true
+                case .no: return false
+                case .depends:
+                    inactive.append(
+                        rule.place.inactive("only a redirect can depend on the time or on a parameter"))
+                    return false
+                }
+            }
+        }
+        for deletion in chosen where deletion.className == nil {
             guard let pattern = try? base.pattern(deletion.pattern), routes.remove(pattern) else {
                 inactive.append(deletion.place.inactive("no route \(deletion.pattern) is registered"))
                 continue
             }
         }
-        let names = Set(plan.additions.map(\.className))
+        let names = Set(chosen.compactMap(\.className))
         let known = destinations(named: names)
         let ownPatterns = ownPatterns(named: names)
-        for addition in plan.additions {
-            guard var route = known[addition.className] else {
-                inactive.append(addition.place.inactive("no destination is known as \(addition.className)"))
+        for addition in chosen {
+            guard let className = addition.className else { continue }
+            guard var route = known[className] else {
+                inactive.append(addition.place.inactive("no destination is known as \(className)"))
                 continue
             }
             route.pattern = addition.pattern
-            route.name = addition.className
+            route.name = className
             route.priority = 0
             route.takesDeeper = false
             do throws(RegistrationError) {
@@ -137,7 +175,7 @@ extension RouterState {
                 try routes.add(
                     StoredRoute(
                         route: route, pattern: pattern, params: addition.params,
-                        ownPatterns: ownPatterns[addition.className] ?? []), replacing: true)
+                        ownPatterns: ownPatterns[className] ?? []), replacing: true)
             } catch {
                 inactive.append(addition.place.inactive("\(error)"))
             }
@@ -147,11 +185,17 @@ extension RouterState {
 
     private func inactiveRedirects() -> [RelocationReport.Inactive] {
         plan.redirects.compactMap { redirect, place in
-            for path in [redirect.origin, redirect.target] where !allows(scheme: path.scheme) {
-                return place.inactive("no registered route has the scheme of \(path.shown)")
+            for (scheme, shown) in [
+                (redirect.origin.scheme, redirect.origin.shown),
+                (redirect.target.scheme, redirect.target.shown),
+            ] {
+                if let scheme, !allows(scheme: scheme) {
+                    return place.inactive("no registered route has the scheme of \(shown)")
+                }
             }
-            // Whether a subtree has its targets is only known URL by URL, when one is opened.
-            guard !redirect.target.isSubtree, let url = try? RouteURL(redirect.target.text) as RouteURL,
+            // Where what is opened says more of the target, it is only known then.
+            guard redirect.target.isFixed, redirect.target.scheme != nil,
+                let url = try? RouteURL(redirect.target.text) as RouteURL,
                 !opens(url, hops: configuration.maximumHops)
             else { return nil }
             return place.inactive("no route takes \(redirect.target.shown)")
@@ -161,16 +205,20 @@ extension RouterState {
     /// Whether a URL has a destination in this build, directly or over further redirects.
     ///
     /// Fallbacks do not count: they take everything, so a redirect to nowhere would always be in force.
-    func opens(_ url: RouteURL, hops: Int) -> Bool {
+    ///
+    /// - Parameter asking: Who asks; nil when no one does yet, and then a redirect with a condition may lead anywhere.
+    func opens(_ url: RouteURL, hops: Int, _ asking: RelocationAsking? = nil) -> Bool {
         guard allows(scheme: url.scheme) else { return false }
         if routes.table.match(url).contains(where: { routes[$0.index]?.pattern.isFallback == false }) {
             return true
         }
-        if isWeb(url), let web = webURL, opens(web, hops: 0) { return true }
-        guard hops > 0, let redirect = plan.redirect(for: url),
-            let next = try? RouteURL(redirect.apply(to: url, components: url.components)) as RouteURL
+        if isWeb(url), let web = webURL, opens(web, hops: 0, asking) { return true }
+        if asking == nil, plan.isConditional(at: url) { return true }
+        var decisions = [RelocationDecision]?.none
+        guard hops > 0, let hop = plan.hop(for: url, asking, &decisions),
+            let next = try? RouteURL(hop.url) as RouteURL
         else { return false }
-        return opens(next, hops: hops - 1)
+        return opens(next, hops: hops - 1, asking)
     }
 }
 

@@ -266,7 +266,7 @@ struct PatternReader {
             piece.kind = .rest
             return
         }
-        guard syntax.converterNames.contains(name) else {
+        guard syntax.converterNames.contains(name) || PatternConstraint(name) != nil else {
             throw PatternFault(reason: .unknownConverter(name), offset: start)
         }
         piece.kind = .typed

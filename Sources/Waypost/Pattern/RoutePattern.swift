@@ -5,6 +5,7 @@
 /// | `demo` | itself | |
 /// | `:id`, `<id>` | any one component | `id` as text |
 /// | `<int:id>`, `<double:…>`, `<bool:…>`, `<uuid:…>`, custom | one component that converts | the typed value |
+/// | `<int(1..99):page>`, `<in(red\|blue):color>` | one component that is such a number, or one of these texts | the value |
 /// | `:name.html`, `v:major`, `v<int:major>` | one component with literal parts | the part |
 /// | `*` | any one component | |
 /// | `<path:rest>`, `**` | one or more components, last only | the rest under `rest`, or `**` |

@@ -16,11 +16,26 @@ public struct RelocationEntry: Sendable, Hashable {
     public var kind: Kind
     /// Parameters that the entry adds to an open.
     public var params: [String: JSONValue]
+    /// The URLs to which a redirect does not apply: patterns in the language of routes, at most ``maximumExceptions``.
+    public var except: [String]
+    /// When the entry applies: an object as the wire protocol has it; nil for always.
+    ///
+    /// What it is made of is checked when a map is put in force: an entry whose condition is not understood is inactive.
+    public var when: JSONValue?
+
+    /// The most patterns of ``except``.
+    public static let maximumExceptions = 64
+    /// The most entries of one document that are about one origin or path.
+    public static let maximumAlternatives = 64
 
     /// An entry by its parts.
-    public init(_ kind: Kind, params: [String: JSONValue] = [:]) {
+    public init(
+        _ kind: Kind, params: [String: JSONValue] = [:], except: [String] = [], when: JSONValue? = nil
+    ) {
         self.kind = kind
         self.params = params
+        self.except = except
+        self.when = when
     }
 
     /// Reads one entry; both TheRouter's spelling `orginPath` and `originPath` are accepted.
@@ -38,6 +53,17 @@ public struct RelocationEntry: Sendable, Hashable {
         default: kind = .reset(origin: try reader.origin(), target: try reader.optional("targetPath"))
         }
         params = try reader.params()
+        when = reader.condition
+        except = []
+        except = try reader.except(isRedirect: isRedirect)
+    }
+
+    /// Whether it redirects, or takes a redirect away.
+    var isRedirect: Bool {
+        switch kind {
+        case .replace, .reset: true
+        case .add, .delete: false
+        }
     }
 
     /// The entry with TheRouter's keys, `orginPath` in its spelling.
@@ -54,6 +80,8 @@ public struct RelocationEntry: Sendable, Hashable {
             if let target { members["targetPath"] = .string(target) }
         }
         if !params.isEmpty { members["params"] = .object(params) }
+        if let when { members["when"] = when }
+        if !except.isEmpty { members["except"] = .array(except.map(JSONValue.string)) }
         return .object(members)
     }
 
@@ -77,30 +105,17 @@ public struct RelocationEntry: Sendable, Hashable {
         }
         var entries: [RelocationEntry] = []
         entries.reserveCapacity(elements.count)
-        var origins: [RelocationPath.Key: Int] = [:]
-        var paths: [RelocationPath.Key: Int] = [:]
+        var origins = RelocationSubjects(field: "orginPath", verb: "is the origin of")
+        var paths = RelocationSubjects(field: "path", verb: "is added by")
         for (index, element) in elements.enumerated() {
             let entry = try RelocationEntry(element, index: index)
             switch entry.kind {
             case .replace(let origin, _), .reset(let origin, _):
-                let redirect = try RelocationRedirect(entry, index: index)
-                let key: RelocationPath.Key
-                if let redirect {
-                    key = redirect.origin.key
-                } else {
-                    key = try RelocationPath(origin, index: index, field: "orginPath").key
-                }
-                if let earlier = origins.updateValue(index, forKey: key) {
-                    throw RelocationError(
-                        .badField, index: index, field: "orginPath",
-                        detail: "\(RouteURL.withoutValues(origin)) is the origin of entry \(earlier) already")
-                }
+                let place = RelocationPlan.Place(layer: "", index: index)
+                guard let rule = try RelocationRule(entry, place, .ofDocuments) else { break }
+                try origins.add(origin, rule.origin.key, isDefault: entry.when == nil, index)
             case .add(let path, _):
-                if let earlier = paths.updateValue(index, forKey: RelocationPath.Key(of: path)) {
-                    throw RelocationError(
-                        .badField, index: index, field: "path",
-                        detail: "\(path) is added by entry \(earlier) already")
-                }
+                try paths.add(path, RelocationPath.Key(of: path), isDefault: entry.when == nil, index)
             case .delete: break
             }
             entries.append(entry)
@@ -109,66 +124,33 @@ public struct RelocationEntry: Sendable, Hashable {
     }
 }
 
-/// Reads the fields of one entry.
-private struct RelocationEntryReader {
-    let members: [String: JSONValue]
-    let index: Int
+/// What the entries of one document are about: each thing without a condition once.
+private struct RelocationSubjects {
+    let field: String
+    let verb: String
+    private var entries: [RelocationPath.Key: (count: Int, plain: Int?)] = [:]
 
-    init(_ json: JSONValue, index: Int) throws(RelocationError) {
-        guard case .object(let members) = json else {
+    init(field: String, verb: String) {
+        self.field = field
+        self.verb = verb
+    }
+
+    mutating func add(
+        _ text: String, _ key: RelocationPath.Key, isDefault: Bool, _ index: Int
+    ) throws(RelocationError) {
+        var known = entries[key] ?? (0, nil)
+        let shown = RouteURL.withoutValues(text)
+        if isDefault, let earlier = known.plain {
             throw RelocationError(
-                .badField, index: index, detail: "an entry should be an object but is \(json.kind)")
+                .badField, index: index, field: field, detail: "\(shown) \(verb) entry \(earlier) already")
         }
-        self.members = members
-        self.index = index
-    }
-
-    func routerType() throws(RelocationError) -> Int64 {
-        guard let value = members["routerType"] else { throw bad("routerType", "is missing") }
-        guard case .int(let type) = value, (1...4).contains(type) else {
-            throw bad(
-                "routerType",
-                "should be an integer from 1 to 4 but is \(value.kind), \(value.text.prefix(64))")
+        known.count += 1
+        guard known.count <= RelocationEntry.maximumAlternatives else {
+            throw RelocationError(
+                .tooLarge, index: index, field: field,
+                detail: "more than \(RelocationEntry.maximumAlternatives) entries are about \(shown)")
         }
-        return type
-    }
-
-    func origin() throws(RelocationError) -> String {
-        let theirs = try optional("orginPath")
-        let alias = try optional("originPath")
-        if let theirs, let alias, theirs != alias {
-            throw bad("originPath", "differs from orginPath")
-        }
-        guard let origin = theirs ?? alias else { throw bad("orginPath", "is missing") }
-        return origin
-    }
-
-    func required(_ field: String) throws(RelocationError) -> String {
-        guard let text = try optional(field) else { throw bad(field, "is missing") }
-        return text
-    }
-
-    func optional(_ field: String) throws(RelocationError) -> String? {
-        switch members[field] {
-        case nil, .null: return nil
-        case .string(let text):
-            guard text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
-                throw bad(field, "is empty")
-            }
-            return text
-        case let other?: throw bad(field, "should be a string but is \(other.kind)")
-        }
-    }
-
-    func params() throws(RelocationError) -> [String: JSONValue] {
-        switch members["params"] {
-        case nil, .null: return [:]
-        case .object(let params): return params
-        case let other?: throw bad("params", "should be an object but is \(other.kind)")
-        }
-    }
-
-    private func bad(_ field: String, _ reason: String) -> RelocationError {
-        RelocationError(.badField, index: index, field: field, detail: "\(field) \(reason)")
+        if isDefault { known.plain = index }
+        entries[key] = known
     }
 }

@@ -43,10 +43,34 @@ public struct RelocationReport: Sendable, Hashable {
         public var reason: String
     }
 
+    /// An entry with a condition.
+    public struct Conditional: Sendable, Hashable {
+        /// Whether it applies.
+        public enum State: String, Sendable, Hashable, CaseIterable {
+            /// It applies in this client.
+            case yes
+            /// It does not.
+            case no
+            /// Each open decides: by the time, or by a parameter.
+            case depends
+        }
+
+        /// The layer that holds it.
+        public var layer: String
+        /// Its place in the layer, from 0.
+        public var index: Int
+        /// Whether it applies.
+        public var state: State
+        /// The condition in words, and what does not hold.
+        public var reason: String
+    }
+
     /// How many entries all layers have.
     public var entries: Int
     /// The entries that do nothing, by layer and place.
     public var inactive: [Inactive]
+    /// The entries that have a condition, by layer and place.
+    public var conditional: [Conditional] = []
 
     /// The report as `map/applied` carries it.
     package var json: JSONValue {
@@ -57,6 +81,13 @@ public struct RelocationReport: Sendable, Hashable {
                     [
                         "layer": .string($0.layer), "index": .int(Int64($0.index)),
                         "reason": .string($0.reason),
+                    ]
+                }),
+            "conditional": .array(
+                conditional.map {
+                    [
+                        "layer": .string($0.layer), "index": .int(Int64($0.index)),
+                        "state": .string($0.state.rawValue), "reason": .string($0.reason),
                     ]
                 }),
         ]

@@ -8,24 +8,26 @@ struct RelocationPlan: Sendable {
         var index: Int
     }
 
-    struct Addition: Sendable {
-        var pattern: String
-        var className: String
-        var params: [String: JSONValue]
-        var place: Place
-    }
-
-    struct Deletion: Sendable {
-        var pattern: String
-        var place: Place
-    }
-
-    private(set) var redirects: [(redirect: RelocationRedirect, place: Place)] = []
+    /// The rules of each origin, in the order in which they are tried.
+    private(set) var rules: [[RelocationRule]] = []
     private(set) var tree = RelocationTree()
-    private(set) var additions: [Addition] = []
-    private(set) var deletions: [Deletion] = []
+    /// The origins that are patterns, and those of subtrees beside them; nil without patterns.
+    private var patterns: RouteTable?
+    /// Whether every origin is a URL or a subtree with one redirect that always applies.
+    private(set) var isPlain = true
+    /// All redirects to all their targets, by layer and place.
+    private(set) var redirects: [(redirect: RelocationRedirect, place: Place)] = []
+    /// The rules of each path that is added or taken away, in the order in which they are tried.
+    private(set) var paths: [[RelocationPathRule]] = []
+    /// The entries whose condition can't be used, and why.
+    private(set) var faults: [(place: Place, reason: String)] = []
     private(set) var entries = 0
     let maximumHops: Int
+
+    /// Whether there is no redirect to follow.
+    var isEmpty: Bool { rules.isEmpty }
+    var additions: [RelocationPathRule] { paths.joined().filter { $0.className != nil } }
+    var deletions: [RelocationPathRule] { paths.joined().filter { $0.className == nil } }
 
     /// A plan that asks for nothing.
     init(maximumHops: Int) {
@@ -33,105 +35,168 @@ struct RelocationPlan: Sendable {
     }
 
     /// Puts the layers on each other, the later over the earlier, and follows every redirect once.
-    init(_ layers: [RelocationLayer], maximumHops: Int) throws(RelocationError) {
+    init(
+        _ layers: [RelocationLayer], maximumHops: Int, converters: [String: RouteConverter] = [:]
+    ) throws(RelocationError) {
         self.maximumHops = maximumHops
-        var byOrigin: [RelocationPath.Key: (redirect: RelocationRedirect, place: Place)] = [:]
-        var added: [RelocationPath.Key: Addition] = [:]
-        var deleted: [RelocationPath.Key: Deletion] = [:]
+        let language = RelocationLanguage(converters: converters)
+        var origins = RelocationAlternatives<RelocationRule>()
+        var paths = RelocationAlternatives<RelocationPathRule>()
         for layer in layers {
             for (index, entry) in layer.entries.enumerated() {
                 entries += 1
                 let place = Place(layer: layer.name, index: index)
+                if let rule = RelocationPathRule(entry, place) {
+                    if let fault = rule.fault {
+                        faults.append((place, fault))
+                    } else {
+                        paths.add(
+                            rule, at: RelocationPath.Key(of: rule.pattern), isDefault: rule.condition == nil)
+                    }
+                    continue
+                }
                 do throws(RelocationError) {
-                    switch entry.kind {
-                    case .replace(let origin, _), .reset(let origin, _):
-                        if let redirect = try RelocationRedirect(entry, index: index) {
-                            byOrigin[redirect.origin.key] = (redirect, place)
-                        } else {
-                            byOrigin[try RelocationPath(origin, index: index, field: "orginPath").key] = nil
-                        }
-                    case .add(let path, let className):
-                        let key = RelocationPath.Key(of: path)
-                        deleted[key] = nil
-                        added[key] = Addition(
-                            pattern: path, className: className, params: entry.params, place: place)
-                    case .delete(let path):
-                        let key = RelocationPath.Key(of: path)
-                        added[key] = nil
-                        deleted[key] = Deletion(pattern: path, place: place)
+                    guard let rule = try RelocationRule(entry, place, language) else { continue }
+                    if let fault = rule.fault {
+                        faults.append((place, fault))
+                    } else {
+                        origins.add(rule, at: rule.origin.key, isDefault: rule.condition == nil)
                     }
                 } catch {
                     throw error.inLayer(layer.name)
                 }
             }
+            origins.endLayer()
+            paths.endLayer()
         }
         let order = Dictionary(
             layers.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        func isEarlier(_ first: Place, _ second: Place) -> Bool {
-            (order[first.layer] ?? 0, first.index) < (order[second.layer] ?? 0, second.index)
+        func isEarlier(_ first: Place?, _ second: Place?) -> Bool {
+            guard let first, let second else { return false }
+            return (order[first.layer] ?? 0, first.index) < (order[second.layer] ?? 0, second.index)
         }
-        redirects = byOrigin.values.sorted { isEarlier($0.place, $1.place) }
-        additions = added.values.sorted { isEarlier($0.place, $1.place) }
-        deletions = deleted.values.sorted { isEarlier($0.place, $1.place) }
-        for (number, item) in redirects.enumerated() { tree.insert(number, at: item.redirect.origin) }
+        self.paths = paths.all.sorted { isEarlier($0.first?.place, $1.first?.place) }
+        index(origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language)
+        redirects = rules.joined().flatMap { rule in rule.redirects.map { ($0, rule.place) } }
+        if rules.contains(where: { $0.count > 1 }) { redirects.sort { isEarlier($0.place, $1.place) } }
         try checkChains()
     }
 
-    /// The redirect that takes a URL, if any.
-    func redirect(for url: RouteURL) -> RelocationRedirect? {
-        tree.isEmpty ? nil : tree.find(url).map { redirects[$0].redirect }
+    private mutating func index(_ all: [[RelocationRule]], _ language: RelocationLanguage) {
+        // A reset makes an exception to what takes more than its origin; beside URLs alone it has nothing left to do.
+        let isWide = all.joined().contains {
+            $0.redirect != nil && ($0.origin.isSubtree || $0.origin.pattern != nil)
+        }
+        rules = all.filter { alternatives in isWide || alternatives.contains { $0.redirect != nil } }
+        let hasPatterns = rules.contains { $0.first?.origin.pattern != nil }
+        isPlain = !hasPatterns && rules.allSatisfy { $0.count == 1 && $0[0].isPlain }
+        var table = language.table()
+        for (number, alternatives) in rules.enumerated() {
+            guard let origin = alternatives.first?.origin else { continue }
+            if case .path(let path) = origin.kind { tree.insert(number, at: path) }
+            guard hasPatterns, let pattern = origin.pattern ?? origin.patternOfSubtree else { continue }
+            // Equal ones have equal keys, so there is no conflict.
+            _ = try? table.add(pattern, index: UInt32(truncatingIfNeeded: number))
+        }
+        if hasPatterns { patterns = table }
     }
 
-    // MARK: Cycles and chains
+    // MARK: Finding
 
-    private func checkChains() throws(RelocationError) {
-        for item in redirects {
-            var path = [item.redirect.origin]
-            var visited: Set = [item.redirect.origin.key]
-            var here = item.redirect.target
-            while true {
-                guard visited.insert(here.key).inserted else {
-                    let start = path.firstIndex { $0.key == here.key } ?? 0
-                    throw error(
-                        .cycle, item.place, "redirects lead in a circle: \(names(path[start...] + [here]))")
+    /// A redirect that takes a URL, and the URL that it leads to.
+    struct Hop: Sendable {
+        let redirect: RelocationRedirect
+        let url: String
+    }
+
+    /// The redirect that takes a URL, if any.
+    ///
+    /// - Parameters:
+    ///   - asking: Who asks; nil for the redirects without a condition only.
+    ///   - decisions: Gets what was decided about rules with a condition or exceptions; nil when no one reads it.
+    func hop(
+        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?
+    ) -> Hop? {
+        if isPlain {
+            guard !isEmpty, let number = tree.find(url), let redirect = rules[number].first?.redirect else {
+                return nil
+            }
+            return Hop(redirect: redirect, url: redirect.apply(to: url))
+        }
+        for match in matches(url) {
+            for rule in rules[match.number] {
+                guard rule.covers(url) else {
+                    decisions?.append(rule.decision(false, "\(rule.origin.shown) except this URL"))
+                    continue
                 }
-                path.append(here)
-                // A circle longer than a chain may be is still called a circle, so the path is followed to its end;
-                // this happens once, for the map is then refused. A subtree inside itself only grows.
-                guard let next = next(after: here), path.count <= max(redirects.count, maximumHops) + 1,
-                    here.components.count <= 2 * RelocationPath.maximumComponents
-                else { break }
-                here = next
+                guard let condition = rule.condition else {
+                    guard let redirect = rule.redirect else {
+                        decisions?.append(rule.decision(true, "\(rule.origin.shown) is reset"))
+                        return nil
+                    }
+                    return Hop(redirect: redirect, url: redirect.apply(to: url, captured: match.captured))
+                }
+                guard let asking else { continue }
+                let question = RelocationQuestion(asking: asking, url: url, captured: match.captured)
+                let (holds, reason) = condition.decide(question)
+                guard holds else {
+                    decisions?.append(rule.decision(false, reason))
+                    continue
+                }
+                let (redirect, variant) = rule.redirect(question)
+                let target = variant.map { ", target \($0 + 1)" } ?? ""
+                decisions?.append(rule.decision(true, reason + target))
+                return redirect.map { Hop(redirect: $0, url: $0.apply(to: url, captured: match.captured)) }
             }
-            guard path.count - 1 <= maximumHops else {
-                let detail = "there are \(path.count - 1) redirects in a row, \(maximumHops) are allowed: "
-                throw error(.chain, item.place, detail + names(path[...]))
-            }
+        }
+        return nil
+    }
+
+    /// Whether it depends on a condition where this URL leads.
+    func isConditional(at url: RouteURL) -> Bool {
+        !isPlain && matches(url).contains { match in rules[match.number].contains { $0.condition != nil } }
+    }
+
+    /// The origins that take a URL in the order of routes: a literal one before patterns, and rests last.
+    func matches(_ url: RouteURL) -> [(number: Int, captured: [CapturedParameter])] {
+        var found = tree.findAll(url).map { (number: $0, captured: [CapturedParameter]()) }
+        guard let patterns else { return found }
+        found.removeAll { rules[$0.number].first?.origin.isSubtree == true }
+        for match in patterns.allMatches(url) {
+            found.append((Int(match.index), patterns.parameters(of: match, in: url)))
+        }
+        return found
+    }
+}
+
+extension RelocationRule {
+    fileprivate func decision(_ applies: Bool, _ reason: String) -> RelocationDecision {
+        RelocationDecision(layer: place.layer, index: place.index, applies: applies, reason: reason)
+    }
+}
+
+/// The rules about one origin or path each, while layers are put on each other.
+///
+/// In a layer, rules with a condition come in their order, then the one without, which hides all layers before.
+private struct RelocationAlternatives<Rule> {
+    private var lists: [RelocationPath.Key: [Rule]] = [:]
+    private var layer: [RelocationPath.Key: (conditional: [Rule], plain: Rule?)] = [:]
+
+    var all: Dictionary<RelocationPath.Key, [Rule]>.Values { lists.values }
+
+    mutating func add(_ rule: Rule, at key: RelocationPath.Key, isDefault: Bool) {
+        if isDefault {
+            layer[key, default: ([], nil)].plain = rule
+        } else {
+            layer[key, default: ([], nil)].conditional.append(rule)
         }
     }
 
-    private func next(after path: RelocationPath) -> RelocationPath? {
-        guard
-            let number = tree.find(
-                scheme: path.scheme, components: path.components, isSubtree: path.isSubtree)
-        else { return nil }
-        let redirect = redirects[number].redirect
-        guard redirect.origin.isSubtree else { return redirect.target }
-        let rest = path.components.dropFirst(redirect.origin.components.count)
-        return RelocationPath(
-            scheme: redirect.target.scheme, components: redirect.target.components + rest,
-            isSubtree: path.isSubtree)
-    }
-
-    private func names(_ path: ArraySlice<RelocationPath>) -> String {
-        let texts = path.map(\.shown)
-        guard texts.count > 24 else { return texts.joined(separator: " → ") }
-        return (texts.prefix(12) + ["… \(texts.count - 24) more …"] + texts.suffix(12)).joined(
-            separator: " → ")
-    }
-
-    private func error(_ code: Code, _ place: Place, _ detail: String) -> RelocationError {
-        RelocationError(code, layer: place.layer, index: place.index, field: "targetPath", detail: detail)
+    mutating func endLayer() {
+        for (key, rules) in layer {
+            lists[key] = rules.conditional + (rules.plain.map { [$0] } ?? lists[key] ?? [])
+        }
+        layer = [:]
     }
 }
 

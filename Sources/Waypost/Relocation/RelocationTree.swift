@@ -54,7 +54,21 @@ struct RelocationTree: Sendable {
         return (isSubtree ? node.subtree : node.exact) ?? search.deepest
     }
 
-    /// The same for a URL, of which no more is read than is needed.
+    /// All redirects that take a URL: the exact one, then the subtrees from the deepest to the one that takes most.
+    func findAll(_ url: RouteURL) -> [Int] {
+        guard var search = search(url.scheme) else { return [] }
+        var found: [Int] = []
+        var isWhole = true
+        url.forEachComponent { start, end in
+            if let subtree = nodes[search.node].subtree { found.append(subtree) }
+            isWhole = self.search(&search, url.decoded(start, end))
+            return isWhole
+        }
+        if isWhole, let exact = nodes[search.node].exact { found.append(exact) }
+        return found.reversed()
+    }
+
+    /// The best of these for a URL, of which no more is read than is needed.
     func find(_ url: RouteURL) -> Int? {
         guard var search = search(url.scheme) else { return nil }
         var isWhole = true

@@ -76,6 +76,8 @@ public struct Code: Sendable, Hashable {
     public static let noService = Code(404, "NO_SERVICE", .rejected)
     /// The service exposes no such method.
     public static let noMethod = Code(404, "NO_METHOD", .rejected)
+    /// No command of that id waits or runs.
+    package static let noCommand = Code(404, "NO_COMMAND", .rejected)
     /// There is no command of that type.
     package static let unknownType = Code(404, "UNKNOWN_TYPE", .rejected)
     /// The handler did not end in time.
@@ -140,7 +142,8 @@ public struct Code: Sendable, Hashable {
     /// Every code of the protocol.
     package static let all: [Code] = [
         .ok, .badJSON, .unsigned, .badSignature, .notAllowed, .retainedCommand, .intercepted, .noRoute,
-        .noService, .noMethod, .unknownType, .deadline, .idReused, .rollback, .equivocation, .expired,
+        .noService, .noMethod, .noCommand, .unknownType, .deadline, .idReused, .rollback, .equivocation,
+        .expired,
         .tooLarge, .badField, .cycle, .chain, .clockSkew, .busy, .canceled, .handlerFailed, .disk, .clock,
         .outbox, .module, .version, .interrupted, .connectRefused, .tls, .aclSuspected, .clientIDConflict,
         .sessionLost, .subscriptionRefused, .sequenceGap, .dropped, .mapExpired, .loopStalled,

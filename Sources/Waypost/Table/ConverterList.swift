@@ -1,6 +1,7 @@
 /// The converters of a table by number: the built-in ones first, in the order of ``RouteConverter/builtIn``.
 ///
-/// A pattern may name a converter the table was not given; it gets a number and never converts.
+/// A pattern may name a constraint, or a converter the table was not given; both get a number, and the latter never
+/// converts.
 final class ConverterList: Sendable {
     let names: [String]
     private let converters: [RouteConverter?]
@@ -9,7 +10,7 @@ final class ConverterList: Sendable {
         names =
             RouteConverter.builtIn + given.keys.filter { !RouteConverter.builtIn.contains($0) }.sorted()
             + further
-        converters = names.map { given[$0] }
+        converters = names.map { given[$0] ?? PatternConstraint($0)?.converter }
     }
 
     private init(names: [String], converters: [RouteConverter?]) {
@@ -17,11 +18,19 @@ final class ConverterList: Sendable {
         self.converters = converters
     }
 
+    /// - Parameter name: As ``canonical(_:)`` gives it.
     func adding(_ name: String) -> ConverterList {
-        ConverterList(names: names + [name], converters: converters + [nil])
+        ConverterList(
+            names: names + [name], converters: converters + [PatternConstraint(name)?.converter])
     }
 
     func number(of name: String) -> Int? { names.firstIndex(of: name) }
+
+    /// The name by which a converter is known: constraints that take the same have one.
+    func canonical(_ name: String) -> String {
+        guard name.utf8.last == UInt8(ascii: ")"), number(of: name) == nil else { return name }
+        return PatternConstraint(name)?.name ?? name
+    }
 
     func accepts(_ bytes: UnsafeBufferPointer<UInt8>, converter: Int) -> Bool {
         guard let own = converters[converter] else {

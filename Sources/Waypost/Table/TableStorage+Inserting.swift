@@ -252,7 +252,7 @@ extension TableStorage {
 
     /// The converter's number plus one, which a name that the table does not know gets now; 0 without a name.
     private func converterNumber(_ name: String?) -> Int {
-        guard let name else { return 0 }
+        guard let name = name.map(converters.canonical) else { return 0 }
         if let number = converters.number(of: name) { return number + 1 }
         converters = converters.adding(name)
         return converters.names.count

@@ -93,7 +93,8 @@ extension TableStorage {
                 path.node = nodes[path.node].placeholder
             default:
                 let name = piece.converter(in: bytes)
-                let number = name.map { (converters.number(of: $0) ?? Int(UInt16.max)) + 1 } ?? 0
+                let number =
+                    name.map { (converters.number(of: converters.canonical($0)) ?? Int(UInt16.max)) + 1 } ?? 0
                 let nonLiteral = findNonLiteral(
                     NonLiteralKey(piece, in: bytes, converter: number), under: path.node)
                 steps.append((path.node, .nonLiteral(nonLiteral)))

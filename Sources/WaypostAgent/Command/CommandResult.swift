@@ -13,7 +13,8 @@ struct CommandResult: Sendable {
 
     static func ok(_ value: JSONValue = .null) -> CommandResult { CommandResult(code: .ok, value: value) }
 
-    static let expired = CommandResult(code: .expired, detail: "not started before its exp", origin: .intake)
+    static let expired = CommandResult(
+        code: .expired, detail: "expired before it could start", origin: .intake)
 
     static let canceled = CommandResult(code: .canceled, detail: "canceled while it ran")
 

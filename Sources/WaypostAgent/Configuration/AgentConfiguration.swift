@@ -7,6 +7,8 @@ public struct AgentConfiguration: Sendable {
     public var agent: String
     /// The groups it is in, beside `all`; their maps lie over each other in this order.
     public var groups: [String]
+    /// What the conditions of maps ask about this client; what the router knows unless set.
+    public var client: ClientFacts
     /// The first levels of every topic; `waypost/v1` unless set.
     public var root: String
     /// The directory for what must survive; created when missing.
@@ -48,6 +50,7 @@ public struct AgentConfiguration: Sendable {
     public init(agent: String, groups: [String] = [], stateDirectory: String, link: MQTTLinkConfiguration) {
         self.agent = agent
         self.groups = groups
+        client = ClientFacts()
         root = "waypost/v1"
         self.stateDirectory = stateDirectory
         freshState = false
@@ -105,6 +108,7 @@ extension AgentConfiguration {
         for group in groups where !Name.isValid(group) || group == "all" {
             throw fault("group", group, "must be 1 to 64 characters of A-Z a-z 0-9 _ -, and not all")
         }
+        if let fault = client.fault { throw AgentConfigurationError(description: fault) }
         guard let topics = Topics(root: root) else {
             throw fault("root", root, "must be topic levels without wildcards, spaces or empty levels")
         }

@@ -193,6 +193,8 @@ extension AgentConfiguration {
             ("mqtt", link.protocolVersion != new.link.protocolVersion),
             ("expired-maps", mapExpiry != new.mapExpiry), ("trust-key", trust != new.trust),
             ("redact-key", redactedKeys != new.redactedKeys),
+            ("build", client.build != new.client.build), ("locale", client.locale != new.client.locale),
+            ("label", client.labels != new.client.labels),
         ].filter(\.1).map(\.0)
         let numbers = AgentSetting.all.filter { !$0.changesAtRunTime && $0.get(self) != $0.get(new) }
         return others + numbers.map(\.name)

@@ -111,7 +111,10 @@ final class CommandExecutor: Sendable {
             case .foreign:
                 CommandResult(
                     code: .notAllowed, detail: "command \(target) is another sender's", origin: .intake)
-            case .unknown: .ok(["target": .string(target), "was": "ended or unknown"])
+            case .unknown:
+                CommandResult(
+                    code: .noCommand, detail: "no command \(target) of this sender waits or runs",
+                    origin: .intake)
             }
         return further + [.end(job, result, milliseconds: 0)]
     }

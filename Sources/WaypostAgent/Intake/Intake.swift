@@ -222,7 +222,8 @@ final class Intake: Sendable {
         }
         guard isCorrect else { return }
         if let at = command.at, at > now + Self.maximumSkew {
-            throw Rejection(.clockSkew, "at is \(at - now) ms ahead of the agent's clock")
+            throw Rejection(
+                .clockSkew, "the sender's clock is \(TimeText.span(at - now)) ahead of the agent's")
         }
     }
 

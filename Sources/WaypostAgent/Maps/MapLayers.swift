@@ -265,6 +265,10 @@ struct MapLayers: Sendable {
                 + report.inactive.map {
                     AppliedMap.Inactive(layer: $0.layer, index: $0.index, reason: $0.reason)
                 },
+            conditional: report.conditional.map {
+                AppliedMap.Conditional(
+                    layer: $0.layer, index: $0.index, state: $0.state.rawValue, reason: $0.reason)
+            },
             refused: newestRefused, nextPatch: nextPatch)
     }
 

@@ -65,6 +65,11 @@ struct HealthReport: Sendable {
                 "rev": map.layers.last { $0.name == "agent" }?.revision.map(JSONValue.int) ?? .null,
                 "entries": .int(Int64(map.entries)),
                 "inactive": .int(Int64(map.inactive.count)),
+                "layers": .array(
+                    map.layers.map {
+                        ["layer": .string($0.name), "rev": $0.revision.map(JSONValue.int) ?? .null]
+                    }),
+                "refused": map.refused?.json ?? .null,
             ],
             "limits": limits,
         ]

@@ -13,16 +13,19 @@ final class Presence: Sendable {
     private let agent: String
     private let boot: String
     private let topic: String
+    private let clock: AgentClock
     /// Stores the number after the given one, or after the stored one if that is higher; nil when it can't.
     private let raiseStored: @Sendable (Int64) -> Int64?
     private let state = Guarded(State())
 
     init(
-        agent: String, boot: String, topic: String, raiseStored: @escaping @Sendable (Int64) -> Int64?
+        agent: String, boot: String, topic: String, clock: AgentClock,
+        raiseStored: @escaping @Sendable (Int64) -> Int64?
     ) {
         self.agent = agent
         self.boot = boot
         self.topic = topic
+        self.clock = clock
         self.raiseStored = raiseStored
     }
 
@@ -48,7 +51,7 @@ final class Presence: Sendable {
         let (epoch, mqtt) = state.withLock { ($0.epoch, $0.mqtt) }
         return AgentState(
             isOnline: reason == .birth, epoch: epoch, boot: boot, reason: reason, agent: agent,
-            version: Version.current, mqtt: Int(mqtt.rawValue)
+            version: Version.current, mqtt: Int(mqtt.rawValue), at: reason == .will ? nil : clock.wall()
         ).encoded()
     }
 }

@@ -41,6 +41,9 @@ struct AgentSettings: Sendable {
         configuration = AgentConfiguration(
             agent: agent, groups: try await settings.texts("group"), stateDirectory: directory,
             link: broker.lasting(clientID: agent))
+        configuration.client = try ClientFacts(
+            build: try await settings.text("build"), locale: try await settings.text("locale"),
+            labels: try await settings.texts("label"))
         configuration.root = broker.topics.root
         configuration.logLevel = level.topicLevel
         configuration.durability = durability

@@ -30,19 +30,10 @@ struct Health: Sendable {
         }
     }
 
-    var revision: Int64? { json["map"]?["rev"]?.intValue }
-
-    /// `rev 42, 3 entries`, `none`.
-    var mapText: String {
-        let entries = json["map"]?["entries"]?.intValue ?? 0
-        guard entries > 0 || revision != nil else { return "none" }
-        let inactive = json["map"]?["inactive"]?.intValue ?? 0
-        return (revision.map { "rev \($0), " } ?? "") + entries.counted("entry", "entries")
-            + (inactive > 0 ? ", \(inactive) inactive" : "")
-    }
+    var map: MapSummary { MapSummary(json["map"] ?? .null) }
 
     /// How long the process runs: `3 min`.
-    var uptime: String { json["uptime"]?.intValue.map(Self.span) ?? "?" }
+    var uptime: String { json["uptime"]?.intValue.map(TimeText.span) ?? "?" }
 
     /// Whether the agent can do anything at all.
     var isLoopRunning: Bool {
@@ -59,24 +50,15 @@ struct Health: Sendable {
         }
     }
 
-    /// The health for people: a line with what matters, and one for each problem.
+    /// The health for people: a line with what matters, and one for each problem and for a refused map.
     ///
     /// - Parameter how: how it was asked, ending with a comma and a space; may be empty.
     func lines(of agent: String, _ how: String, _ style: Style) -> [TerminalText] {
         let status = isGreen ? style.green(TerminalText(status)) : style.red(TerminalText(status))
         let first: TerminalText = """
-            \(agent): \(status), \(how)version \(version), MQTT \(mqttVersion), up \(uptime), map \(mapText)
+            \(agent): \(status), \(how)version \(version), MQTT \(mqttVersion), up \(uptime), map \(map.text)
             """
         return [first] + problems.map { "  \(style.red(TerminalText($0)))" }
-    }
-
-    /// Milliseconds in the largest unit that gives a number people can read.
-    static func span(_ milliseconds: Int64) -> String {
-        switch milliseconds / 1000 {
-        case ..<120: "\(max(0, milliseconds / 1000)) s"
-        case ..<7_200: "\(milliseconds / 60_000) min"
-        case ..<172_800: "\(milliseconds / 3_600_000) h"
-        default: "\(milliseconds / 86_400_000) d"
-        }
+            + [map.refusal].compactMap(\.self).map { "  \(style.yellow(TerminalText("map " + $0)))" }
     }
 }

@@ -10,16 +10,16 @@ struct Roster: Sendable {
         var stateJSON: JSONValue?
         var health: Health?
         var healthJSON: JSONValue?
+        /// The map in force, from `map/applied`.
+        var map: JSONValue?
         /// What the documents weighed as they came.
         fileprivate var stateBytes = 0
         fileprivate var healthBytes = 0
+        fileprivate var mapBytes = 0
 
         /// Whether it is there; nil when that is not known.
         var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
     }
-
-    /// More than one broker serves; further ones are not shown, and it says so.
-    static let maximumMembers = 10_000
 
     /// The longest cell of the table; the problems of an agent that is red take a few hundred.
     private static let maximumCell = 1_000
@@ -28,12 +28,16 @@ struct Roster: Sendable {
     /// Whether there are more agents than are kept.
     private(set) var isFull = false
     private(set) var members: [String: Member] = [:]
+    private let maximumMembers: Int
     private let maximumBytes: Int
     private var bytes = 0
 
-    /// - Parameter maximumBytes: the most that the documents may have together; those of an agent have a few KiB.
-    init(topics: Topics, maximumBytes: Int = 64 << 20) {
+    /// - Parameters:
+    ///   - maximumMembers: further agents are not kept; more than one broker serves.
+    ///   - maximumBytes: the most that the documents may have together; those of an agent have a few KiB.
+    init(topics: Topics, maximumMembers: Int = 100_000, maximumBytes: Int = 256 << 20) {
         self.topics = topics
+        self.maximumMembers = maximumMembers
         self.maximumBytes = maximumBytes
     }
 
@@ -41,7 +45,7 @@ struct Roster: Sendable {
     mutating func saw(_ message: MQTTMessage) {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
         let size = message.payload.count
-        guard members[agent] != nil || members.count < Self.maximumMembers, bytes + size <= maximumBytes
+        guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
         else {
             isFull = true
             return
@@ -59,7 +63,11 @@ struct Roster: Sendable {
             members[agent]?.healthJSON = json
             bytes += size - (members[agent]?.healthBytes ?? 0)
             members[agent]?.healthBytes = size
-        case .reply, .applied, .log, .failure, .routes:
+        case .applied:
+            members[agent, default: Member()].map = json
+            bytes += size - (members[agent]?.mapBytes ?? 0)
+            members[agent]?.mapBytes = size
+        case .reply, .log, .failure, .routes:
             break
         }
     }
@@ -70,29 +78,26 @@ struct Roster: Sendable {
             [
                 "agent": .string(name), "online": member.isOnline.map(JSONValue.bool) ?? .null,
                 "state": member.stateJSON ?? .null,
-                "health": member.healthJSON ?? .null,
+                "health": member.healthJSON ?? .null, "map": member.map ?? .null,
             ]
         }
     }
 
     /// A line of the table.
     struct Row: Sendable {
-        /// What the row is about.
-        enum Tone: Sendable {
-            case head, good, bad, gone
-        }
-
         /// Escaped already, for the widths of the columns count what is shown.
         var text: String
-        var tone: Tone
+        /// Nil for the head line.
+        var condition: Condition?
 
         /// The text, or what fits of it, in the colour of the row.
         func drawn(_ text: TerminalText, _ style: Style) -> TerminalText {
-            switch tone {
-            case .head: style.bold(text)
-            case .good: text
-            case .bad: style.yellow(text)
-            case .gone: style.dim(text)
+            switch condition {
+            case nil: style.bold(text)
+            case .healthy: text
+            case .lost: style.red(text)
+            case .failing, .mapRefused: style.yellow(text)
+            case .stopped, .unknown: style.dim(text)
             }
         }
     }
@@ -102,18 +107,22 @@ struct Roster: Sendable {
         rows(now: now).map { $0.drawn(TerminalText($0.text), style) }
     }
 
-    /// The lines of the table, head line first.
+    /// The lines of the table, head line first, then the agents that need attention.
     func rows(now: Int64) -> [Row] {
-        let rows = members.sorted { $0.key < $1.key }.map { Self.row($0.key, $0.value, now).map(Self.cell) }
-        let all = [["AGENT", "STATE", "SINCE", "VERSION", "MQTT", "MAP", "HEALTH"]] + rows
-        let widths = all[0].indices.map { column in all.map { $0[column].count }.max() ?? 0 }
-        return all.enumerated().map { index, row in
-            let line = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-                .joined(separator: "  ").trimmed
-            let tone: Row.Tone =
-                index == 0 ? .head : row[1] != "online" ? .gone : row[6] == "green" ? .good : .bad
-            return Row(text: line, tone: tone)
+        let rows = members.map { name, member in
+            let condition = member.condition
+            return (condition, Self.row(name, member, condition, now).map(Self.cell))
+        }.sorted { ($0.0, $0.1[0]) < ($1.0, $1.1[0]) }
+        let head = ["AGENT", "STATE", "SINCE", "HEALTH", "MAP", "VERSION", "MQTT", "PROBLEM"]
+        let widths = head.indices.map { column in
+            rows.reduce(head[column].count) { max($0, $1.1[column].count) }
         }
+        func line(_ row: [String]) -> String {
+            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+                .joined(separator: "  ").trimmed
+        }
+        return [Row(text: line(head), condition: nil)]
+            + rows.map { Row(text: line($0.1), condition: $0.0) }
     }
 
     /// A cell as it is shown: what one agent says of itself must not make the rows of all others longer.
@@ -128,28 +137,60 @@ struct Roster: Sendable {
         return overflow ? .max : span
     }
 
-    private static func row(_ name: String, _ member: Member, _ now: Int64) -> [String] {
-        let isOnline = member.isOnline ?? false
-        let state =
-            switch (member.isOnline, member.state?.reason) {
-            case (true?, _):
-                // A late will does not count, so the word may be that of an agent that is online after all.
-                member.state.flatMap { $0.isOnline ? $0.state : nil } ?? "online"
-            case (false?, .shutdown?): "shut down"
-            case (false?, _): "lost"
-            case (nil, _): "unknown"
-            }
-        // The state has no time of its own: health has the start, and an end is after the last health.
-        let since =
-            isOnline
-            ? member.health?.started.map(Timestamp.local) ?? "?"
-            : member.health?.at.map { "heard \(Health.span(Self.difference(now, $0))) ago" } ?? "?"
+    private static func row(
+        _ name: String, _ member: Member, _ condition: Condition, _ now: Int64
+    ) -> [String] {
         let health = member.health
-        let problems = health?.problems.joined(separator: "; ") ?? ""
+        let state =
+            switch condition {
+            // A late will does not count, so the word may be that of an agent that is online after all.
+            case .failing, .mapRefused, .healthy:
+                member.state.flatMap { $0.isOnline ? $0.state : nil } ?? "online"
+            case .lost: "lost"
+            case .stopped: "shut down"
+            case .unknown: "unknown"
+            }
+        let isOnline = member.isOnline ?? false
+        // A will has no time of its own: the connection was lost after the last health.
+        let since =
+            (member.state.map { $0.isOnline == isOnline } == true ? member.state?.at : nil)
+            ?? (isOnline ? health?.started : health?.at)
+        let map = member.map.map { MapSummary($0) } ?? health?.map
+        let problems =
+            (isOnline ? health?.problems ?? [] : []) + [map?.refusal].compactMap { $0.map { "map " + $0 } }
+        let revisions = map.map { $0.revisions.isEmpty ? "none" : $0.revisions } ?? "?"
         return [
-            name, state, since, member.state?.version ?? "?", member.state?.mqttVersion ?? "?",
-            health?.mapText ?? "?", (health?.status ?? "?") + (problems.isEmpty ? "" : ": \(problems)"),
+            name, state, since.map { "\(TimeText.span(Self.difference(now, $0))) ago" } ?? "?",
+            // What was true before it went is true no more.
+            isOnline ? health?.status ?? "?" : "-", revisions,
+            member.state?.version ?? "?", member.state?.mqttVersion ?? "?", problems.joined(separator: "; "),
         ]
+    }
+}
+
+extension Roster {
+    /// What an agent is like, by how soon somebody should look.
+    enum Condition: Int, Sendable, Comparable {
+        case lost, failing, mapRefused, unknown, stopped, healthy
+
+        static func < (one: Condition, other: Condition) -> Bool { one.rawValue < other.rawValue }
+
+        /// Whether somebody should look.
+        var isTrouble: Bool { self < .unknown }
+    }
+}
+
+extension Roster.Member {
+    fileprivate var condition: Roster.Condition {
+        switch (isOnline, state?.reason) {
+        case (true?, _):
+            if health?.isGreen == false { return .failing }
+            let refusal = map.map { MapSummary($0).refusal } ?? health?.map.refusal
+            return refusal == nil ? .healthy : .mapRefused
+        case (false?, .shutdown?): return .stopped
+        case (false?, _): return .lost
+        case (nil, _): return .unknown
+        }
     }
 }
 

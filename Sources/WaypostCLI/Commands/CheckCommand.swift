@@ -8,9 +8,10 @@ struct CheckCommand: OperatorCommand {
         abstract: "Check routes and maps before they go to agents; for CI.",
         discussion: """
             Finds routes that conflict, invalid patterns, routes that no URL reaches, redirects in a circle or to \
-            nothing, unknown classes, deletions of unknown paths, and entries that an agent would refuse. The exit \
-            status is 0 when nothing is wrong, else 1. What is only good to know is listed too, for instance a route \
-            that a redirect leads away from; with --strict the exit status is 1 then as well.
+            nothing, unknown classes, deletions of unknown paths, conditions that never hold or that hold together, \
+            and entries that an agent would refuse. The exit status is 0 when nothing is wrong, else 1. What is only \
+            good to know is listed too, for instance a route that a redirect leads away from; with --strict the exit \
+            status is 1 then as well.
 
             Examples:
               waypost check --routes routes.json

@@ -22,7 +22,12 @@ struct PingCommand: RequestCommand {
 
     func lines(_ answer: AgentReply) -> [TerminalText] {
         guard answer.isOK else { return ReplyText(style: output.style).lines(answer) }
+        let asked = WallClock.now() - answer.roundTrip
+        let offset = ClockOffset(of: answer.reply, asked: asked, trip: answer.roundTrip)
         return Health(answer.reply.result)
             .lines(of: answer.agent, "\(answer.roundTrip) ms, ", output.style)
+            + [offset].compactMap(\.self).filter(\.isLarge).map {
+                "  \(output.style.yellow(TerminalText($0.text(of: answer.agent))))"
+            }
     }
 }

@@ -18,6 +18,9 @@ struct RelocateCommand: OperatorCommand {
               waypost relocate --agent k1 --reset scheme://router/demo
               waypost relocate --agent k1 --add scheme://router/demo33 --class TheRouter_Example.TheRouterControllerC
               waypost relocate --agent k1 --delete scheme://router/demo2
+              waypost relocate --group all --from 'scheme://shop/**' --to 'scheme://store/**' --except scheme://shop/help
+              waypost relocate --group all --from scheme://cart --to scheme://cart2 \\
+                --when '{"share":{"percent":10,"salt":"cart-2"}}'
               waypost relocate --agent k1 --file map.json
               waypost relocate --group lobby --file map.json --wait 3
               waypost relocate --agent k1 --file map.json --sign-key release.pem
@@ -85,6 +88,7 @@ struct RelocateCommand: OperatorCommand {
             + result.inactive.map {
                 "  \(style.yellow("inactive")): entry \($0.index) of \($0.layer): \($0.reason)"
             }
+            + result.applied.conditional.map { "  if: entry \($0.index) of \($0.layer): \($0.reason)" }
     }
 }
 
@@ -123,6 +127,17 @@ struct RelocationOptions: ParsableArguments {
     var pairs: [String] = []
 
     @Option(
+        name: .customLong("except"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A pattern of URLs to which the redirect does not apply; may be repeated.", valueName: "path"))
+    var exceptions: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "When the entry applies, as a JSON object: {\"labels\":{\"region\":\"eu\"}}.", valueName: "json"))
+    var when: String?
+
+    @Option(
         help: ArgumentHelp(
             "The revision that a patch builds on: that of the patch before it, else of the agent's map, else 0.",
             valueName: "number"))
@@ -152,6 +167,8 @@ struct RelocationOptions: ParsableArguments {
         guard pairs.isEmpty || origin != nil || added != nil else {
             throw ValidationError("--param needs --from or --add")
         }
+        guard exceptions.isEmpty || origin != nil else { throw ValidationError("--except needs --from") }
+        guard when == nil || file == nil else { throw ValidationError("with --file, when is in the file") }
     }
 
     /// The document to send.
@@ -181,6 +198,8 @@ struct RelocationOptions: ParsableArguments {
         }
         let parameters = try JSONArgument.pairs(pairs, option: "--param")
         if !parameters.isEmpty { entry["params"] = .object(parameters) }
+        if !exceptions.isEmpty { entry["except"] = .array(exceptions.map(JSONValue.string)) }
+        if let when { entry["when"] = .object(try JSONArgument.object(when, option: "--when")) }
         return try Relocation(entries: .object(entry))
     }
 }

@@ -8,14 +8,16 @@ struct ResolveCommand: OperatorCommand {
         discussion: """
             With --cases it reads cases, one JSON object per line, and prints one answer per line in the same order: \
             a team can keep its URLs and their targets in a file and check them in CI. A case has "open" and, if \
-            needed, "id", "routes" (patterns), "priorities", "params", "maps" (patches, in order), "dialect" and \
-            "config" (webPath, host, allowedSchemes); the options apply to what it leaves out. An answer has "route", \
-            "params", "url", "hops", "presentation" and "error". If a case has "expect", each of its keys is compared \
+            needed, "id", "routes" (patterns), "priorities", "params", "maps" (patches, in order), "dialect", \
+            "config" (webPath, host, allowedSchemes) and "client" (agent, build, locale, labels, at); the options apply \
+            to what it leaves out. An answer has "route", "params", "url", "hops", "presentation" and "error", and \
+            "rules" where map entries have conditions or exceptions. If a case has "expect", each of its keys is compared \
             with the answer, and the answer has "pass". The exit status is 1 when a case failed.
 
             Examples:
               waypost resolve --demo 'scheme://router/user/7?from=menu'
               waypost resolve --routes routes.json --map map.json --json scheme://router/demo
+              waypost resolve --routes routes.json --map map.json --agent kiosk-7 --label region=eu scheme://home
               waypost resolve --routes keys.json --dialect reerRouter --param id=1 app://user/profile
               waypost resolve --routes routes.json --cases contract.jsonl
               echo '{"routes":["a://b/:c"],"open":"a://b/1","expect":{"route":"a://b/:c"}}' | waypost resolve --cases -
@@ -38,6 +40,9 @@ struct ResolveCommand: OperatorCommand {
     @Option(
         name: .customLong("params"), help: ArgumentHelp("Parameters as a JSON object.", valueName: "json"))
     var object: String?
+
+    @OptionGroup(title: "Client")
+    var client: ClientSetupOptions
 
     @OptionGroup
     var output: OutputOptions
@@ -62,13 +67,15 @@ struct ResolveCommand: OperatorCommand {
         if let url {
             try resolve(url)
         } else if let cases {
-            let defaults = try ResolveDefaults(source, router)
+            let defaults = try ResolveDefaults(source, router, try client.setup())
             guard try CaseRun(defaults).answer(cases) else { throw Exit.failed }
         }
     }
 
     private func resolve(_ url: String) throws {
-        let router = try source.router(try router.setup().configuration)
+        var configuration = try router.setup().configuration
+        configuration.relocationContext = try client.setup().context
+        let router = try source.router(configuration)
         let parameters = try JSONArgument.parameters(object, pairs)
         let resolution = router.resolve(url, parameters: parameters)
         if output.isJSON {

@@ -176,9 +176,7 @@ struct BrokerCheck {
     /// Writes to an agent and reads its answer, which shows both rights at once, and its clock.
     private func ask(_ target: String?, _ session: OperatorSession) async throws -> [Finding] {
         let now = WallClock.now()
-        let command = Command(
-            id: Identifier.ulid(at: now), operation: .ping, at: now,
-            expires: now + Command.defaultLifetime)
+        let command = Command(sending: .ping)
         // Without an agent there is no one to answer, but a broker that speaks MQTT 5 says whether we may write.
         let topic = topics.command(to: .agent(target ?? "doctor-\(Identifier.short())"), from: sender)
         let asked = ContinuousClock.now
@@ -243,14 +241,13 @@ struct BrokerCheck {
 
     /// How far an agent's clock is off, by its reply to what was asked at `now`; all in milliseconds.
     static func clock(of reply: Reply, from agent: String, asked now: Int64, trip: Int64) -> Finding {
-        let (offset, overflow) = reply.at.subtractingReportingOverflow(now + trip / 2)
-        guard !overflow else { return Finding("clock", .failed, "the clock of \(agent) shows no time") }
-        let side = offset >= 0 ? "ahead of" : "behind"
-        let text = "the clock of \(agent) is \(offset.magnitude) ms \(side) this machine's, ± \(trip / 2) ms"
-        // 30 s is what an agent allows before it answers CLOCK_SKEW.
-        guard offset.magnitude >= 5_000 else { return Finding("clock", .ok, text) }
+        guard let offset = ClockOffset(of: reply, asked: now, trip: trip) else {
+            return Finding("clock", .failed, "the clock of \(agent) shows no time")
+        }
+        let text = offset.text(of: agent)
+        guard offset.isLarge else { return Finding("clock", .ok, text) }
         return Finding(
-            "clock", offset.magnitude >= 30_000 ? .failed : .warning, text,
+            "clock", offset.isTooLarge ? .failed : .warning, text,
             advice: "synchronise both clocks with NTP: timedatectl set-ntp true")
     }
 

@@ -186,7 +186,7 @@ struct LogFollower {
 
     private mutating func show(_ state: AgentState, of agent: String) {
         guard state.isNews(after: states[agent]) else { return }
-        if states.count >= Roster.maximumMembers { states.removeAll() }
+        if states.count >= 100_000 { states.removeAll() }
         guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
         let how =
             switch state.reason {

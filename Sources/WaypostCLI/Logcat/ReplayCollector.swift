@@ -38,10 +38,7 @@ struct ReplayCollector: Sendable {
         agent: String?, sender: String, topics: Topics, maximum: Int = Command.maximumReplay,
         maximumBytes: Int = 64 << 20
     ) {
-        let now = WallClock.now()
-        command = Command(
-            id: Identifier.ulid(at: now), operation: .replay(since: 0, maximum: maximum), at: now,
-            expires: now + Command.defaultLifetime)
+        command = Command(sending: .replay(since: 0, maximum: maximum))
         expected = agent.map { [$0] }
         self.maximumBytes = maximumBytes
         self.sender = sender

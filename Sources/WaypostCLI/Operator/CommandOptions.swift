@@ -25,8 +25,9 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long the command may wait before it starts: 30s, 10m, 1d.", valueName: "time"))
-    var expires = TimeSpan.minutes(1)
+            "How long the command may wait before it starts: 30s, 10m, 1d.", discussion: "Default: 1 min.",
+            valueName: "time"))
+    var expires: TimeSpan?
 
     @OptionGroup
     var signing: SignOptions
@@ -40,16 +41,15 @@ struct CommandOptions: ParsableArguments {
     func validate() throws {
         try NameCheck.check(id, of: "--id")
         try NameCheck.check(lane, of: "--lane")
-        guard (1_000...Command.maximumLifetime).contains(expires.milliseconds) else {
+        if let expires, !(1_000...Command.maximumLifetime).contains(expires.milliseconds) {
             throw ValidationError("--expires must be 1s to 1d")
         }
     }
 
     func command(_ operation: Command.Operation) -> Command {
-        let now = WallClock.now()
-        return Command(
-            id: id ?? Identifier.ulid(at: now), operation: operation, at: now,
-            expires: now + expires.milliseconds, lane: lane ?? Command.defaultLane)
+        Command(
+            sending: operation, id: id, lifetime: expires?.milliseconds ?? Command.defaultLifetime,
+            lane: lane ?? Command.defaultLane, isTimed: expires != nil || signing.signKey != nil)
     }
 
     /// The command as it is sent: when there is a key, signed, with the names of its receiver and its sender.

@@ -28,7 +28,13 @@ final class OperatorSession: Sendable {
     ) async throws -> OperatorSession {
         let clientID = "waypost-\(sender.prefix(40))-\(Identifier.short())"
         var configuration = settings.oneShot(clientID: clientID)
-        configuration.subscriptions = (required + useful).map { Subscription($0) }
+        // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 all.
+        let rosters = [
+            settings.topics.state(of: "+"), settings.topics.health(of: "+"), settings.topics.applied(of: "+"),
+        ]
+        configuration.subscriptions = (required + useful).map {
+            Subscription($0, qos: rosters.contains($0) ? .atMostOnce : .atLeastOnce)
+        }
         let session: MQTTSession
         do {
             session = try await MQTTSession.connect(
@@ -80,6 +86,18 @@ final class OperatorSession: Sendable {
     func subscribe(_ filter: String) async -> Bool {
         let results = try? await session.subscribe([Subscription(filter)])
         return results?.allSatisfy(\.isGranted) ?? false
+    }
+
+    /// Waits until the broker has sent all that it had to send before this, such as what it retains.
+    ///
+    /// What a broker sends is in order, so the answer to one more SUBSCRIBE comes behind it.
+    ///
+    /// - Returns: how long the answer took; nil when none came.
+    func fence() async -> Duration? {
+        let start = ContinuousClock.now
+        // Whether it is granted does not matter; what an operator may read in any case is least remarkable.
+        let answer = try? await session.subscribe([Subscription(topics.reply(of: "+", to: sender))])
+        return answer.map { _ in ContinuousClock.now - start }
     }
 
     /// The next message, or the alarm set with ``alarm(after:)``; for one reader.

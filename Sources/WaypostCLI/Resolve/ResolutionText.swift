@@ -16,6 +16,7 @@ enum ResolutionText {
         }
         add("url", "\(resolution.url)")
         if !resolution.hops.isEmpty { add("via", "\(resolution.hops.joined(separator: " → "))") }
+        for decision in resolution.decisions { add("rule", "\(String(describing: decision))") }
         if resolution.fellBack { add("why", "no route matches the URL; this is its route_fallback_url") }
         guard resolution.error == nil, resolution.method == nil else { return lines }
         for (key, value) in resolution.parameters.merged.sorted(by: { $0.key < $1.key }) {

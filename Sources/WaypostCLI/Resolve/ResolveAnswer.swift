@@ -7,12 +7,14 @@ struct ResolveAnswer {
     private(set) var parameters: [String: JSONValue] = [:]
     private(set) var url: String
     private(set) var hops: [String] = []
+    private(set) var rules: [JSONValue] = []
     private(set) var presentation: JSONValue = [:]
     private(set) var error: JSONValue = .null
 
     init(_ resolution: Resolution) {
         url = resolution.url
         hops = resolution.hops
+        rules = resolution.decisions.map(\.json)
         if let rejection = resolution.error {
             error = Self.error(rejection)
         } else {
@@ -37,6 +39,7 @@ struct ResolveAnswer {
         writer.member("params", .object(parameters))
         writer.member("url", url)
         writer.member("hops", hops)
+        if !rules.isEmpty { writer.member("rules", .array(rules)) }
         writer.member("presentation", presentation)
         writer.member("error", error)
         return writer
@@ -49,6 +52,7 @@ struct ResolveAnswer {
         case .params: .object(parameters)
         case .url: .string(url)
         case .hops: .array(hops.map { .string($0) })
+        case .rules: .array(rules)
         case .presentation: presentation
         case .error: error
         }

@@ -1,11 +1,12 @@
 import Waypost
+import WaypostAgent
 import WaypostMessages
 
 /// One line of a URL contract: routes and maps, a URL to open among them, and what is expected.
 struct ResolveCase {
     /// What of an answer may be expected.
     enum Expected: String, CaseIterable {
-        case route, params, url, hops, presentation, error
+        case route, params, url, hops, rules, presentation, error
     }
 
     /// The routes and all that is laid over them; cases that follow each other often share them.
@@ -16,6 +17,8 @@ struct ResolveCase {
         var maps: [JSONValue] = []
         /// Nil for the command's own.
         var setup: RouterSetup?
+        /// Nil for the command's own.
+        var client: ClientSetup?
     }
 
     private(set) var id: JSONValue
@@ -50,6 +53,9 @@ struct ResolveCase {
         }
         table.maps = try Self.array(json["maps"], "maps") ?? []
         table.setup = try Self.setup(json)
+        table.client = try Self.object(json["client"], "client").map { (client) throws(Rejection) in
+            try Self.client(.object(client))
+        }
         for (key, value) in try Self.object(json["expect"], "expect") ?? [:] {
             guard let key = Expected(rawValue: key) else {
                 let known = Expected.allCases.map(\.rawValue).joined(separator: ", ")
@@ -74,6 +80,19 @@ struct ResolveCase {
         } catch {
             throw Rejection(.badField, error.detail)
         }
+    }
+
+    private static func client(_ json: JSONValue) throws(Rejection) -> ClientSetup {
+        var client = ClientSetup()
+        client.agent = try text(json["agent"], "client.agent")
+        client.facts.build = try text(json["build"], "client.build")
+        client.facts.locale = try text(json["locale"], "client.locale")
+        client.at = try field(json["at"], "client.at", "milliseconds since 1970", \.intValue)
+        for (name, value) in try object(json["labels"], "client.labels") ?? [:] {
+            client.facts.labels[name] = try text(value, "client.labels.\(name)")
+        }
+        if let fault = client.facts.fault { throw Rejection(.badField, "client: \(fault)") }
+        return client
     }
 
     // MARK: Fields; null is as good as absent

@@ -5,12 +5,14 @@ import WaypostMessages
 struct ResolveDefaults {
     private let source: RouteSource
     private let setup: RouterSetup
+    private let client: ClientSetup
     private let routes: [RouteDescription]?
     private let layers: [RelocationLayer]
 
-    init(_ source: RouteSource, _ options: RouterOptions) throws {
+    init(_ source: RouteSource, _ options: RouterOptions, _ client: ClientSetup) throws {
         self.source = source
         setup = try options.setup()
+        self.client = client
         routes = source.isGiven ? RouteFile.known(try source.list(), setup.configuration) : nil
         layers = try source.layers()
     }
@@ -25,7 +27,9 @@ struct ResolveDefaults {
             table.routes.map { $0.map { RouteDescription(path: $0, priority: table.priorities[$0] ?? 0) } }
             ?? routes
         guard let listed else { throw Rejection(.badField, "routes is missing, and no --routes was given") }
-        router = Router(configuration: setup.configuration.withWebRoute(of: listed))
+        var configuration = setup.configuration.withWebRoute(of: listed)
+        configuration.relocationContext = (table.client ?? client).context
+        router = Router(configuration: configuration)
         do {
             try router.register(listed.map { Route($0) { _ in .opened() } })
         } catch {

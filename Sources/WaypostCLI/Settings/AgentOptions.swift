@@ -13,6 +13,9 @@ struct AgentOptions: ParsableArguments {
             valueName: "group"))
     var groups: [String] = []
 
+    @OptionGroup
+    var client: ClientOptions
+
     @Option(
         help: ArgumentHelp(
             "The directory for data that must survive a restart.",
@@ -95,6 +98,9 @@ struct AgentOptions: ParsableArguments {
         [
             "agent": agent.map(ConfigContent.string),
             "group": groups.isEmpty ? nil : .stringArray(groups),
+            "build": client.build.map(ConfigContent.string),
+            "locale": client.locale.map(ConfigContent.string),
+            "label": client.labels.isEmpty ? nil : .stringArray(client.labels),
             "state": state.map(ConfigContent.string),
             "fresh-state": freshState ? .bool(true) : nil,
             "prefer-first": preferFirst ? .bool(true) : nil,

@@ -13,7 +13,10 @@ struct WatchFeed {
         let (topics, name) = (settings.topics, agent ?? "+")
         return try await OperatorSession.connect(
             settings, as: sender, required: [topics.state(of: name)],
-            useful: [topics.health(of: name), topics.failures(of: name), topics.logs(of: name)])
+            useful: [
+                topics.health(of: name), topics.applied(of: name), topics.failures(of: name),
+                topics.logs(of: name),
+            ])
     }
 
     /// Listens until the task is cancelled.

@@ -45,8 +45,8 @@ struct WatchModel: Sendable {
             failureCount += 1
             failures.append(line.cut)
             if failures.count > Self.maximumFailures { failures.removeFirst() }
-        case .state, .health: roster.saw(message)
-        case .reply, .applied, .routes: break
+        case .state, .health, .applied: roster.saw(message)
+        case .reply, .routes: break
         }
     }
 

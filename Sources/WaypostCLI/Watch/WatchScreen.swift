@@ -37,8 +37,12 @@ struct WatchScreen {
         _ table: [Roster.Row], within limit: Int, _ draw: (Roster.Row) -> TerminalText
     ) -> [TerminalText] {
         guard table.count > limit else { return table.map(draw) }
+        let hidden = table.dropFirst(limit - 1)
+        let trouble = hidden.count { $0.condition?.isTrouble == true }
+        let more =
+            "… and \(hidden.count) more" + (trouble > 0 ? ", \(trouble) of them lost or with problems" : "")
         return table.prefix(limit - 1).map(draw)
-            + [style.dim(fitted("… and \(table.count - limit + 1) more"))]
+            + [trouble > 0 ? style.red(fitted(more)) : style.dim(fitted(more))]
     }
 
     private func title(_ name: String, _ more: String) -> TerminalText {

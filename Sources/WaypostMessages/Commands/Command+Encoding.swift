@@ -8,7 +8,7 @@ extension Command {
         json.member("id", id)
         operation.write(to: &json)
         if let at { json.member("at", at) }
-        json.member("exp", expires)
+        if hasAbsoluteExpiry { json.member("exp", expires) }
         if lane != Self.defaultLane { json.member("lane", lane) }
         if let sequence { json.member("seq", sequence) }
         if let trace { json.member("trace", trace) }

@@ -45,7 +45,7 @@ package struct Command: Sendable, Hashable {
 
     package init(
         id: String, operation: Operation, at: Int64? = nil, expires: Int64,
-        hasAbsoluteExpiry: Bool = false,
+        hasAbsoluteExpiry: Bool = true,
         lane: String = Command.defaultLane, sequence: Int64? = nil, trace: String? = nil
     ) {
         self.id = id

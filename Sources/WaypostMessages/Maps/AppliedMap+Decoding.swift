@@ -10,11 +10,14 @@ extension AppliedMap {
         for layer in fields["layers"]?.arrayValue ?? [] { layers.append(try Layer(layer)) }
         var inactive: [Inactive] = []
         for entry in fields["inactive"]?.arrayValue ?? [] { inactive.append(try Inactive(entry)) }
+        var conditional: [Conditional] = []
+        for entry in fields["conditional"]?.arrayValue ?? [] { conditional.append(try Conditional(entry)) }
         var refused: Refused?
         if let json = fields["refused"] { refused = try Refused(json) }
         self.init(
             layers: layers, entries: Int(clamping: try fields.integer("entries") ?? 0), inactive: inactive,
-            refused: refused, nextPatch: try fields["nextPatch"].map(NextPatch.init))
+            conditional: conditional, refused: refused, nextPatch: try fields["nextPatch"].map(NextPatch.init)
+        )
     }
 }
 
@@ -45,6 +48,16 @@ extension AppliedMap.Inactive {
             layer: try fields.required("layer", fields.text("layer")),
             index: Int(clamping: try fields.integer("index") ?? 0),
             reason: try fields.text("reason") ?? "")
+    }
+}
+
+extension AppliedMap.Conditional {
+    init(_ json: JSONValue) throws(Rejection) {
+        let fields = Fields(of: json)
+        self.init(
+            layer: try fields.required("layer", fields.text("layer")),
+            index: Int(clamping: try fields.integer("index") ?? 0),
+            state: try fields.text("state") ?? "", reason: try fields.text("reason") ?? "")
     }
 }
 

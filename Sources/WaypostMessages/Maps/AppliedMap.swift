@@ -33,6 +33,22 @@ package struct AppliedMap: Sendable, Hashable {
         }
     }
 
+    /// An entry that has a condition.
+    package struct Conditional: Sendable, Hashable {
+        package var layer: String
+        package var index: Int
+        /// `yes`, `no`, or `depends` where each open decides; a newer agent may say something else.
+        package var state: String
+        package var reason: String
+
+        package init(layer: String, index: Int, state: String, reason: String) {
+            self.layer = layer
+            self.index = index
+            self.state = state
+            self.reason = reason
+        }
+    }
+
     /// What the next signed patch must contain.
     package struct NextPatch: Sendable, Hashable {
         /// Its `base`.
@@ -71,17 +87,20 @@ package struct AppliedMap: Sendable, Hashable {
     package var layers: [Layer]
     package var entries: Int
     package var inactive: [Inactive]
+    /// Empty when no entry has a condition, and from an agent that does not know them.
+    package var conditional: [Conditional]
     package var refused: Refused?
     /// Nil from an agent that does not say it.
     package var nextPatch: NextPatch?
 
     package init(
-        layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [], refused: Refused? = nil,
-        nextPatch: NextPatch? = nil
+        layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [],
+        conditional: [Conditional] = [], refused: Refused? = nil, nextPatch: NextPatch? = nil
     ) {
         self.layers = layers
         self.entries = entries
         self.inactive = inactive
+        self.conditional = conditional
         self.refused = refused
         self.nextPatch = nextPatch
     }
@@ -111,6 +130,19 @@ package struct AppliedMap: Sendable, Hashable {
             json.endObject()
         }
         json.endArray()
+        if !conditional.isEmpty {
+            json.key("conditional")
+            json.beginArray()
+            for entry in conditional {
+                json.beginObject()
+                json.member("layer", entry.layer)
+                json.member("index", entry.index)
+                json.member("state", entry.state)
+                json.member("reason", entry.reason)
+                json.endObject()
+            }
+            json.endArray()
+        }
         if let refused {
             json.member("refused", refused.json)
         } else {

@@ -31,17 +31,22 @@ package struct AgentState: Sendable, Hashable {
     package var version: String
     /// The MQTT version spoken: 5, or 4 for 3.1.1.
     package var mqtt: Int
+    /// Since when it is so, in milliseconds since 1970; nil in a will, which is written before its time, and from an
+    /// older agent.
+    package var at: Int64?
 
     package init(
-        isOnline: Bool, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int
+        isOnline: Bool, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int,
+        at: Int64? = nil
     ) {
         self.init(
             state: isOnline ? "online" : "offline", epoch: epoch, boot: boot, reason: reason, agent: agent,
-            version: version, mqtt: mqtt)
+            version: version, mqtt: mqtt, at: at)
     }
 
     private init(
-        state: String, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int
+        state: String, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int,
+        at: Int64?
     ) {
         self.state = state
         self.epoch = epoch
@@ -50,6 +55,7 @@ package struct AgentState: Sendable, Hashable {
         self.agent = agent
         self.version = version
         self.mqtt = mqtt
+        self.at = at
     }
 
     /// Whether it says something new after `known`.
@@ -78,6 +84,7 @@ package struct AgentState: Sendable, Hashable {
         json.member("agent", agent)
         json.member("version", version)
         json.member("mqtt", mqtt)
+        if let at { json.member("at", at) }
         json.endObject()
         return json.bytes
     }
@@ -91,6 +98,6 @@ package struct AgentState: Sendable, Hashable {
             reason: Reason(rawValue: try fields.required("why", fields.text("why"))),
             agent: try fields.text("agent") ?? "",
             version: try fields.text("version") ?? "",
-            mqtt: Int(clamping: try fields.integer("mqtt") ?? 0))
+            mqtt: Int(clamping: try fields.integer("mqtt") ?? 0), at: try fields.integer("at"))
     }
 }

@@ -10,24 +10,8 @@ final class NoWildcardBroker: Sendable {
     private let listener: Int32
 
     init() throws {
-        port = UInt16(try FreePort.find())
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var reuse: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
-        let isListening = withUnsafeBytes(of: &address) { bytes in
-            bind(
-                listener, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-                == 0 && listen(listener, 4) == 0
-        }
-        guard isListening else {
-            throw TestBroker.Failure(description: "listen: \(String(cString: strerror(errno)))")
-        }
-        self.listener = listener
-        Thread.detachNewThread {
+        (listener, port) = try Loopback.listen()
+        Thread.detachNewThread { [listener] in
             while true {
                 let client = accept(listener, nil, nil)
                 guard client >= 0 else { return }

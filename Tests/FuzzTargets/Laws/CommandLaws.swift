@@ -47,10 +47,8 @@ enum CommandLaws: Laws {
         try BrokenLaw.unless(Name.isValid(command.id), "an id is a name")
         try BrokenLaw.unless(command.expires <= arrival + Command.maximumLifetime, "a command expires")
         guard let json = try? JSONValue(parsing: command.encoded(), limits: .trustedFile),
-            var again = try? Command(id: command.id, fields: json, arrival: arrival)
+            let again = try? Command(id: command.id, fields: json, arrival: arrival)
         else { throw BrokenLaw(law: "a command that was read can be written") }
-        // It is written, so that the receiver need not guess.
-        again.hasAbsoluteExpiry = command.hasAbsoluteExpiry
         try BrokenLaw.unless(again == command, "a command is read as it was written")
     }
 }

@@ -12,6 +12,11 @@ enum MapLaws: Laws {
         for name in ["demo", "demo1", "user/:id", "files/**"] {
             _ = try? router.register("scheme://router/\(name)", name: "Demo.\(name)") { _ in .opened() }
         }
+        router.updateRelocationContext { client in
+            client = RelocationContext(
+                agent: "k1", build: "2.4.1", locale: "de-AT", labels: ["region": "eu"]
+            ) { 1_795_216_000_000 }
+        }
         return router
     }()
 
@@ -36,8 +41,15 @@ enum MapLaws: Laws {
             guard let redirect = try? RelocationRedirect(entry, index: index) else { continue }
             try check(redirect)
         }
-        guard (try? router.relocate([RelocationLayer(name: "agent", entries: entries)])) != nil else {
+        guard let report = try? router.relocate([RelocationLayer(name: "agent", entries: entries)]) else {
             return
+        }
+        // What is not understood is inactive, and never unconditional.
+        let known = Set(report.conditional.map(\.index) + report.inactive.map(\.index))
+        for (index, entry) in entries.enumerated() where entry.when != nil {
+            // One that takes nothing away is not followed.
+            if case .reset = entry.kind { continue }
+            try BrokenLaw.unless(known.contains(index), "an entry with a condition is reported")
         }
         let origins = entries.compactMap { (try? RelocationRedirect($0, index: 0))?.origin.text }
         for url in ["scheme://router/demo?x=1", "scheme://old/user/7", "a://b/c"] + origins.prefix(8) {
@@ -51,24 +63,42 @@ enum MapLaws: Laws {
     }
 
     private static func check(_ redirect: RelocationRedirect) throws(BrokenLaw) {
-        let rest = redirect.origin.isSubtree ? ["x", "y/z"] : []
-        let components = redirect.origin.components + rest
+        guard let origin = redirect.originPath, let path = redirect.target.path else {
+            return try check(pattern: redirect)
+        }
+        let rest = origin.isSubtree ? ["x", "y/z"] : []
+        let components = origin.components + rest
         let requested =
             try? RouteURL(
-                scheme: redirect.origin.scheme, components: components, query: [("q", "1")], fragment: "f")
+                scheme: origin.scheme, components: components, query: [("q", "1")], fragment: "f")
             as RouteURL
         // An address in brackets can not be written as a component.
         guard let requested else { return }
-        let url = try? RouteURL(redirect.apply(to: requested, components: components)) as RouteURL
-        guard let url, let target = try? RouteURL(redirect.target.text) as RouteURL else {
+        let url = try? RouteURL(redirect.apply(to: requested)) as RouteURL
+        guard let url, let target = try? RouteURL(path.text) as RouteURL else {
             throw BrokenLaw(law: "a redirect leads to a URL")
         }
         try BrokenLaw.unless(
-            url.scheme == redirect.target.scheme && url.components == redirect.target.components + rest,
+            url.scheme == path.scheme && url.components == path.components + rest,
             "a redirect leads to its target, and what stands below the origin to below it")
         try BrokenLaw.unless(
             url.query.pairs.starts(with: target.query.pairs) && url.query["q"] != nil,
             "the query goes along")
         try BrokenLaw.unless(url.fragment == target.fragment ?? "f", "the fragment goes along")
+    }
+
+    /// A plan of this redirect alone takes a sample of its origin, and leads it to a URL.
+    private static func check(pattern redirect: RelocationRedirect) throws(BrokenLaw) {
+        let entry = RelocationEntry(.replace(origin: redirect.origin.text, target: redirect.target.text))
+        guard let sample = redirect.origin.sample,
+            let plan = try? RelocationPlan([RelocationLayer(name: "agent", entries: [entry])], maximumHops: 8)
+        else { return }
+        var decisions = [RelocationDecision]?.none
+        guard let hop = plan.hop(for: sample, nil, &decisions) else {
+            throw BrokenLaw(law: "a pattern takes a sample of itself")
+        }
+        // What was captured may make it longer than a URL may be, and no more than that.
+        try BrokenLaw.unless(
+            (try? RouteURL(hop.url) as RouteURL) != nil, "a redirect of a pattern leads to a URL")
     }
 }

@@ -46,11 +46,9 @@ struct BrokerListTests {
         try await withLink(configuration) { _, recorder async throws in
             #expect(try await recorder.connected().broker.port == frozen.port)
             frozen.pause()
-            let start = ContinuousClock.now
+            // After which time, that is shown of `KeepAliveClock`.
             #expect(try await recorder.disconnected().cause == .keepAlive)
             #expect(try await recorder.connected(times: 2).broker.port == good.port)
-            // Two keepalives, which libmosquitto waits, would be 10 s.
-            #expect(ContinuousClock.now - start < .seconds(9))
         }
     }
 

@@ -1,0 +1,54 @@
+/// Finds conditions of map entries that never hold, or that hold together.
+struct ConditionCheck {
+    private(set) var findings: [CheckReport.Finding] = []
+
+    init(_ plan: RelocationPlan) {
+        for alternatives in plan.rules {
+            check(alternatives.map { Subject($0.origin.shown, $0.place, $0.condition) })
+        }
+        for alternatives in plan.paths {
+            check(alternatives.map { Subject($0.pattern, $0.place, $0.condition) })
+        }
+    }
+
+    private struct Subject {
+        let text: String
+        let place: RelocationPlan.Place
+        let condition: RelocationCondition?
+
+        init(_ text: String, _ place: RelocationPlan.Place, _ condition: RelocationCondition?) {
+            self.text = text
+            self.place = place
+            self.condition = condition
+        }
+
+        var name: String { "layer \(place.layer), entry \(place.index)" }
+    }
+
+    private mutating func check(_ alternatives: [Subject]) {
+        for (number, one) in alternatives.enumerated() {
+            guard let condition = one.condition else { continue }
+            if let contradiction = condition.contradiction {
+                add(.neverApplies, one, "\(one.name) never applies: \(contradiction)")
+                continue
+            }
+            // What a later layer says about it is meant to go first.
+            let rivals = alternatives[..<number].filter { $0.place.layer == one.place.layer }
+            if let rival = rivals.first(where: { $0.condition.map { condition.isCovered(by: $0) } ?? true }) {
+                add(
+                    .neverApplies, one,
+                    "\(one.name) never applies: entry \(rival.place.index) goes first whenever it would")
+            } else if let rival = rivals.first(where: { $0.condition.map { !condition.excludes($0) } ?? true }
+            ) {
+                add(
+                    .overlap, one,
+                    "\(one.name) and entry \(rival.place.index) can hold together; entry \(rival.place.index) goes first"
+                )
+            }
+        }
+    }
+
+    private mutating func add(_ kind: CheckReport.Finding.Kind, _ subject: Subject, _ detail: String) {
+        findings.append(.init(kind: kind, subject: subject.text, detail: detail))
+    }
+}

@@ -1,0 +1,199 @@
+/// When a relocation entry applies: its `when`, read.
+///
+/// A pure function of what is asked; nothing in it looks at a clock or draws lots.
+struct RelocationCondition: Sendable {
+    /// One of several targets, for an experiment.
+    struct Variant: Sendable {
+        let target: RelocationTarget
+        /// The first bucket behind those that go to it.
+        let end: UInt64
+    }
+
+    /// Why an entry applies or does not.
+    enum Answer: Sendable, Hashable {
+        case yes(String)
+        case no(String)
+        /// Only an open says: the time, or a parameter.
+        case depends(String)
+    }
+
+    var build: (range: VersionRange, text: String)?
+    var locales: [String]?
+    var labels: [(key: String, values: [String])] = []
+    /// Milliseconds since 1970.
+    var after: Int64?
+    /// Milliseconds since 1970; from then on it does not apply.
+    var before: Int64?
+    var share: (draw: RelocationShare, end: UInt64, percent: String)?
+    var variants: (draw: RelocationShare, list: [Variant])?
+
+    // MARK: Asking
+
+    /// Whether the entry applies to an open, and why.
+    func decide(_ question: RelocationQuestion) -> (holds: Bool, reason: String) {
+        switch answer(question.asking.context) {
+        case .no(let reason): return (false, reason)
+        case .yes(let reason): return (true, reason)
+        case .depends: break
+        }
+        if let failure = windowFailure(question.asking.now) { return (false, failure) }
+        if let share {
+            guard let value = question.value(of: share.draw.key) else {
+                return (false, "\(shareText(share)): no (\(Self.missing(share.draw.key)))")
+            }
+            guard share.draw.bucket(of: value) < share.end else { return (false, "\(shareText(share)): no") }
+        }
+        return (true, "\(text): yes")
+    }
+
+    /// Whether the entry applies in this client, as far as that does not depend on an open.
+    func answer(_ context: RelocationContext) -> Answer {
+        if let build {
+            let version = context.build.flatMap { AppVersion($0) }
+            guard let version, build.range.contains(version) else {
+                let found = context.build.map { "it is \($0.prefix(64))" } ?? "it is not known"
+                return .no("build \(build.text): no (\(found))")
+            }
+        }
+        if let locales {
+            let subtags = context.locale.map(Self.subtags) ?? []
+            guard locales.contains(where: { subtags.starts(with: Self.subtags($0)) }) else {
+                let found = context.locale.map { "it is \($0.prefix(64))" } ?? "it is not known"
+                return .no(
+                    "locale \(locales.joined(separator: " or ").prefix(Self.longestText)): no (\(found))")
+            }
+        }
+        for label in labels {
+            guard let value = context.labels[label.key], label.values.contains(value) else {
+                let found =
+                    context.labels[label.key].map { "it is \($0.prefix(64))" } ?? "there is no such label"
+                return .no("\(Self.text(label)): no (\(found))")
+            }
+        }
+        if after != nil || before != nil || (share.map { $0.draw.key != .agent } ?? false) {
+            return .depends(text)
+        }
+        if let share {
+            guard let agent = context.agent else {
+                return .no("\(shareText(share)): no (\(Self.missing(.agent)))")
+            }
+            guard share.draw.bucket(of: agent) < share.end else { return .no("\(shareText(share)): no") }
+        }
+        return .yes("\(text): yes")
+    }
+
+    private func windowFailure(_ now: Int64?) -> String? {
+        if let after {
+            guard let now else { return "after \(after): no (the clock can't be trusted)" }
+            guard now >= after else { return "after \(after): no" }
+        }
+        if let before {
+            guard let now else { return "before \(before): no (the clock can't be trusted)" }
+            guard now < before else { return "before \(before): no" }
+        }
+        return nil
+    }
+
+    /// The target that an experiment gives to this open; nil for the entry's own.
+    func variant(_ question: RelocationQuestion) -> (number: Int, target: RelocationTarget)? {
+        guard let variants, let value = question.value(of: variants.draw.key) else { return nil }
+        let bucket = variants.draw.bucket(of: value)
+        guard let number = variants.list.firstIndex(where: { bucket < $0.end }) else { return nil }
+        return (number, variants.list[number].target)
+    }
+
+    // MARK: Text
+
+    /// As many characters of it are shown; there may be a thousand values of labels.
+    private static let longestText = 256
+
+    /// All of it in words.
+    var text: String {
+        var parts: [String] = []
+        if let build { parts.append("build \(build.text)") }
+        if let locales { parts.append("locale \(locales.joined(separator: " or "))") }
+        parts += labels.map(Self.text)
+        if let after { parts.append("after \(after)") }
+        if let before { parts.append("before \(before)") }
+        if let share { parts.append(shareText(share)) }
+        if let variants { parts.append("\(variants.list.count) more targets by salt \(variants.draw.salt)") }
+        let all = parts.isEmpty ? "always" : parts.joined(separator: ", ")
+        return all.count <= Self.longestText ? all : all.prefix(Self.longestText) + "…"
+    }
+
+    private func shareText(_ share: (draw: RelocationShare, end: UInt64, percent: String)) -> String {
+        let key = if case .parameter(let name) = share.draw.key { " by \(name)" } else { "" }
+        return "share \(share.percent) % of salt \(share.draw.salt)\(key)"
+    }
+
+    private static func text(_ label: (key: String, values: [String])) -> String {
+        "label \(label.key)=\(label.values.joined(separator: " or ").prefix(longestText))"
+    }
+
+    private static func missing(_ key: RelocationShare.Key) -> String {
+        switch key {
+        case .agent: "the client has no name"
+        case .parameter(let name): "there is no parameter \(name)"
+        }
+    }
+
+    private static func subtags(_ locale: String) -> [String] {
+        locale.lowercased().utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+            .map { String(Substring($0)) }
+    }
+
+    // MARK: Comparing
+
+    /// Why it never holds; nil when it may.
+    var contradiction: String? {
+        if let build, build.range.isEmpty { return "no version is in build \(build.text)" }
+        if let after, let before, before <= after {
+            return "before \(before) is not later than after \(after)"
+        }
+        if let share, share.end == 0 { return "\(shareText(share)) is nothing" }
+        return nil
+    }
+
+    /// Whether no open can meet both.
+    func excludes(_ other: RelocationCondition) -> Bool {
+        if contradiction != nil || other.contradiction != nil { return true }
+        if let build, let range = other.build?.range, build.range.intersection(range).isEmpty { return true }
+        if let after, let end = other.before, end <= after { return true }
+        if let before, let start = other.after, before <= start { return true }
+        if let locales, let others = other.locales {
+            let areApart = locales.allSatisfy { one in
+                others.allSatisfy { two in
+                    let (left, right) = (Self.subtags(one), Self.subtags(two))
+                    return !left.starts(with: right) && !right.starts(with: left)
+                }
+            }
+            if areApart { return true }
+        }
+        return labels.contains { label in
+            other.labels.contains { $0.key == label.key && Set($0.values).isDisjoint(with: label.values) }
+        }
+    }
+
+    /// Whether the other holds whenever this one does, as far as that is plain to see.
+    func isCovered(by other: RelocationCondition) -> Bool {
+        if let range = other.build {
+            guard let build, build.text == range.text else { return false }
+        }
+        if let wanted = other.locales {
+            guard let locales, Set(locales).isSubset(of: wanted) else { return false }
+        }
+        for wanted in other.labels {
+            let label = labels.first { $0.key == wanted.key }
+            guard let label, Set(label.values).isSubset(of: wanted.values) else { return false }
+        }
+        if let start = other.after {
+            guard let after, after >= start else { return false }
+        }
+        if let end = other.before {
+            guard let before, before <= end else { return false }
+        }
+        guard let wanted = other.share else { return true }
+        guard let share, share.draw == wanted.draw else { return false }
+        return share.end <= wanted.end
+    }
+}

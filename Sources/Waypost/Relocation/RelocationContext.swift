@@ -1,0 +1,80 @@
+import Glibc
+
+/// What the conditions of a relocation map ask about a client.
+public struct RelocationContext: Sendable {
+    /// The name by which shares are drawn; nil when it has none.
+    public var agent: String?
+    /// The version of the app, like `2.4.1`; nil when it is not known.
+    public var build: String?
+    /// The language and region, like `de-AT` or `de_AT`; nil when they are not known.
+    public var locale: String?
+    /// The client's labels, like `region` = `eu`.
+    public var labels: [String: String]
+    /// The time in milliseconds since 1970; nil while the clock can't be trusted, and then no time window holds.
+    ///
+    /// The clock of the system unless set.
+    public var now: @Sendable () -> Int64?
+
+    /// A context; what is not named is not known.
+    public init(
+        agent: String? = nil, build: String? = nil, locale: String? = nil, labels: [String: String] = [:],
+        now: @escaping @Sendable () -> Int64? = { RelocationContext.systemTime() }
+    ) {
+        self.agent = agent
+        self.build = build
+        self.locale = locale
+        self.labels = labels
+        self.now = now
+    }
+
+    /// The clock of the system, in milliseconds since 1970.
+    public static func systemTime() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+/// Who asks for redirects, and when.
+struct RelocationAsking: Sendable {
+    let context: RelocationContext
+    /// Milliseconds since 1970, one time for a whole open; nil while the clock can't be trusted.
+    let now: Int64?
+    /// The caller's parameters.
+    let caller: [String: JSONValue]
+
+    init(_ context: RelocationContext, caller: [String: JSONValue]) {
+        self.context = context
+        now = context.now()
+        self.caller = caller
+    }
+}
+
+/// What a condition is asked for one URL.
+struct RelocationQuestion {
+    let asking: RelocationAsking
+    let url: RouteURL
+    /// What the origin captured.
+    let captured: [CapturedParameter]
+
+    /// The text by which a share is drawn: of the caller, else of the origin's placeholder, else of the query.
+    func value(of key: RelocationShare.Key) -> String? {
+        switch key {
+        case .agent: asking.context.agent
+        case .parameter(let name):
+            if let value = asking.caller[name] {
+                Self.text(value)
+            } else {
+                captured.first { $0.name == name }?.text ?? url.query[name]
+            }
+        }
+    }
+
+    private static func text(_ value: JSONValue) -> String? {
+        switch value {
+        case .string(let text): text
+        case .int, .bool: value.text
+        case .null, .double, .array, .object: nil
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/// The origin of a redirect: a URL, all URLs below one, or a pattern in the language of routes.
+struct RelocationOrigin: Sendable {
+    enum Kind: Sendable {
+        case path(RelocationPath)
+        case pattern(RoutePattern)
+    }
+
+    let kind: Kind
+    /// What two origins are compared by; the names of placeholders make no difference.
+    let key: RelocationPath.Key
+
+    /// The origin as it was written.
+    var text: String {
+        switch kind {
+        case .path(let path): path.text
+        case .pattern(let pattern): pattern.text
+        }
+    }
+
+    /// The text for details: of a query it has the keys only.
+    var shown: String { RouteURL.withoutValues(text) }
+
+    /// The pattern; nil for a URL and for all URLs below one.
+    var pattern: RoutePattern? {
+        if case .pattern(let pattern) = kind { pattern } else { nil }
+    }
+
+    /// Whether it takes all URLs below one.
+    var isSubtree: Bool {
+        if case .path(let path) = kind { path.isSubtree } else { false }
+    }
+
+    /// The scheme of the URLs that it takes; nil for any.
+    var scheme: String? {
+        switch kind {
+        case .path(let path): path.scheme
+        case .pattern(let pattern): pattern.scheme
+        }
+    }
+
+    init(
+        _ text: String, index: Int, field: String = "orginPath", _ language: RelocationLanguage
+    ) throws(RelocationError) {
+        if let pattern = try language.pattern(text, index: index, field: field),
+            !Self.isSubtreeOfScheme(pattern)
+        {
+            kind = .pattern(pattern)
+            key = Self.key(of: pattern)
+            return
+        }
+        let path = try RelocationPath(text, index: index, field: field)
+        kind = .path(path)
+        key = path.key
+    }
+
+    /// The same as a pattern, to stand beside others; nil for what is none.
+    var patternOfSubtree: RoutePattern? {
+        guard case .path(let path) = kind, path.isSubtree else { return nil }
+        let components = path.components.map { PercentCoding.encode($0, for: .component) } + ["<path:rest>"]
+        return try? RoutePattern("\(path.scheme)://\(components.joined(separator: "/"))")
+    }
+
+    /// A URL that it takes; nil when a custom converter decides.
+    var sample: RouteURL? {
+        switch kind {
+        case .path(let path):
+            try? RouteURL(
+                scheme: path.scheme, components: path.components + (path.isSubtree ? ["waypost~sample"] : []))
+        case .pattern(let pattern): pattern.sample
+        }
+    }
+
+    /// Only `/**` behind literals, and of one scheme: the tree of redirects finds these by itself.
+    private static func isSubtreeOfScheme(_ pattern: RoutePattern) -> Bool {
+        let segments = pattern.segments
+        guard pattern.scheme != nil, case .rest("**") = segments.last else { return false }
+        return segments.dropLast().allSatisfy { $0.name == nil && $0 != .wildcard }
+    }
+
+    private static func name(_ converter: String) -> String {
+        PatternConstraint(converter)?.name ?? converter
+    }
+
+    /// No component has a control character, so these bytes keep placeholders and literals apart.
+    private static func key(of pattern: RoutePattern) -> RelocationPath.Key {
+        var bytes = pattern.scheme.map { Array($0.utf8) } ?? [1]
+        for segment in pattern.segments {
+            bytes.append(0)
+            switch segment {
+            case .literal(let text): bytes += text.utf8
+            case .placeholder: bytes.append(1)
+            case .wildcard: bytes.append(2)
+            case .typed(_, let converter): bytes += [3] + Self.name(converter).utf8
+            case .partial(let prefix, _, let suffix, let converter):
+                bytes += [4] + prefix.utf8 + [5] + suffix.utf8 + [5] + Self.name(converter ?? "").utf8
+            case .rest: bytes.append(0)
+            }
+        }
+        return RelocationPath.Key(bytes: bytes)
+    }
+}

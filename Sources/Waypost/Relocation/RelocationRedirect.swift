@@ -1,0 +1,44 @@
+/// A redirect as it is followed: where from, where to, what it adds.
+struct RelocationRedirect: Sendable {
+    let origin: RelocationOrigin
+    private(set) var target: RelocationTarget
+    let params: [String: JSONValue]
+
+    /// The URL or subtree that it takes; nil for a pattern.
+    var originPath: RelocationPath? {
+        if case .path(let path) = origin.kind { path } else { nil }
+    }
+
+    /// The redirect that an entry makes; nil for one that makes none.
+    init?(
+        _ entry: RelocationEntry, index: Int, _ language: RelocationLanguage = .ofDocuments
+    ) throws(RelocationError) {
+        let texts: (origin: String, target: String)
+        switch entry.kind {
+        case .replace(let origin, let target): texts = (origin, target)
+        case .reset(let origin, let target?): texts = (origin, target)
+        default: return nil
+        }
+        origin = try RelocationOrigin(texts.origin, index: index, language)
+        // TheRouter resets with the origin as its target.
+        if case .reset = entry.kind,
+            try RelocationOrigin(texts.target, index: index, field: "targetPath", language).key == origin.key
+        {
+            return nil
+        }
+        target = try RelocationTarget(texts.target, of: origin, index: index, language)
+        params = entry.params
+    }
+
+    /// The same to another target.
+    func with(_ target: RelocationTarget) -> RelocationRedirect {
+        var redirect = self
+        redirect.target = target
+        return redirect
+    }
+
+    /// The URL that this redirect makes of one that it takes.
+    func apply(to url: RouteURL, captured: [CapturedParameter] = []) -> String {
+        target.url(from: url, origin, captured)
+    }
+}

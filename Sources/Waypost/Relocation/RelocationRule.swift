@@ -1,0 +1,117 @@
+/// What happens to the URLs of an origin: a redirect, or that there is none.
+struct RelocationRule: Sendable {
+    let origin: RelocationOrigin
+    /// Nil for a reset: what it takes opens as without a map.
+    let redirect: RelocationRedirect?
+    let place: RelocationPlan.Place
+    /// When it applies; nil for always.
+    let condition: RelocationCondition?
+    /// Why its condition can't be used, so that it never applies.
+    let fault: String?
+    /// The URLs to which it does not apply; nil for none.
+    private let exceptions: RouteTable?
+
+    /// Whether it is a redirect of whatever its origin takes.
+    var isPlain: Bool { exceptions == nil && condition == nil && redirect != nil }
+
+    /// The rule of an entry of type 1 or 4; nil for the others.
+    init?(
+        _ entry: RelocationEntry, _ place: RelocationPlan.Place, _ language: RelocationLanguage
+    ) throws(RelocationError) {
+        switch entry.kind {
+        case .replace(let text, _), .reset(let text, _):
+            let redirect = try RelocationRedirect(entry, index: place.index, language)
+            if let redirect {
+                origin = redirect.origin
+            } else {
+                origin = try RelocationOrigin(text, index: place.index, language)
+            }
+            self.redirect = redirect
+        case .add, .delete: return nil
+        }
+        self.place = place
+        exceptions = try Self.exceptions(entry.except, place.index, language)
+        let (origin, isRedirect) = (origin, redirect != nil)
+        do throws(RelocationConditionReader.Fault) {
+            condition = try entry.when.map { (json) throws(RelocationConditionReader.Fault) in
+                try RelocationConditionReader { (text) throws(RelocationConditionReader.Fault) in
+                    guard isRedirect else { throw .init(reason: "when.targets belongs to a redirect") }
+                    do throws(RelocationError) {
+                        return try RelocationTarget(text, of: origin, index: place.index, language)
+                    } catch {
+                        throw .init(reason: "when.targets: \(error.detail)")
+                    }
+                }.read(json)
+            }
+            fault = nil
+        } catch {
+            condition = nil
+            fault = error.reason
+        }
+    }
+
+    /// Whether it may apply to a URL that its origin takes.
+    func covers(_ url: RouteURL) -> Bool { exceptions?.firstMatch(url) == nil }
+
+    /// The redirects to each of its targets.
+    var redirects: [RelocationRedirect] {
+        guard let redirect else { return [] }
+        return [redirect] + (condition?.variants?.list ?? []).map { redirect.with($0.target) }
+    }
+
+    /// Its redirect to one of its targets, named when it is not the entry's own.
+    func redirect(
+        _ question: RelocationQuestion
+    ) -> (redirect: RelocationRedirect?, variant: Int?) {
+        guard let redirect, let variant = condition?.variant(question) else { return (redirect, nil) }
+        return (redirect.with(variant.target), variant.number)
+    }
+
+    private static func exceptions(
+        _ texts: [String], _ index: Int, _ language: RelocationLanguage
+    ) throws(RelocationError) -> RouteTable? {
+        guard !texts.isEmpty else { return nil }
+        var table = language.table()
+        for (number, text) in texts.enumerated() {
+            let pattern = try language.wholePattern(text, index: index, field: "except")
+            // Two that take the same URLs are as good as one.
+            _ = try? table.add(pattern, index: UInt32(truncatingIfNeeded: number), replacing: true)
+        }
+        return table
+    }
+}
+
+/// What an entry of type 2 or 3 does to a path.
+struct RelocationPathRule: Sendable {
+    let pattern: String
+    /// The destination of a path that is added; nil for a path that is taken away.
+    let className: String?
+    let params: [String: JSONValue]
+    let place: RelocationPlan.Place
+    /// When it applies; nil for always.
+    let condition: RelocationCondition?
+    /// Why its condition can't be used, so that it never applies.
+    let fault: String?
+
+    /// The rule of an entry of type 2 or 3; nil for the others.
+    init?(_ entry: RelocationEntry, _ place: RelocationPlan.Place) {
+        switch entry.kind {
+        case .add(let path, let name): (pattern, className) = (path, name)
+        case .delete(let path): (pattern, className) = (path, nil)
+        case .replace, .reset: return nil
+        }
+        params = entry.params
+        self.place = place
+        do throws(RelocationConditionReader.Fault) {
+            condition = try entry.when.map { (json) throws(RelocationConditionReader.Fault) in
+                try RelocationConditionReader { (_) throws(RelocationConditionReader.Fault) in
+                    throw .init(reason: "when.targets belongs to a redirect")
+                }.read(json)
+            }
+            fault = nil
+        } catch {
+            condition = nil
+            fault = error.reason
+        }
+    }
+}

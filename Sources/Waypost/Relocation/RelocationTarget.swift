@@ -1,0 +1,199 @@
+/// The target of a redirect: a URL, all URLs below one, or a URL that is filled with what the origin captured.
+struct RelocationTarget: Sendable {
+    /// A part of the text, in order.
+    private enum Piece: Sendable {
+        case text(Substring)
+        /// What the placeholder of that name captured.
+        case capture(String)
+    }
+
+    /// The name of a rest that is written `**`.
+    private static let rest = "**"
+
+    /// The URL or subtree; nil for the target of a pattern.
+    let path: RelocationPath?
+    /// The target as it was written.
+    let text: String
+    /// Its scheme; nil where that of the opened URL stays.
+    let scheme: String?
+    /// Its host; nil where only the opened URL says it.
+    let host: String?
+    /// Whether it leads to one URL, whatever is opened.
+    let isFixed: Bool
+
+    /// The text for details: of a query it has the keys only.
+    var shown: String { RouteURL.withoutValues(text) }
+
+    private let parts: URLTextParts
+    /// Of a URL or a subtree what stands before the query and before the `**`.
+    private let stem: String
+    /// Of what is filled, what stands before the query.
+    private let base: [Piece]
+    /// Empty unless a value of the query is captured.
+    private let query: [Piece]
+
+    /// - Throws: ``RelocationError`` 422 for what is no URL, and for a placeholder that the origin does not have.
+    init(
+        _ text: String, of origin: RelocationOrigin, index: Int, _ language: RelocationLanguage
+    ) throws(RelocationError) {
+        let pattern = try language.pattern(text, index: index, field: "targetPath")
+        guard let from = origin.pattern else {
+            let path = try Self.path(text, of: origin, pattern, index)
+            self.path = path
+            self.text = path.text
+            scheme = path.scheme
+            host = path.components.first ?? ""
+            isFixed = !path.isSubtree
+            parts = URLTextParts(path.text)
+            stem = path.isSubtree ? path.stem : parts.base
+            base = []
+            query = []
+            return
+        }
+        var names = Set(from.placeholderNames)
+        if case .rest = from.segments.last { names.insert(Self.rest) }
+        path = nil
+        stem = ""
+        self.text = pattern?.text ?? text
+        parts = URLTextParts(self.text)
+        if let pattern {
+            base = try Self.pieces(of: pattern, names, index)
+        } else {
+            base = [.text(Substring(parts.base))]
+        }
+        query = try Self.pieces(ofQuery: parts.query ?? "", names, index)
+        let isHole = { (piece: Piece) in if case .capture = piece { true } else { false } }
+        isFixed = !base.contains(where: isHole) && query.isEmpty
+        // Read once with samples, for what is no URL whatever is captured.
+        let sample = try RelocationPath(
+            Self.fill(base) { _ in "waypost~sample" }, index: index, field: "targetPath")
+        scheme = sample.scheme.isEmpty && from.scheme == nil ? nil : sample.scheme
+        let isHostCaptured = pattern?.segments.first.map { $0.name != nil } ?? false
+        host = isHostCaptured ? nil : sample.components.first ?? ""
+    }
+
+    /// The target of a URL or of a subtree.
+    private static func path(
+        _ text: String, of origin: RelocationOrigin, _ pattern: RoutePattern?, _ index: Int
+    ) throws(RelocationError) -> RelocationPath {
+        let path = try RelocationPath(text, index: index, field: "targetPath")
+        guard origin.isSubtree == path.isSubtree else {
+            throw RelocationError(
+                .badField, index: index, field: path.isSubtree ? "orginPath" : "targetPath",
+                detail: "/** must stand on both sides of a redirect or on none")
+        }
+        for segment in pattern?.segments ?? [] where segment != .rest(name: rest) {
+            if let name = segment.name ?? (segment == .wildcard ? "*" : nil) { throw unknown(name, index) }
+        }
+        return path
+    }
+
+    private static func pieces(
+        of pattern: RoutePattern, _ names: Set<String>, _ index: Int
+    ) throws(RelocationError) -> [Piece] {
+        let bytes = Array(URLTextParts(pattern.text).base.utf8)
+        var pieces: [Piece] = []
+        var written = 0
+        func add(_ range: Range<Int>) {
+            guard !range.isEmpty else { return }
+            pieces.append(.text(Substring(decoding: bytes[range], as: UTF8.self)))
+        }
+        for (piece, segment) in zip(pattern.pieces, pattern.segments) {
+            guard segment != .wildcard else { throw unknown("*", index) }
+            guard let name = segment.name else { continue }
+            guard names.contains(name) else { throw unknown(name, index) }
+            let isWhole = piece.holeEnd == 0
+            let hole =
+                Int(isWhole ? piece.start : piece.holeStart)..<Int(isWhole ? piece.end : piece.holeEnd)
+            add(written..<hole.lowerBound)
+            pieces.append(.capture(name))
+            written = hole.upperBound
+        }
+        add(written..<bytes.count)
+        return pieces
+    }
+
+    /// A value that is `:name` or `<name>` and nothing else is captured.
+    private static func pieces(
+        ofQuery query: String, _ names: Set<String>, _ index: Int
+    ) throws(RelocationError) -> [Piece] {
+        var pieces: [Piece] = []
+        var hasCapture = false
+        for pair in query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let sides = pair.split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            pieces.append(.text(Substring((pieces.isEmpty ? "" : "&") + Substring(sides[0]))))
+            guard sides.count == 2 else { continue }
+            let value = Substring(sides[1])
+            guard let name = placeholder(value) else {
+                pieces.append(.text("=" + value))
+                continue
+            }
+            guard names.contains(name) else { throw unknown(name, index) }
+            pieces += [.text("="), .capture(name)]
+            hasCapture = true
+        }
+        return hasCapture ? pieces : []
+    }
+
+    private static func placeholder(_ value: Substring) -> String? {
+        if value.utf8.first == UInt8(ascii: ":"), value.utf8.count > 1 { return String(value.dropFirst()) }
+        guard value.utf8.first == UInt8(ascii: "<"), value.utf8.last == UInt8(ascii: ">"),
+            value.utf8.count > 2
+        else { return nil }
+        return String(value.dropFirst().dropLast())
+    }
+
+    private static func unknown(_ name: String, _ index: Int) -> RelocationError {
+        RelocationError(
+            .badField, index: index, field: "targetPath",
+            detail: "targetPath has the placeholder \(name.prefix(64)), which the origin does not have; "
+                + RelocationLanguage.advice)
+    }
+
+    // MARK: Filling
+
+    /// The URL that it makes of one that the origin takes.
+    ///
+    /// The query goes along; where the target names a key itself, the target's value stays.
+    func url(from url: RouteURL, _ origin: RelocationOrigin, _ captured: [CapturedParameter]) -> String {
+        var text: String
+        var parts = parts
+        switch origin.kind {
+        case .path(let path):
+            text = stem
+            if path.isSubtree { text += Self.encoded(url.components.dropFirst(path.components.count)) }
+        case .pattern(let pattern):
+            let rest = {
+                Self.encoded(url.components.dropFirst(pattern.segments.count - 1))
+            }
+            let isRest = { name in name == Self.rest || pattern.segments.last == .rest(name: name) }
+            func value(_ name: String, _ place: PercentCoding.Place) -> String {
+                PercentCoding.encode(captured.first { $0.name == name }?.text ?? "", for: place)
+            }
+            text = Self.fill(base) { isRest($0) ? rest() : value($0, .component) }
+            if !query.isEmpty {
+                let restName = pattern.segments.last?.name ?? ""
+                parts.query = Self.fill(query) { value($0 == Self.rest ? restName : $0, .query) }
+            }
+            if scheme == nil, !url.scheme.isEmpty { text = "\(url.scheme)://\(text.drop { $0 == "/" })" }
+        }
+        let query = parts.query(joining: url.queryText)
+        if !query.isEmpty { text += "?" + query }
+        if let fragment = parts.fragment ?? URLTextParts(url.text).fragment { text += "#" + fragment }
+        return text
+    }
+
+    private static func encoded(_ components: ArraySlice<String>) -> String {
+        components.map { PercentCoding.encode($0, for: .component) }.joined(separator: "/")
+    }
+
+    private static func fill(_ pieces: [Piece], _ value: (String) -> String) -> String {
+        pieces.map { piece in
+            switch piece {
+            case .text(let text): String(text)
+            case .capture(let name): value(name)
+            }
+        }.joined()
+    }
+}

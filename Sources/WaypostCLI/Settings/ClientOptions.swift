@@ -1,0 +1,41 @@
+import ArgumentParser
+import WaypostAgent
+
+/// What the conditions of maps ask about a client.
+struct ClientOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The version of the app, for conditions of maps: 2.4.1.", valueName: "version"))
+    var build: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The language and region, for conditions of maps: de-AT.", valueName: "locale"))
+    var locale: String?
+
+    @Option(
+        name: .customLong("label"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "A label of the client, for conditions of maps: region=eu. May be repeated.",
+            valueName: "name=value"))
+    var labels: [String] = []
+}
+
+extension ClientFacts {
+    /// Facts as they are written in options and settings.
+    ///
+    /// - Throws: ``CommandError`` 64 naming the setting.
+    init(build: String?, locale: String?, labels texts: [String]) throws(CommandError) {
+        var labels: [String: String] = [:]
+        for text in texts {
+            guard let mark = text.firstIndex(of: "=") else {
+                throw CommandError(.usage, "label \(text.debugDescription) should be name=value")
+            }
+            let name = String(text[..<mark])
+            guard labels.updateValue(String(text[text.index(after: mark)...]), forKey: name) == nil else {
+                throw CommandError(.usage, "label \(name.debugDescription) is given twice")
+            }
+        }
+        self.init(build: build, locale: locale, labels: labels)
+        if let fault { throw CommandError(.usage, fault) }
+    }
+}

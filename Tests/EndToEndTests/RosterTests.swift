@@ -1,0 +1,201 @@
+import Foundation
+import MQTTLink
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostCLI
+
+/// What `waypost agents` and `waypost watch` say of many agents.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct RosterTests {
+    /// Retains a state for each of so many agents, at least once, as agents do.
+    private func retainStates(_ count: Int, at broker: TestBroker) throws {
+        let client = try IdleClient(port: UInt16(broker.port))
+        // These packets of MQTT 3.1.1 are ASCII: all lengths and both bytes of the number are below 128.
+        client.send("\u{10}\u{0E}\0\u{04}MQTT\u{04}\u{02}\0\0\0\u{02}c1")
+        let state = #"{"state":"online","epoch":1,"why":"birth"}"#
+        for number in 1...count {
+            let topic = "waypost/v1/k\(number)/state"
+            let packet = [
+                [0x33, 4 + topic.utf8.count + state.utf8.count, 0, topic.utf8.count],
+                Array(topic.utf8).map(Int.init),
+                [number / 128, number % 128], Array(state.utf8).map(Int.init),
+            ]
+            #expect(client.send(packet.joined().map { String(UnicodeScalar(UInt8($0))) }.joined()))
+        }
+        // CONNACK, and as many PUBACK.
+        var (missing, buffer) = (4 * (count + 1), [UInt8](repeating: 0, count: 4_096))
+        while missing > 0 {
+            let came = recv(client.descriptor, &buffer, buffer.count, 0)
+            guard came > 0 else { throw TestBroker.Failure(description: "the broker closed the connection") }
+            missing -= came
+        }
+    }
+
+    @Test func `agents lists all of a fleet of 12 500`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        try retainStates(12_500, at: broker)
+        let names = try await RunningCommand.run([
+            "agents", "--broker", broker.url, "--names", "--wait", "2m",
+        ])
+        #expect(names.status == 0)
+        #expect(Set(names.output).count == 12_500)
+    }
+
+    @Test
+    func `on a link that pauses for longer than the broker needs the list is whole, or says that it is not`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        try retainStates(1_500, at: broker)
+        let link = try PausingLink(to: UInt16(broker.port), pause: 700_000)
+        let url = "mqtt://127.0.0.1:\(link.port)"
+        let whole = try await RunningCommand.run(["agents", "--broker", url, "--names", "--wait", "2m"])
+        #expect(whole.status == 0)
+        #expect(Set(whole.output).count == 1_500)
+
+        let short = try await RunningCommand.run(["agents", "--broker", url, "--names", "--wait", "100ms"])
+        #expect(short.status == 1)
+        #expect(short.errorLines.contains { $0.contains("the list may be incomplete") })
+    }
+
+    private func roster(_ documents: [(topic: String, payload: String)]) -> Roster {
+        var roster = Roster(topics: .standard)
+        for (topic, payload) in documents {
+            roster.saw(MQTTMessage(topic: "waypost/v1/\(topic)", payload: Array(payload.utf8), retain: true))
+        }
+        return roster
+    }
+
+    private func state(_ word: String, _ reason: String, at: Int64? = nil) -> String {
+        let time = at.map { #","at":\#($0)"# } ?? ""
+        return #"{"state":"\#(word)","epoch":1,"why":"\#(reason)","version":"1.0","mqtt":5\#(time)}"#
+    }
+
+    private func health(_ status: String, at: Int64, problem: String? = nil) -> String {
+        let checks = problem.map { #"{"name":"store","ok":false,"detail":"\#($0)"}"# } ?? ""
+        return #"""
+            {"status":"\#(status)","at":\#(at),"uptime":86400000,"epoch":1,"checks":[\#(checks)],
+             "map":{"rev":1,"entries":9,"inactive":0}}
+            """#
+    }
+
+    private static let now: Int64 = 1_795_216_999_123
+
+    private var troubled: Roster {
+        let (now, refused) = (Self.now, #"{"layer":"agent","rev":3,"name":"CHAIN","detail":"a circle"}"#)
+        return roster([
+            ("a-fine/state", state("online", "birth", at: now - 7_200_000)),
+            ("a-fine/health", health("green", at: now - 10_000)),
+            ("b-stopped/state", state("offline", "shutdown", at: now - 180_000)),
+            ("b-stopped/health", health("green", at: now - 200_000)),
+            ("c-map/state", state("online", "birth", at: now - 60_000)),
+            ("c-map/health", health("green", at: now)),
+            (
+                "c-map/map/applied",
+                #"""
+                {"layers":[{"layer":"@all","rev":7},{"layer":"agent","rev":2}],"entries":3,"inactive":[],
+                 "refused":\#(refused)}
+                """#
+            ),
+            ("d-disk/state", state("online", "birth", at: now - 60_000)),
+            ("d-disk/health", health("red", at: now, problem: "disk full")),
+            ("e-lost/state", state("offline", "will")),
+            ("e-lost/health", health("green", at: now - 240_000)),
+        ])
+    }
+
+    @Test func `who needs attention comes first, and nobody who is gone is green`() throws {
+        let lines = troubled.table(Style(isOn: false), now: Self.now).map(\.text)
+        #expect(
+            lines == [
+                "AGENT      STATE      SINCE      HEALTH  MAP                VERSION  MQTT  PROBLEM",
+                "e-lost     lost       4 min ago  -       rev 1              1.0      5",
+                "d-disk     online     60 s ago   red     rev 1              1.0      5     store: disk full",
+                "c-map      online     60 s ago   green   @all rev 7, rev 2  1.0      5     "
+                    + "map rev 3 refused: CHAIN: a circle",
+                "b-stopped  shut down  3 min ago  -       rev 1              1.0      5",
+                "a-fine     online     2 h ago    green   rev 1              1.0      5",
+            ])
+    }
+
+    @Test(arguments: [60, 100, 160])
+    func `on a small screen the agents that are hidden are the healthy ones`(columns: Int) throws {
+        var model = WatchModel(topics: .standard, filter: try LogFilter([], level: nil, tag: nil))
+        for (name, member) in [
+            ("a-fine", "online"), ("b-fine", "online"), ("y-lost", "offline"), ("z-lost", "offline"),
+        ] {
+            let text = state(member, member == "online" ? "birth" : "will")
+            model.saw(
+                MQTTMessage(topic: "waypost/v1/\(name)/state", payload: Array(text.utf8), retain: true))
+        }
+        let lines = WatchScreen(rows: 12, columns: columns, style: Style(isOn: false))
+            .lines(model, now: Self.now).map(\.text)
+        #expect(lines.contains { $0.hasPrefix("y-lost  lost") && $0.contains(" - ") })
+        #expect(lines.contains { $0.hasPrefix("z-lost  lost") })
+        #expect(lines.contains("… and 2 more"))
+        let smaller = WatchScreen(rows: 9, columns: columns, style: Style(isOn: false))
+            .lines(model, now: Self.now).map(\.text)
+        #expect(smaller.contains("… and 3 more, 1 of them lost or with problems"))
+    }
+
+    @Test func `a map that was refused is shown by ping, agents and health`() async throws {
+        let site = try await Site.open()
+        #expect(
+            try await site.run(
+                "relocate", "--from", "scheme://router/demo", "--to", "scheme://router/demo1", "--agent", "k1"
+            ).status == 0)
+        let circle = try ScratchFile(
+            #"""
+            {"type":"map","rev":3,"entries":[{"routerType":1,"orginPath":"s://a","targetPath":"s://b"},
+             {"routerType":1,"orginPath":"s://b","targetPath":"s://a"}]}
+            """#, name: "map.json")
+        #expect(try await site.run("relocate", "--file", circle.path, "--agent", "k1").status == 1)
+        let ping = try await site.run("ping", "--agent", "k1")
+        #expect(ping.output.contains { $0.hasPrefix("  map rev 3 refused: ") }, "\(ping.output)")
+        let table = try await site.run("agents")
+        #expect(table.output.contains { $0.hasPrefix("k1 ") && $0.contains("map rev 3 refused: ") })
+    }
+}
+
+/// A way to a broker on which what the broker sends comes in pieces, with a pause before each.
+private final class PausingLink: Sendable {
+    let port: UInt16
+    private let listener: Int32
+
+    init(to broker: UInt16, pause microseconds: UInt32) throws {
+        (listener, port) = try Loopback.listen()
+        Thread.detachNewThread { [listener] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                guard let server = try? IdleClient(port: broker) else { return }
+                Thread.detachNewThread { Self.copy(client, to: server.descriptor, pause: 0) }
+                Thread.detachNewThread {
+                    Self.copy(server.descriptor, to: client, pause: microseconds)
+                    close(client)
+                }
+            }
+        }
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private static func copy(_ from: Int32, to: Int32, pause: UInt32) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(from, &buffer, buffer.count)
+            guard count > 0 else { break }
+            if pause > 0 { usleep(pause) }
+            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        shutdown(to, Int32(SHUT_RDWR))
+    }
+}
