@@ -202,7 +202,7 @@ enum Circumstance: String {
         // One message at a time, so that the reports have not left when the row's command comes.
         let agent = try fixture.agent(["--outbox-records", "5", "--in-flight", "1"])
         try await agent.online()
-        var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[9000]"#]
+        var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[20000]"#]
         commands += (0..<20).map {
             #""id":"f\#($0)","type":"open","url":"scheme://router/none/\#($0)"# + "\""
         }
@@ -214,7 +214,10 @@ enum Circumstance: String {
         try await fixture.backend.wait(for: "the nap to be taken") { seen in
             seen.contains { $0.json?["id"] == "nap" && $0.json?["status"] == "accepted" }
         }
+        // Frozen until the broker is gone: no report leaves, however long that takes.
+        kill(agent.processID, SIGSTOP)
         try await fixture.broker.stop()
+        kill(agent.processID, SIGCONT)
         let ledger = agent.directory + "/ledger.txt"
         try await until("the last command ran") {
             (try? String(contentsOfFile: ledger, encoding: .utf8))?.contains("end") == true
