@@ -122,10 +122,10 @@ import WaypostMessages
 
     @Test func `events are split into messages that it takes`() async throws {
         let harness = try await AgentHarness(isOnline: false)
+        harness.link.connect(maximumPacketSize: 4_096)
         for number in 0..<300 {
             harness.agent.events.log(.info, "Test", "line \(number) \(String(repeating: "x", count: 200))")
         }
-        harness.link.connect(maximumPacketSize: 4_096)
         _ = try await harness.event { $0.message.hasPrefix("line 299 ") }
         let logs = harness.published.events.filter { $0.topic.hasSuffix("/log/i") }
         #expect(logs.count > 10)
