@@ -162,9 +162,9 @@ if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
             .executableTarget(
                 name: target.name, dependencies: target.dependencies, path: target.path,
                 exclude: ["Corpus", "Dictionaries", "Tests", fuzzing == "timing" ? "LibFuzzer" : "Timing"],
-                // Without libFuzzer's instructions in the product the same inputs take a small part of the time.
-                swiftSettings: fuzzing == "many" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [],
-                linkerSettings: fuzzing == "many" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
+                // Without libFuzzer's instructions in the product the same inputs take a fifth of the time.
+                swiftSettings: fuzzing == "fast" ? [.unsafeFlags(["-sanitize=fuzzer"]), .define("FAST")] : [],
+                linkerSettings: fuzzing == "fast" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
         case "WaypostCLI":
             .target(name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"])
         default: target.type == .test ? nil : target

@@ -95,7 +95,16 @@ enum CraftedInputs {
             #"{"routerType":2,"path":"…","className":"c"}"#,
             #"{"routerType":2,"path":"s://h","className":"…"}"#,
             #"{"routerType":1,"orginPath":"s://h","targetPath":"s://i","params":{"…":1}}"#,
+            #"{"routerType":1,"orginPath":"s://h/:id/…","targetPath":"s://i"}"#,
+            #"{"routerType":1,"orginPath":"s://h/:id","targetPath":"s://i/:…"}"#,
+            #"{"routerType":1,"orginPath":"s://h/:id","targetPath":"s://i?a=<…>"}"#,
+            #"{"routerType":1,"orginPath":"s://h/**","targetPath":"s://i/**","except":["s://h/…"]}"#,
         ].map { Place(.map, $0) }
+        + [
+            #"{"…":1}"#, #"{"build":"…"}"#, #"{"build":">=…"}"#, #"{"locale":["…"]}"#, #"{"labels":{"…":"a"}}"#,
+            #"{"labels":{"a":"…"}}"#, #"{"share":{"percent":5,"salt":"…"}}"#, #"{"share":{"…":5}}"#,
+            #"{"targets":{"salt":"s","of":[{"percent":5,"targetPath":"…"}]}}"#,
+        ].map { Place(.map, #"{"routerType":1,"orginPath":"s://h","targetPath":"s://i","when":\#($0)}"#) }
         + ["waypost/v1/…", "waypost/v1/k1/cmd/…", "waypost/v1/k1/reply/…"].map { Place(.topic, $0) }
         + ["…", "s://h/p…", "s://h/p?…", "s://h/p?a=…", "s://h/#…", "https://…"].map { Place(.url, $0) }
         + ["…", "s://h/…", "s://h/<int:…"].map { Place(.pattern, $0) }

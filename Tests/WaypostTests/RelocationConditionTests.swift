@@ -112,8 +112,12 @@ import Threading
                 "of": [["targetPath": "a://z", "percent": 60], ["targetPath": "a://z", "percent": 41]],
             ]
         ],
-        ["build": ">=1", "moon": "full"],
+        ["build": ">=1", "moon": "full"], [marks: 1], ["build": .string(marks)], ["labels": [marks: "eu"]],
+        ["labels": [marks: 1]], ["share": ["percent": 10, "salt": "x", marks: 1]],
     ]
+
+    /// One character, and 200 000 bytes.
+    private static let marks = "e" + String(repeating: "\u{301}", count: 100_000)
 
     @Test(arguments: unusable)
     func `a condition that is not understood makes its entry inactive and refuses nothing`(when: JSONValue)
@@ -131,7 +135,7 @@ import Threading
         #expect(try RelocationEntry.list(.array(list.map(\.json))) == list)
         let report = try router.relocate([RelocationLayer(name: "agent", entries: list)])
         #expect(report.inactive.map(\.index) == [0, 2, 3, 4])
-        #expect(report.inactive.allSatisfy { $0.reason.hasPrefix("when") })
+        #expect(report.inactive.allSatisfy { $0.reason.hasPrefix("when") && $0.reason.utf8.count < 200 })
         #expect(await router.open("a://x").route == "a://x")
         #expect(await router.open("a://z").route == "a://y")
         #expect(await router.open("a://new").code == .noRoute)

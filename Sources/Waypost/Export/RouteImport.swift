@@ -37,7 +37,7 @@ extension RouteDescription {
         if let name = try text("kind") {
             guard let known = RouteKind(rawValue: name) else {
                 throw RouteImportError(
-                    index: index, field: "kind", detail: "kind \(name.prefix(64)) is unknown")
+                    index: index, field: "kind", detail: "kind \(name.cut(to: 64)) is unknown")
             }
             kind = known
         }
@@ -49,7 +49,7 @@ extension RouteDescription {
         case let other?:
             throw RouteImportError(
                 index: index, field: "priority",
-                detail: "priority should be an integer but is \(other.text.prefix(64))")
+                detail: "priority should be an integer but is \(other.text.cut(to: 64))")
         }
         func flag(_ field: String) throws(RouteImportError) -> Bool {
             switch members[field] {

@@ -48,7 +48,7 @@ extension JSONError: CustomStringConvertible {
         case .byteOrderMark: "the text begins with a byte order mark"
         case .notUTF8: "the string at byte \(offset) is not valid UTF-8"
         case .duplicateKey(let key):
-            "the key \"\(key.prefix(64))\" at byte \(offset) occurs twice in its object"
+            "the key \"\(key.cut(to: 64))\" at byte \(offset) occurs twice in its object"
         case .tooDeep(let limit): "the values at byte \(offset) are nested deeper than \(limit) levels"
         case .tooManyKeys(let limit): "the object at byte \(offset) has more than \(limit) keys"
         case .stringTooLong(let limit): "the string at byte \(offset) is longer than \(limit) bytes"

@@ -128,7 +128,7 @@ struct OpenState: Sendable {
         guard hops.count < maximum else {
             let path = [requested] + hops + [text]
             let isCircle = path.dropLast().contains(text)
-            let detail = path.map { RouteURL.withoutValues($0).prefix(200) }.joined(separator: " → ")
+            let detail = path.map { RouteURL.withoutValues($0).cut(to: 200) }.joined(separator: " → ")
             return isCircle
                 ? .cycle("redirects lead in a circle: \(detail)")
                 : .chain("there are more than \(maximum) redirects: \(detail)")

@@ -139,7 +139,7 @@ struct RouterState: Sendable {
             return .failure(.notAllowed("the scheme \(scheme) may not be opened"))
         }
         guard configuration.allowedHosts == nil || allows(host: url.host, scheme: scheme) else {
-            return .failure(.notAllowed("the host \(url.host.prefix(200)) may not be opened"))
+            return .failure(.notAllowed("the host \(url.host.cut(to: 200)) may not be opened"))
         }
         return .success(url)
     }

@@ -48,7 +48,7 @@ public struct RoutePatternError: Error, Hashable, Sendable {
 extension RoutePatternError: CustomStringConvertible {
     /// One sentence; the pattern is cut after 200 characters.
     public var description: String {
-        "read pattern \(pattern.prefix(200)): \(reason) at byte \(offset)"
+        "read pattern \(pattern.cut(to: 200)): \(reason) at byte \(offset)"
     }
 }
 

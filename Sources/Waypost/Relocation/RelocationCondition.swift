@@ -51,22 +51,22 @@ struct RelocationCondition: Sendable {
         if let build {
             let version = context.build.flatMap { AppVersion($0) }
             guard let version, build.range.contains(version) else {
-                let found = context.build.map { "it is \($0.prefix(64))" } ?? "it is not known"
+                let found = context.build.map { "it is \($0.cut(to: 64))" } ?? "it is not known"
                 return .no("build \(build.text): no (\(found))")
             }
         }
         if let locales {
             let subtags = context.locale.map(Self.subtags) ?? []
             guard locales.contains(where: { subtags.starts(with: Self.subtags($0)) }) else {
-                let found = context.locale.map { "it is \($0.prefix(64))" } ?? "it is not known"
+                let found = context.locale.map { "it is \($0.cut(to: 64))" } ?? "it is not known"
                 return .no(
-                    "locale \(locales.joined(separator: " or ").prefix(Self.longestText)): no (\(found))")
+                    "locale \(locales.joined(separator: " or ").cut(to: Self.longestText)): no (\(found))")
             }
         }
         for label in labels {
             guard let value = context.labels[label.key], label.values.contains(value) else {
                 let found =
-                    context.labels[label.key].map { "it is \($0.prefix(64))" } ?? "there is no such label"
+                    context.labels[label.key].map { "it is \($0.cut(to: 64))" } ?? "there is no such label"
                 return .no("\(Self.text(label)): no (\(found))")
             }
         }
@@ -104,7 +104,7 @@ struct RelocationCondition: Sendable {
 
     // MARK: Text
 
-    /// As many characters of it are shown; there may be a thousand values of labels.
+    /// As many bytes of it are shown; there may be a thousand values of labels.
     private static let longestText = 256
 
     /// All of it in words.
@@ -118,7 +118,7 @@ struct RelocationCondition: Sendable {
         if let share { parts.append(shareText(share)) }
         if let variants { parts.append("\(variants.list.count) more targets by salt \(variants.draw.salt)") }
         let all = parts.isEmpty ? "always" : parts.joined(separator: ", ")
-        return all.count <= Self.longestText ? all : all.prefix(Self.longestText) + "…"
+        return all.cut(to: Self.longestText)
     }
 
     private func shareText(_ share: (draw: RelocationShare, end: UInt64, percent: String)) -> String {
@@ -127,7 +127,7 @@ struct RelocationCondition: Sendable {
     }
 
     private static func text(_ label: (key: String, values: [String])) -> String {
-        "label \(label.key)=\(label.values.joined(separator: " or ").prefix(longestText))"
+        "label \(label.key)=\(label.values.joined(separator: " or ").cut(to: longestText))"
     }
 
     private static func missing(_ key: RelocationShare.Key) -> String {

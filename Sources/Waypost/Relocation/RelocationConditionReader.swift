@@ -24,20 +24,24 @@ struct RelocationConditionReader {
                 let text = try self.text(value, "when.build")
                 guard let range = VersionRange(text) else {
                     throw Fault(
-                        reason: "when.build should be a range like >=2.1 <3 but is \(text.prefix(64))")
+                        reason: "when.build should be a range like >=2.1 <3 but is \(text.cut(to: 64))")
                 }
                 condition.build = (range, text)
             case "locale": condition.locales = try texts(value, "when.locale")
             case "labels":
                 let labels = try members(value, "when.labels")
                 for (name, value) in labels.sorted(by: { $0.key < $1.key }) {
-                    condition.labels.append((name, try texts(value, "when.labels.\(name.prefix(64))")))
+                    let place = "when.labels.\(name.cut(to: 64))"
+                    guard name.utf8.count <= Self.maximumBytes else {
+                        throw Fault(reason: "\(place): the name has more than \(Self.maximumBytes) bytes")
+                    }
+                    condition.labels.append((name, try texts(value, place)))
                 }
             case "after": condition.after = try time(value, "when.after")
             case "before": condition.before = try time(value, "when.before")
             case "share": condition.share = try share(value)
             case "targets": condition.variants = try variants(value)
-            default: throw Fault(reason: "when.\(key.prefix(64)) is unknown in this build")
+            default: throw Fault(reason: "when.\(key.cut(to: 64)) is unknown in this build")
             }
         }
         return condition
@@ -108,7 +112,7 @@ struct RelocationConditionReader {
             throw Fault(reason: "\(place) has more than \(Self.maximumCount) members")
         }
         if let known, let other = members.keys.filter({ !known.contains($0) }).min() {
-            throw Fault(reason: "\(place).\(other.prefix(64)) is unknown in this build")
+            throw Fault(reason: "\(place).\(other.cut(to: 64)) is unknown in this build")
         }
         return members
     }

@@ -17,7 +17,7 @@ struct RelocationEntryReader {
         guard case .int(let type) = value, (1...4).contains(type) else {
             throw bad(
                 "routerType",
-                "should be an integer from 1 to 4 but is \(value.kind), \(value.text.prefix(64))")
+                "should be an integer from 1 to 4 but is \(value.kind), \(value.text.cut(to: 64))")
         }
         return type
     }

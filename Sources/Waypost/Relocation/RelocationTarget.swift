@@ -137,17 +137,18 @@ struct RelocationTarget: Sendable {
     }
 
     private static func placeholder(_ value: Substring) -> String? {
-        if value.utf8.first == UInt8(ascii: ":"), value.utf8.count > 1 { return String(value.dropFirst()) }
-        guard value.utf8.first == UInt8(ascii: "<"), value.utf8.last == UInt8(ascii: ">"),
-            value.utf8.count > 2
-        else { return nil }
-        return String(value.dropFirst().dropLast())
+        let bytes = value.utf8
+        if bytes.first == UInt8(ascii: ":"), bytes.count > 1 { return String(Substring(bytes.dropFirst())) }
+        guard bytes.first == UInt8(ascii: "<"), bytes.last == UInt8(ascii: ">"), bytes.count > 2 else {
+            return nil
+        }
+        return String(Substring(bytes.dropFirst().dropLast()))
     }
 
     private static func unknown(_ name: String, _ index: Int) -> RelocationError {
         RelocationError(
             .badField, index: index, field: "targetPath",
-            detail: "targetPath has the placeholder \(name.prefix(64)), which the origin does not have; "
+            detail: "targetPath has the placeholder \(name.cut(to: 64)), which the origin does not have; "
                 + RelocationLanguage.advice)
     }
 
@@ -176,7 +177,10 @@ struct RelocationTarget: Sendable {
                 let restName = pattern.segments.last?.name ?? ""
                 parts.query = Self.fill(query) { value($0 == Self.rest ? restName : $0, .query) }
             }
-            if scheme == nil, !url.scheme.isEmpty { text = "\(url.scheme)://\(text.drop { $0 == "/" })" }
+            if scheme == nil, !url.scheme.isEmpty {
+                let rest = Substring(text.utf8.drop { $0 == UInt8(ascii: "/") })
+                text = "\(url.scheme)://\(rest)"
+            }
         }
         let query = parts.query(joining: url.queryText)
         if !query.isEmpty { text += "?" + query }

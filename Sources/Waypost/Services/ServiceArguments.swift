@@ -57,7 +57,7 @@ struct ArgumentReader {
         guard !source.ignoresUnknown, !source.labeled.isEmpty else { return }
         let known = Set(method.labels + ["ivar1", "ivar2"].prefix(method.labels.count))
         if let unknown = source.labeled.keys.sorted().first(where: { !known.contains($0) }) {
-            throw .badField("\(method.full) has no argument \"\(unknown.prefix(64))\"", argument: unknown)
+            throw .badField("\(method.full) has no argument \"\(unknown.cut(to: 64))\"", argument: unknown)
         }
     }
 

@@ -20,7 +20,7 @@ public struct ServiceFailure: Error, Hashable, Sendable {
     /// 404 `NO_SERVICE`.
     static func noService(_ service: String, nearest: [String]) -> ServiceFailure {
         ServiceFailure(
-            .noService, "no service \(service.prefix(128)) is exposed",
+            .noService, "no service \(service.cut(to: 128)) is exposed",
             nearest: nearest)
     }
 

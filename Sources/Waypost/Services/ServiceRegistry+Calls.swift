@@ -282,7 +282,7 @@ final class CallableService: Sendable {
         }
         return .failure(
             ServiceFailure(
-                .noMethod, "\(name) exposes no method \(method.prefix(128))",
+                .noMethod, "\(name) exposes no method \(method.cut(to: 128))",
                 nearest: NearestNames.find(method, among: full)))
     }
 }

@@ -20,7 +20,7 @@ package struct OpenScope: Sendable {
     func entered(by subject: @autoclosure () -> String) throws(Rejection) -> OpenScope {
         guard depth < Self.maximumDepth else {
             throw .chain(
-                "\(subject().prefix(200)) is opened or called by a handler within "
+                "\(subject().cut(to: 200)) is opened or called by a handler within "
                     + "\(depth) other opens and calls; \(Self.maximumDepth) are allowed")
         }
         var scope = self

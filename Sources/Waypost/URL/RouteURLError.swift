@@ -38,7 +38,7 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
 
     /// One sentence; the text is cut after 200 characters, and of a query it has the keys only.
     public var description: String {
-        "parse \(RouteURL.withoutValues(url).prefix(200)): \(reason) at byte \(offset)"
+        "parse \(RouteURL.withoutValues(url).cut(to: 200)): \(reason) at byte \(offset)"
     }
 }
 

@@ -1,4 +1,5 @@
 public import Logging
+import Waypost
 import WaypostMessages
 
 /// Turns log lines into events of an agent; see ``Agent/logHandler(label:)``.

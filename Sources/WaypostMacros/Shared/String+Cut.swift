@@ -1,0 +1,1 @@
+../../Waypost/Support/String+Cut.swift
