@@ -44,7 +44,7 @@ let package = Package(
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
         .target(name: "CRouteRecords"),
-        // The lock and the thread that both Waypost and MQTTLink need.
+        // The lock and the thread that the other targets share.
         .target(name: "Threading"),
         // Sources/WaypostMacros/Pattern and its neighbours are links into Waypost: one reader of patterns for both.
         .macro(
@@ -77,7 +77,7 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .target(name: "DemoFeatures", dependencies: ["Waypost"]),
+        .target(name: "DemoFeatures", dependencies: ["Threading", "Waypost"]),
         .executableTarget(
             name: "WaypostCLI",
             dependencies: [
@@ -163,7 +163,8 @@ if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
                 name: target.name, dependencies: target.dependencies, path: target.path,
                 exclude: ["Corpus", "Dictionaries", "Tests", fuzzing == "timing" ? "LibFuzzer" : "Timing"],
                 // Without libFuzzer's instructions in the product the same inputs take a fifth of the time.
-                swiftSettings: fuzzing == "fast" ? [.unsafeFlags(["-sanitize=fuzzer"]), .define("FAST")] : [],
+                swiftSettings: fuzzing == "fast"
+                    ? [.unsafeFlags(["-sanitize=fuzzer"]), .define("FAST")] : [],
                 linkerSettings: fuzzing == "fast" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
         case "WaypostCLI":
             .target(name: target.name, dependencies: target.dependencies, exclude: ["Main.swift"])

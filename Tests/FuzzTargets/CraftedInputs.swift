@@ -18,7 +18,8 @@ enum CraftedInputs {
         ("slashes", Array("/".utf8)), ("short components", Array("/a".utf8)), ("dots", Array("/..".utf8)),
         ("ampersands", Array("&".utf8)), ("pairs", Array("&a=b".utf8)), ("equals signs", Array("=".utf8)),
         ("colons", Array(":".utf8)), ("at signs", Array("@".utf8)), ("hashes", Array("#".utf8)),
-        ("secrets", Array("token=a&".utf8)), ("nested URLs", Array("?u=s://h".utf8)),
+        ("secrets", Array("token=a&".utf8)), ("headers", Array("authorization:a ".utf8)),
+        ("authorities", Array("://a@".utf8)), ("nested URLs", Array("?u=s://h".utf8)),
         ("digits", Array("9".utf8)), ("quotes", Array("\"".utf8)), ("backslashes", Array("\\".utf8)),
         ("braces", Array("{".utf8)), ("brackets", Array("[".utf8)), ("commas", Array("1,".utf8)),
         ("stars", Array("*".utf8)), ("angle brackets", Array("<".utf8)), ("spaces", Array(" ".utf8)),
@@ -101,7 +102,8 @@ enum CraftedInputs {
             #"{"routerType":1,"orginPath":"s://h/**","targetPath":"s://i/**","except":["s://h/…"]}"#,
         ].map { Place(.map, $0) }
         + [
-            #"{"…":1}"#, #"{"build":"…"}"#, #"{"build":">=…"}"#, #"{"locale":["…"]}"#, #"{"labels":{"…":"a"}}"#,
+            #"{"…":1}"#, #"{"build":"…"}"#, #"{"build":">=…"}"#, #"{"locale":["…"]}"#,
+            #"{"labels":{"…":"a"}}"#,
             #"{"labels":{"a":"…"}}"#, #"{"share":{"percent":5,"salt":"…"}}"#, #"{"share":{"…":5}}"#,
             #"{"targets":{"salt":"s","of":[{"percent":5,"targetPath":"…"}]}}"#,
         ].map { Place(.map, #"{"routerType":1,"orginPath":"s://h","targetPath":"s://i","when":\#($0)}"#) }

@@ -1,9 +1,9 @@
 import MQTTLink
 import TestSupport
 import Testing
-import Waypost
 import WaypostMessages
 
+@testable import Waypost
 @testable import WaypostAgent
 
 @Suite struct `Maps with conditions` {
@@ -126,7 +126,7 @@ import WaypostMessages
 
     @Test(arguments: [UInt64.random(in: 0...999_999)])
     func `a map leads to the same in an agent and offline`(seed: UInt64) async throws {
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         let facts = ClientFacts(build: "2.4.1", locale: "de", labels: ["region": "eu"])
         let harness = try await AgentHarness(router: router()) {
             $0.client = facts
@@ -170,7 +170,7 @@ import WaypostMessages
         }
     }
 
-    private func entry(_ random: inout SplitMix, _ now: Int64) -> JSONValue {
+    private func entry(_ random: inout SeededGenerator, _ now: Int64) -> JSONValue {
         func pick<Element>(_ elements: [Element]) -> Element {
             elements[Int.random(in: 0..<elements.count, using: &random)]
         }
@@ -209,19 +209,13 @@ import WaypostMessages
         if kind == 2 { entry["except"] = ["scheme://router/user/7", "/router/old/:x"] }
         return .object(entry)
     }
-}
 
-/// A generator whose whole run follows from its seed.
-private struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
+    @Test func `a share is drawn by the digest that the agent's OpenSSL has too`() {
+        var random = SeededGenerator(seed: 15)
+        for length in 0...300 {
+            let bytes = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+            let first = SHA256.digest(of: bytes).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            #expect(SHA256Hash.first64Bits(of: bytes) == first, "\(length) bytes")
+        }
     }
 }

@@ -69,16 +69,4 @@ import Testing
         #expect(redaction.masked(text) == expected)
         #expect(redaction.masked(expected) == expected)
     }
-
-    @Test(arguments: [
-        "=", ":", "://", "token=", "token=%", "%25", "\"", "a@", "://a@", "%3D", " ", "\u{301}", "cookie=",
-        "https:", "token:", ":/", "authorization:a ",
-    ])
-    func `takes no longer for a text that is made for it`(_ piece: String) {
-        let redaction = Redaction()
-        let text = String(repeating: piece, count: 65_536 / piece.utf8.count)
-        let times = (0..<3).map { _ in ContinuousClock().measure { _ = redaction.masked(text) } }
-        // Some milliseconds, or a minute when the time grows with the square.
-        #expect(times.contains { $0 < .seconds(1) })
-    }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import Threading
 import Waypost
 
 /// A ledger in a file, `ledger.txt`: what stands there was done, once for each line.
@@ -28,7 +28,7 @@ final class LedgerService: Sendable {
 
     private let path: String
     // One writer at a time: put reads the file and writes it anew.
-    private let file = Mutex(Known())
+    private let file = Guarded(Known())
 
     /// What the file held after our own last change, so that a line more costs no look at all the others.
     private struct Known {

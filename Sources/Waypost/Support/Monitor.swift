@@ -4,9 +4,9 @@ import Threading
 
 /// A value behind a lock, for which a thread can wait.
 ///
-/// Only for threads of our own: a task would block a thread of the pool.
+/// Only for threads of our own: a task would block a thread of the pool. `Sendable`, because the value is used behind
+/// the mutex only, and the two addresses never change.
 package final class Monitor<Value>: @unchecked Sendable {
-    // Sendable: the value is used behind the mutex only, and the two addresses never change.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let change: UnsafeMutablePointer<pthread_cond_t>
     private var value: Value

@@ -4,9 +4,6 @@ import WaypostMessages
 
 /// Reads once what the broker keeps of all agents.
 struct RosterReader {
-    /// Brokers that send what they retain in the background need a moment more than the round trip.
-    private static let grace = Duration.milliseconds(200)
-
     let settings: BrokerSettings
     let sender: String
 
@@ -20,32 +17,49 @@ struct RosterReader {
             useful: [topics.applied(of: "+")]
         ) { session in
             var roster = Roster(topics: topics)
-            let end = ContinuousClock.now + limit
-            let roundTrip = Guarded<Duration?>(nil)
-            let fence = Task {
-                let time = await session.fence()
-                roundTrip.withLock { $0 = time }
-                // Behind the answer, so that it is known when the alarm is read.
-                session.alarm(after: .zero)
-            }
-            defer { fence.cancel() }
-            session.alarm(after: limit)
-            var newest = ContinuousClock.now
-            while true {
-                switch try await session.next() {
-                case .message(let message):
-                    // What is not retained is news, and may go on for ever.
-                    if message.retain { newest = .now }
-                    roster.saw(message)
-                case .alarm:
-                    if let time = roundTrip.withLock(\.self) {
-                        let silence = ContinuousClock.now - newest
-                        let needed = max(time, Self.grace)
-                        if silence >= needed { return (roster, true) }
-                        session.alarm(after: min(needed - silence, end - .now))
-                    }
-                    if ContinuousClock.now >= end { return (roster, false) }
+            let isComplete = try await session.readRetained(within: limit) { roster.saw($0) }
+            return (roster, isComplete)
+        }
+    }
+}
+
+extension OperatorSession {
+    /// Brokers that send what they retain in the background need a moment more than the round trip.
+    private static let grace = Duration.milliseconds(200)
+
+    /// Reads until the broker has sent all that it retains for the subscriptions.
+    ///
+    /// - Returns: whether it had sent all within the time.
+    func readRetained(within limit: Duration, _ saw: (MQTTMessage) -> Void) async throws -> Bool {
+        let end = ContinuousClock.now + limit
+        let roundTrip = Guarded<Duration?>(nil)
+        let fence = Task {
+            let time = await self.fence()
+            roundTrip.withLock { $0 = time }
+            // Behind the answer, so that it is known when the alarm is read.
+            if !Task.isCancelled { self.alarm(after: .zero) }
+        }
+        var alarm = self.alarm(after: limit)
+        defer {
+            fence.cancel()
+            alarm.cancel()
+        }
+        var newest = ContinuousClock.now
+        while true {
+            switch try await next() {
+            case .message(let message):
+                // What is not retained is news, and may go on for ever.
+                if message.retain { newest = .now }
+                saw(message)
+            case .alarm:
+                if let time = roundTrip.withLock(\.self) {
+                    let silence = ContinuousClock.now - newest
+                    let needed = max(time, Self.grace)
+                    if silence >= needed { return true }
+                    alarm.cancel()
+                    alarm = self.alarm(after: min(needed - silence, end - .now))
                 }
+                if ContinuousClock.now >= end { return false }
             }
         }
     }

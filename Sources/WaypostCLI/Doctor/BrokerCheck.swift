@@ -4,7 +4,7 @@ import WaypostMessages
 
 /// Checks one broker: is it there, what is it, and what does it allow.
 struct BrokerCheck {
-    /// How long what the broker keeps may take to come, and an answer of its own.
+    /// How long an answer of the broker may take.
     private static let patience = Duration.seconds(2)
 
     let settings: BrokerSettings
@@ -24,12 +24,11 @@ struct BrokerCheck {
         return try await examine(wanted) { session in
             var roster = Roster(topics: topics)
             var version: String?
-            _ = try await session.wait(Self.patience) { message in
+            let isComplete = try await session.readRetained(within: wait.duration) { message in
                 roster.saw(message)
                 if message.topic == BrokerVersion.topic {
                     version = String(decoding: message.payload, as: UTF8.self)
                 }
-                return false
             }
             let target = agent ?? roster.members.filter { $0.value.isOnline == true }.keys.min()
             let answers = try await ask(target, session)
@@ -40,7 +39,8 @@ struct BrokerCheck {
                 } else {
                     [Finding]()
                 }
-            return [Self.version(version), subscriptions(session, wanted), agents(roster)] + answers + kept
+            return [Self.version(version), subscriptions(session, wanted), agents(roster, isComplete)]
+                + answers + kept
         }
     }
 
@@ -156,7 +156,7 @@ struct BrokerCheck {
         return Finding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
     }
 
-    private func agents(_ roster: Roster) -> Finding {
+    private func agents(_ roster: Roster, _ isComplete: Bool) -> Finding {
         let online = roster.members.filter { $0.value.isOnline == true }
         let red = online.filter { $0.value.health?.isGreen == false }.keys.sorted()
         let text = "\(roster.members.count) known, \(online.count) online"
@@ -169,6 +169,11 @@ struct BrokerCheck {
             return Finding(
                 "agents", .warning, "there are none under \(topics.root)",
                 advice: "is this the right broker and --root, and may \(sender) read +/state?")
+        }
+        guard isComplete else {
+            return Finding(
+                "agents", .warning, "\(text); the broker had not sent all within \(wait.text)",
+                advice: "wait longer: --wait 1m")
         }
         return Finding("agents", .ok, text)
     }

@@ -29,6 +29,8 @@ struct LogFollower {
     private static let maximumOthers = 10_000
     /// The most bytes that they may have.
     private static let maximumOtherBytes = 32 << 20
+    /// The most agents whose state is remembered; beyond, the states are shown as news again.
+    private static let maximumAgents = 100_000
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
 
@@ -186,7 +188,7 @@ struct LogFollower {
 
     private mutating func show(_ state: AgentState, of agent: String) {
         guard state.isNews(after: states[agent]) else { return }
-        if states.count >= 100_000 { states.removeAll() }
+        if states.count >= Self.maximumAgents { states.removeAll() }
         guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
         let how =
             switch state.reason {

@@ -6,7 +6,7 @@ import WaypostAgent
 struct ClientSetup: Hashable {
     var agent: String?
     var facts = ClientFacts()
-    /// Milliseconds since 1970; nil for now.
+    /// The time, in milliseconds since 1970; nil is the time at which it is asked.
     var at: Int64?
 
     /// The context that an agent with these settings has.

@@ -62,18 +62,18 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 #if FAST
-    /// Of libFuzzer: all that its own `main` does.
-    @_silgen_name("LLVMFuzzerRunDriver")
-    private func runDriver(
-        _ count: UnsafeMutablePointer<CInt>,
-        _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
-        _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
-    ) -> CInt
+/// Of libFuzzer: all that its own `main` does.
+@_silgen_name("LLVMFuzzerRunDriver")
+private func runDriver(
+    _ count: UnsafeMutablePointer<CInt>,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
+    _ test: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+) -> CInt
 
-    /// The package manager gives the executable this name for its `main` and leaves libFuzzer's out.
-    @_cdecl("FuzzTests_main")
-    func main(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt {
-        var (count, arguments) = (count, arguments)
-        return runDriver(&count, &arguments) { testOneInput($0, $1) }
-    }
+/// The package manager gives the executable this name for its `main` and leaves libFuzzer's out.
+@_cdecl("FuzzTests_main")
+func main(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt {
+    var (count, arguments) = (count, arguments)
+    return runDriver(&count, &arguments) { testOneInput($0, $1) }
+}
 #endif
