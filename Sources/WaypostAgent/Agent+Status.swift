@@ -91,7 +91,8 @@ extension Agent {
                 "outbox": .int(Int64(outbox.waiting)),
                 "refused": .int(Int64(sent.kept)),
             ],
-            map: maps.applied, limits: reloadable.withLock(\.configuration).limitsDocument)
+            map: maps.applied, opens: events.redaction.masked(routeCounters.json),
+            limits: reloadable.withLock(\.configuration).limitsDocument)
     }
 
     /// The health, and in `online` whether there is a broker now: for those on the agent's own machine.

@@ -46,6 +46,17 @@ import Waypost
         #expect(await router.open("shop://far/away/from/here").value == "the shop window")
     }
 
+    @Test func `a listener gets the whole open`() async throws {
+        let router = Router()
+        // snippet
+        router.onOpen { opening in
+            let keys = opening.redactedParameters().keys.sorted()
+            print(opening.code, opening.url, opening.hops, opening.duration, opening.caller ?? "here", keys)
+        }
+        // end snippet
+        #expect(await router.open("shop://none").code == .notAllowed)
+    }
+
     @Test func `an interceptor redirects and is taken away`() async throws {
         let router = Router()
         try router.register("shop://login") { _ in .opened("login") }

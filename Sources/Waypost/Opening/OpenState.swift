@@ -191,6 +191,11 @@ struct OpenState: Sendable {
             path["jumpType"] = "1"
         }
         relocation.merge(matched.record.params) { earlier, _ in earlier }
+        let route = matched.record.route
+        for (key, value) in route.defaults
+        where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {
+            relocation[key] = relocation[key] ?? value
+        }
         let configuration = snapshot.state.configuration
         var request = RouteRequest(
             url: url, requested: requested, route: matched.record.pattern.text,
@@ -198,7 +203,8 @@ struct OpenState: Sendable {
                 path: path, query: query, caller: caller, relocation: relocation, objects: objects,
                 rule: configuration.dialect.merge), hops: hops, context: context)
         if !repeated.isEmpty { request.parameters.repeated = repeated }
-        request.standardJumpType = matched.record.route.jumpType ?? configuration.jumpType
+        request.metadata = route.metadata
+        request.standardJumpType = route.jumpType ?? configuration.jumpType
         return request
     }
 

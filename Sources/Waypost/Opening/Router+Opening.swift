@@ -16,7 +16,8 @@ extension Router {
         context: OpenContext = .init()
     ) async -> Opening {
         let start = ContinuousClock.now
-        var opening = Opening(outcome: .opened, requested: url, url: url, ref: context.ref)
+        var opening = Opening(
+            outcome: .opened, requested: url, url: url, ref: context.ref, caller: context.caller)
         var failure: RouteFailure?
         var snapshot = snapshot
         // A module may be declared in between, and what its set-up registers must be in the snapshot.
@@ -202,6 +203,7 @@ extension Router {
                 return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
             }
         }
+        opening.metadata = request.metadata
         if !request.parameters.isEmpty || request.standardJumpType != .push {
             opening.presentation = request.presentation
         }
@@ -272,9 +274,9 @@ extension Router {
     private func finish(_ opening: Opening) {
         history.withLock { $0.add(opening) }
         guard hasListeners.load(ordering: .acquiring) else { return }
-        let (events, failures) = listeners.withLock { ($0.events, $0.failures) }
+        let (events, openings) = listeners.withLock { ($0.events, $0.openings) }
         if !events.isEmpty { events.notify(RouterEvent(opening)) }
-        if !opening.isSuccess { failures.notify(opening) }
+        openings.notify(opening)
     }
 }
 

@@ -12,6 +12,8 @@ public struct RouteRequest: Sendable {
     public var hops: [String]
     /// The caller, and its conditions.
     public var context: OpenContext
+    /// What the author says about the route.
+    public var metadata: [String: JSONValue] = [:]
     /// How the destination is shown when the call does not say it.
     var standardJumpType = JumpType.push
 
@@ -39,6 +41,8 @@ public struct RouteRequest: Sendable {
 public struct OpenContext: Sendable {
     /// The id of the command that opens the URL; all events of the open have it.
     public var ref: String?
+    /// Who asks: the sender of the command; nil for the program itself.
+    public var caller: String?
     /// The most time the handler may take; the configuration's unless set.
     public var deadline: Duration?
     /// Which attempt this is, from 1: a command that a crash interrupted may run again.
@@ -55,10 +59,12 @@ public struct OpenContext: Sendable {
 
     /// A context; everything has a default.
     public init(
-        ref: String? = nil, deadline: Duration? = nil, attempt: Int = 1, isTimedByCaller: Bool = false,
+        ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1,
+        isTimedByCaller: Bool = false,
         beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil
     ) {
         self.ref = ref
+        self.caller = caller
         self.deadline = deadline
         self.attempt = attempt
         self.isTimedByCaller = isTimedByCaller

@@ -51,8 +51,8 @@ final class CommandRunner: Sendable {
                 await router.open(
                     url, parameters: parameters,
                     context: OpenContext(
-                        ref: job.command.id, attempt: job.attempt, isTimedByCaller: true,
-                        beforeHandler: beforeHandler)))
+                        ref: job.command.id, caller: job.sender, attempt: job.attempt,
+                        isTimedByCaller: true, beforeHandler: beforeHandler)))
         case .call(let service, let method, let arguments):
             return CommandResult(
                 await router.services.call(
