@@ -8,6 +8,11 @@ public enum InterceptorDecision: Sendable, Hashable {
     case redirect(to: String)
     /// Goes on with these parameters instead of others of the same key; a null removes one.
     case rewrite([String: JSONValue])
+    /// Holds the open until the gate is opened, and then asks again; after that time the open ends with 408.
+    ///
+    /// The time counts from the first wait of the open. When routes or maps have changed meanwhile, the open begins
+    /// again from its URL.
+    case wait(for: OpenGate, atMost: Duration)
 }
 
 /// The opens for which an interceptor is asked.

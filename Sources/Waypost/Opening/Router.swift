@@ -32,6 +32,7 @@ public final class Router: Sendable {
     /// False until the first listener of opens is added: an open without one takes no lock for it.
     let hasListeners = Atomic(false)
     let history: Guarded<OpenHistory>
+    let waiting = Guarded(WaitingOpens())
     let modules = ModuleLoader()
     let linked: LinkedLoader
 

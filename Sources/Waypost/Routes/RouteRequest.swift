@@ -54,6 +54,8 @@ public struct OpenContext: Sendable {
     /// When it throws, the handler does not run and the open ends with what was thrown. The wait does not count
     /// against the handler's deadline.
     public var beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
+    /// Called with true when the open begins to wait for a gate, and with false when it goes on or ends.
+    public var onWait: (@Sendable (Bool) -> Void)?
     /// The values of which the URL has the texts.
     var typedValues: [String: JSONValue]?
 
@@ -61,7 +63,8 @@ public struct OpenContext: Sendable {
     public init(
         ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1,
         isTimedByCaller: Bool = false,
-        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil
+        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil,
+        onWait: (@Sendable (Bool) -> Void)? = nil
     ) {
         self.ref = ref
         self.caller = caller
@@ -69,5 +72,6 @@ public struct OpenContext: Sendable {
         self.attempt = attempt
         self.isTimedByCaller = isTimedByCaller
         self.beforeHandler = beforeHandler
+        self.onWait = onWait
     }
 }
