@@ -40,7 +40,7 @@ struct Interceptor: Sendable {
     let body: @Sendable (RouteRequest) async -> InterceptorDecision
     private let scope: InterceptorScope
     /// The group whose routes it sees, and no others.
-    private let group: RouteGroup.Mark?
+    private let group: GroupMark?
     /// The patterns of the scope, read.
     let patterns: [RoutePattern]
     /// The subtree of the scope, read.

@@ -24,6 +24,9 @@ public enum RouteAnswer: Sendable, Hashable {
     }
 }
 
+/// What marks the routes of one group for its interceptors.
+final class GroupMark: Sendable {}
+
 /// A pattern with its destination.
 public struct Route: Sendable {
     /// The type of a handler, which runs when the URL is opened.
@@ -59,7 +62,7 @@ public struct Route: Sendable {
     /// The module that brought it.
     var module: DeclaredModule?
     /// Those that it is in.
-    var groups: [RouteGroup.Mark] = []
+    var groups: [GroupMark] = []
 
     /// A route by its parts.
     public init(

@@ -2,15 +2,12 @@
 ///
 /// See ``Router/group(_:metadata:defaults:replacing:_:)``.
 public struct RouteGroup {
-    /// What marks the routes of one group for its interceptors.
-    final class Mark: Sendable {}
-
     /// An interceptor of a group that is not in force yet.
     struct AddedInterceptor {
         var name: String
         var priority: Int
         var deadline: Duration?
-        var mark: Mark
+        var mark: GroupMark
         var body: @Sendable (RouteRequest) async -> InterceptorDecision
     }
 
@@ -18,19 +15,19 @@ public struct RouteGroup {
     private let metadata: [String: JSONValue]
     private let defaults: [String: JSONValue]
     /// Its own mark and those of the groups around it.
-    private let marks: [Mark]
-    private let mark: Mark
+    private let marks: [GroupMark]
+    private let mark: GroupMark
     private(set) var routes: [Route] = []
     private(set) var interceptors: [AddedInterceptor] = []
 
     init(
         _ prefix: String, _ metadata: [String: JSONValue], _ defaults: [String: JSONValue],
-        within marks: [Mark] = []
+        within marks: [GroupMark] = []
     ) {
         self.prefix = prefix
         self.metadata = metadata
         self.defaults = defaults
-        mark = Mark()
+        mark = GroupMark()
         self.marks = marks + [mark]
     }
 
