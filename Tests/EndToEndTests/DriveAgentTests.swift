@@ -136,6 +136,16 @@ struct DriveAgentTests {
         let gone = try await site.run("open", "scheme://router/demo", "--agent", "k1", "--wait", "0.5")
         #expect(gone.status == 3)
         #expect(gone.errorLines.first?.contains("it is offline: it was shut down") == true)
+        // Without --wait it is not waited for.
+        for atOnce in [
+            try await site.run("open", "scheme://router/demo", "--agent", "k1"),
+            try await site.run("relocate", "--reset", "scheme://a", "--agent", "k1"),
+        ] {
+            #expect(atOnce.status == 3)
+            let line = try #require(atOnce.errorLines.first)
+            #expect(line.contains("no reply from k1; it is offline"))
+            #expect(line.contains("to wait for it: --wait 1m"))
+        }
     }
 
     @Test func `Ctrl-C while waiting ends with 130 and nothing more`() async throws {

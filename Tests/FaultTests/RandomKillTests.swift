@@ -169,7 +169,7 @@ private actor Sender {
     /// Sends again what has no reply, until everything has one.
     func settleAll() async throws {
         var idleRounds = 0
-        while idleRounds < 120 {
+        while idleRounds < 600 {
             let open = sent.keys.filter { replies[$0] == nil }
             if open.isEmpty { return }
             // No more than the agent takes at once: what is beyond twice the rate is not even answered.

@@ -19,7 +19,7 @@ import WaypostAgent
         let router = Router(configuration: RouterConfiguration(webPath: "kiosk://web"))
         try router.register("kiosk://orders/:id", name: "OrderScreen", idempotent: true) { request in
             let id = try request.parameters.value("id", as: Int.self)
-            return .opened(["shown": .int(Int64(id))])
+            return .opened(["shown": JSONValue(id)])
         }
         try router.register("kiosk://web", name: "WebScreen", kind: .web) { _ in .opened() }
         try router.services.expose(

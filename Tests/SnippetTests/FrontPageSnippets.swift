@@ -7,7 +7,7 @@ import Waypost
         let router = Router()
         try router.register("myapp://orders/:id", name: "OrderScreen") { request in
             let id = try request.parameters.value("id", as: Int.self)
-            return .opened(["order": .int(Int64(id))])
+            return .opened(["order": JSONValue(id)])
         }
 
         let opening = await router.open("myapp://orders/42?tab=items")

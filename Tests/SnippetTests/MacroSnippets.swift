@@ -11,7 +11,7 @@ struct InvoicePage {
         id = try request.parameters.value("id")
     }
 
-    func opened() -> JSONValue? { .int(Int64(id)) }
+    func opened() -> JSONValue? { JSONValue(id) }
 }
 
 #route("myapp://cart/clear", idempotent: true) { _ in

@@ -7,7 +7,7 @@ import Waypost
         let router = Router()
         try router.register("scheme://router/user/:id", name: "UserScreen") { request in
             let id = try request.parameters.value("id", as: Int.self)
-            return .opened(["user": .int(Int64(id))])
+            return .opened(["user": JSONValue(id)])
         }
 
         let redirect = RelocationEntry(

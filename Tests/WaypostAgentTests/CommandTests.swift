@@ -33,6 +33,47 @@ import Waypost
         #expect(try read(#"{"id":"a","type":"ping","exp":1999999999000}"#).expires == 1_000_000 + 86_400_000)
     }
 
+    private static let doubtful: [(text: String, warnings: [String])] = [
+        (#"{"id":"a","type":"open","url":"s://h","params":{},"note":1}"#, []),
+        (
+            #"{"id":"a","type":"open","url":"s://h","parms":{}}"#,
+            ["the field parms is unknown and was ignored; did you mean params?"]
+        ),
+        (
+            #"{"id":"a","type":"call","service":"S","method":"m","arg":[],"Lane":"x"}"#,
+            [
+                "the field Lane is unknown and was ignored; did you mean lane?",
+                "the field arg is unknown and was ignored; did you mean args?",
+            ]
+        ),
+        // One that is there was not meant.
+        (#"{"id":"a","type":"ping","types":"x"}"#, []),
+        // Those of another command mean nothing here.
+        (#"{"id":"a","type":"ping","urls":"x"}"#, []),
+        (
+            #"{"id":"a","type":"ping","exp":1795280000}"#,
+            ["exp 1795280000 looks like seconds; it is in milliseconds since 1970"]
+        ),
+        (
+            #"{"id":"a","type":"ping","at":1795280000}"#,
+            ["at 1795280000 looks like seconds; it is in milliseconds since 1970"]
+        ),
+        (#"{"id":"a","type":"ping","exp":1000,"at":1795280000000}"#, []),
+    ]
+
+    @Test(arguments: doubtful)
+    func `what was hardly meant is a warning`(text: String, warnings: [String]) throws {
+        #expect(try read(text).warnings == warnings)
+        let reply = Reply(id: "a", code: .ok, at: 1, warnings: warnings)
+        #expect(try Reply(JSONValue(parsing: reply.encoded())).warnings == warnings)
+    }
+
+    @Test func `there are few warnings, whatever is in it`() throws {
+        let names = (0..<200).map { #""parm\#($0)":0"# }.joined(separator: ",")
+        let command = try read(#"{"id":"a","type":"open","url":"s://h",\#(names)}"#)
+        #expect(command.warnings.count <= Command.maximumWarnings && !command.warnings.isEmpty)
+    }
+
     @Test(arguments: [
         (#"[]"#, 422, "BAD_FIELD"), (#"{}"#, 422, "BAD_FIELD"),
         (#"{"id":1,"type":"ping"}"#, 422, "BAD_FIELD"),

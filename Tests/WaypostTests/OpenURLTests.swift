@@ -86,6 +86,28 @@ func recordingRouter(
             ])
     }
 
+    @Test func `a handler answers with what can be encoded, and with numbers`() async throws {
+        struct Order: Encodable {
+            var id: Int
+            var lines: [String]
+        }
+        struct Never: Encodable {
+            func encode(to encoder: any Encoder) throws { throw CancellationError() }
+        }
+        let router = Router()
+        try router.register("a://order/:id") { request in
+            let id = try request.parameters.value("id", as: Int.self)
+            return try .opened(encoding: Order(id: id, lines: ["tea"]))
+        }
+        try router.register("a://plain") { _ in try .opened(encoding: 42) }
+        try router.register("a://never") { _ in try .opened(encoding: Never()) }
+        #expect(await router.open("a://order/7").value == ["id": 7, "lines": ["tea"]])
+        #expect(await router.open("a://plain").value == 42)
+        #expect(await router.open("a://never").isSuccess == false)
+        #expect(JSONValue(UInt8(3)) == 3 && JSONValue(Int64.min) == .int(.min))
+        #expect(JSONValue(UInt64.max) == .double(Double(UInt64.max)))
+    }
+
     static let refused: [(String, Int, String)] = [
         ("", 422, "BAD_FIELD"), ("   ", 422, "BAD_FIELD"), ("scheme://router/%00", 422, "BAD_FIELD"),
         ("scheme://router/../x", 422, "BAD_FIELD"), ("evil://router/demo", 403, "NOT_ALLOWED"),

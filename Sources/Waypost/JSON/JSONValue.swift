@@ -20,6 +20,11 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
+    /// A number: `["id": JSONValue(id)]`; one that 64 bits do not hold with a sign loses its last digits.
+    public init(_ number: some BinaryInteger) {
+        self = Int64(exactly: number).map(JSONValue.int) ?? .double(Double(number))
+    }
+
     /// The text, when this is a string.
     public var stringValue: String? {
         if case .string(let text) = self { text } else { nil }

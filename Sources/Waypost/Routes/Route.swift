@@ -17,6 +17,13 @@ public enum RouteAnswer: Sendable, Hashable {
     /// This destination declines; the next route that takes the URL is tried.
     case pass
 
+    /// The URL was opened; the caller gets the value as JSON.
+    ///
+    /// - Throws: what encoding it throws; then the open ends with 500.
+    public static func opened(encoding value: some Encodable) throws -> RouteAnswer {
+        .opened(try JSONValue(encoding: value))
+    }
+
     /// The URL was opened; the native value, for instance a screen, goes back to a caller in this process, and the
     /// other to every caller.
     public static func opened(_ value: JSONValue? = nil, object: any Sendable) -> RouteAnswer {

@@ -106,7 +106,7 @@ final class Journal: Sendable {
         var reply = Reply(
             id: job.command.id, code: result.code, result: result.value, milliseconds: milliseconds,
             attempt: job.attempt, at: clock.wall(), detail: result.detail?.cut(to: Reporter.maximumDetail),
-            nearest: result.nearest)
+            nearest: result.nearest, warnings: job.command.warnings)
         var bytes = reply.encoded()
         if let reason = reasonToReplace(bytes.count) {
             reply = Reply.tooLarge(bytes.count, reason, inPlaceOf: reply)

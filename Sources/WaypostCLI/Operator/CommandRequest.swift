@@ -40,21 +40,9 @@ struct CommandRequest {
             let started = ContinuousClock.now
             try await session.publish(message)
             guard wait.isOn else { return 0 }
-            session.alarm(after: wait.duration)
             var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
-            var answered: Set<String> = []
-            while true {
-                guard case .message(let message) = try await session.next() else {
-                    guard answered.isEmpty else { return answered.count }
-                    throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
-                }
-                diagnosis.saw(message)
-                guard let reply = reply(message, since: started), answered.insert(reply.agent).inserted else {
-                    continue
-                }
-                each(reply)
-                if case .agent = audience { return 1 }
-            }
+            return try await session.awaitAnswers(
+                of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, each)
         }
     }
 

@@ -11,6 +11,8 @@ struct NoReplyDiagnosis {
     private var lastHealth: Int64?
     /// The connection on which it was written.
     private var healthEpoch: Int64?
+    /// Whether it was online at any time since it was asked.
+    private var wasOnline = false
 
     init(_ audience: Audience, topics: Topics) {
         self.audience = audience
@@ -31,14 +33,22 @@ struct NoReplyDiagnosis {
             healthEpoch = json["epoch"]?.intValue
         default: break
         }
+        if state?.isOnline(withHealthOf: healthEpoch) ?? false { wasOnline = true }
     }
 
+    /// Whether it was offline all the time since it was asked.
+    var isKnownOffline: Bool { state != nil && !wasOnline }
+
     /// One sentence: who did not reply for how long, and what is known about it.
-    func explanation(after limit: String) -> String {
-        switch audience {
+    ///
+    /// - Parameter limit: How long it was waited for; nil when it was not, because it is offline.
+    func explanation(after limit: String?) -> String {
+        let waited = limit.map { " within \($0)" } ?? ""
+        let advice = limit == nil ? "; to wait for it: --wait 1m" : ""
+        return switch audience {
         case .group(let group):
-            "no reply from any agent of group \(group) within \(limit); see: waypost agents"
-        case .agent(let agent): "no reply from \(agent) within \(limit); \(knowledge(of: agent))"
+            "no reply from any agent of group \(group)\(waited); see: waypost agents"
+        case .agent(let agent): "no reply from \(agent)\(waited); \(knowledge(of: agent))\(advice)"
         }
     }
 

@@ -25,21 +25,9 @@ struct RelocationRequest {
             let relocation = try await prepared(session, &diagnosis)
             try await session.publish(try relocation.message(to: audience, settings.topics))
             guard wait.isOn else { return 0 }
-            session.alarm(after: wait.duration)
             let matcher = RelocationResultMatcher(relocation, for: audience, topics: settings.topics)
-            var answered: Set<String> = []
-            while true {
-                guard case .message(let message) = try await session.next() else {
-                    guard answered.isEmpty else { return answered.count }
-                    throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
-                }
-                diagnosis.saw(message)
-                guard let result = matcher.result(in: message), answered.insert(result.agent).inserted else {
-                    continue
-                }
-                each(result)
-                if case .agent = audience { return 1 }
-            }
+            return try await session.awaitAnswers(
+                of: audience, wait, &diagnosis, by: \.agent, { matcher.result(in: $0) }, each)
         }
     }
 

@@ -4,12 +4,16 @@ import WaypostMessages
 
 /// A reply for people: the result in the first line, the rest below.
 struct ReplyText {
-    /// The names close to a missing one that are shown; an agent sends three.
+    /// The names close to a missing one, and the warnings, that are shown; an agent sends fewer.
     static let maximumNames = 10
 
     var style: Style
 
     func lines(_ answer: AgentReply) -> [TerminalText] {
+        outcome(answer) + answer.reply.warnings.prefix(Self.maximumNames).map { "  warning: \($0)" }
+    }
+
+    private func outcome(_ answer: AgentReply) -> [TerminalText] {
         let reply = answer.reply
         guard answer.isOK else {
             var lines: [TerminalText] = [

@@ -31,9 +31,10 @@ extension Command {
         guard Name.isValid(lane) else {
             throw Rejection(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
+        let operation = try Operation(fields)
         self.init(
             id: id,
-            operation: try Operation(fields),
+            operation: operation,
             at: at,
             expires: min(
                 expires ?? (at ?? arrival) + Command.defaultLifetime, arrival + Command.maximumLifetime),
@@ -41,6 +42,7 @@ extension Command {
             lane: lane,
             sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
             trace: try fields.text("trace"))
+        warnings = Self.warnings(of: fields, operation)
     }
 }
 

@@ -42,6 +42,8 @@ package struct Command: Sendable, Hashable {
     package var sequence: Int64?
     /// A W3C `traceparent`.
     package var trace: String?
+    /// What is allowed in it and was hardly meant; for people.
+    package var warnings: [String] = []
 
     package init(
         id: String, operation: Operation, at: Int64? = nil, expires: Int64,

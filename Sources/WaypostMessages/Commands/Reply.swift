@@ -18,11 +18,13 @@ package struct Reply: Sendable, Hashable {
     package var detail: String?
     /// Names close to the one that was not found, at most three.
     package var nearest: [String]
+    /// What is allowed in the command and was hardly meant, for people.
+    package var warnings: [String]
 
     package init(
         id: String, code: Code, result: JSONValue = .null, milliseconds: Int64 = 0, attempt: Int = 1,
         at: Int64,
-        detail: String? = nil, nearest: [String] = []
+        detail: String? = nil, nearest: [String] = [], warnings: [String] = []
     ) {
         self.id = id
         self.status = code.status ?? .failed
@@ -34,6 +36,7 @@ package struct Reply: Sendable, Hashable {
         self.at = at
         self.detail = detail
         self.nearest = nearest
+        self.warnings = warnings
     }
 
     /// The interim reply of a command whose work takes longer than a moment.
@@ -58,6 +61,7 @@ package struct Reply: Sendable, Hashable {
         json.member("result", result)
         if let detail { json.member("detail", detail) }
         if code.number == 404 { json.member("nearest", nearest) }
+        if !warnings.isEmpty { json.member("warnings", warnings) }
         json.endObject()
         return json.bytes
     }
@@ -75,7 +79,8 @@ package struct Reply: Sendable, Hashable {
             attempt: Int(clamping: try fields.integer("attempt") ?? 1),
             at: try fields.clamped("at", to: 0...Fields.latestTime) ?? 0,
             detail: try fields.text("detail"),
-            nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue))
+            nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue),
+            warnings: (fields["warnings"]?.arrayValue ?? []).compactMap(\.stringValue))
         self.status = Code.Status(rawValue: status)
         isDuplicate = fields["dup"]?.boolValue ?? false
     }

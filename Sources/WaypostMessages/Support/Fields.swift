@@ -9,6 +9,8 @@ package struct Fields: Sendable {
 
     private let members: [String: JSONValue]
 
+    package var names: some Sequence<String> { members.keys }
+
     package init(of json: JSONValue) {
         members = json.objectValue ?? [:]
     }

@@ -5,6 +5,11 @@ package enum Timestamp {
     /// From 1970 to the end of 9999, for RFC 3339 has four digits for the year; another time is moved to the nearer end.
     private static let range: ClosedRange<Int64> = 0...253_402_300_799_999
 
+    /// Whether a time is one of 2001 to 2286 if it is taken as seconds: as milliseconds it would be in 1970.
+    package static func looksLikeSeconds(_ time: Int64) -> Bool {
+        (1_000_000_000..<10_000_000_000).contains(time)
+    }
+
     /// RFC 3339 with milliseconds, in UTC: `2026-11-20T23:16:39.123Z`.
     package static func rfc3339(_ milliseconds: Int64) -> String {
         text(milliseconds, "%Y-%m-%dT%H:%M:%S.", gmtime_r, hasFraction: true) + "Z"

@@ -47,8 +47,11 @@ enum CommandLaws: Laws {
         try BrokenLaw.unless(Name.isValid(command.id), "an id is a name")
         try BrokenLaw.unless(command.expires <= arrival + Command.maximumLifetime, "a command expires")
         guard let json = try? JSONValue(parsing: command.encoded(), limits: .trustedFile),
-            let again = try? Command(id: command.id, fields: json, arrival: arrival)
+            var again = try? Command(id: command.id, fields: json, arrival: arrival)
         else { throw BrokenLaw(law: "a command that was read can be written") }
+        // Fields that are ignored are not written.
+        again.warnings = command.warnings
         try BrokenLaw.unless(again == command, "a command is read as it was written")
+        try BrokenLaw.unless(command.warnings.count <= Command.maximumWarnings, "there are few warnings")
     }
 }

@@ -1,0 +1,44 @@
+import Waypost
+
+extension Command {
+    /// The most warnings of one command.
+    package static let maximumWarnings = 8
+
+    private static let commonFields: Set<String> = [
+        "v", "id", "type", "at", "exp", "lane", "seq", "trace", "from", "aud",
+    ]
+
+    /// What is allowed in a command and was hardly meant: misspelt fields, and seconds in the place of milliseconds.
+    static func warnings(of fields: Fields, _ operation: Operation) -> [String] {
+        let known = commonFields.union(operation.fields)
+        // A longer name is no slip of the fingers.
+        let unknown = fields.names.filter { $0.utf8.count <= 32 && !known.contains($0) }.sorted()
+        let missing = known.filter { fields[$0] == nil }
+        var warnings: [String] = []
+        for name in unknown.prefix(maximumWarnings) where name.utf8.count > 2 {
+            guard let near = NearestNames.find(name, among: missing, limit: 1, slips: 2).first else {
+                continue
+            }
+            warnings.append("the field \(name) is unknown and was ignored; did you mean \(near)?")
+        }
+        for name in ["at", "exp"] {
+            guard let time = fields[name]?.intValue, Timestamp.looksLikeSeconds(time) else { continue }
+            warnings.append("\(name) \(time) looks like seconds; it is in milliseconds since 1970")
+        }
+        return Array(warnings.prefix(maximumWarnings))
+    }
+}
+
+extension Command.Operation {
+    /// The fields of this kind of command, beside those of all.
+    fileprivate var fields: [String] {
+        switch self {
+        case .open: ["url", "params"]
+        case .call: ["service", "method", "args"]
+        case .cancel: ["target"]
+        case .log: ["level", "tag", "for"]
+        case .replay: ["since", "max"]
+        case .ping: []
+        }
+    }
+}
