@@ -139,7 +139,7 @@ extension Router {
         let patterns = routes.map(\.pattern)
         return RegistrationHandle { [weak self] in
             self?.swap { state, _ in
-                for pattern in patterns { state.remove(pattern) }
+                for pattern in patterns { _ = state.remove(pattern) }
                 state.interceptors.removeAll { $0.id == id }
             }
             self?.notifyChange()

@@ -10,7 +10,13 @@ extension RouteURL {
         scheme: String = "", components: [String], query: [(key: String, value: String)] = [],
         fragment: String? = nil
     ) throws(RouteURLError) {
-        var text = scheme.isEmpty ? "/" : scheme + "://"
+        var text =
+            switch scheme.lowercased() {
+            case "": "/"
+            // Its first component is no host, which would lose its case.
+            case "file": "file:///"
+            default: scheme + "://"
+            }
         text += components.map { PercentCoding.encode($0, for: .component) }.joined(separator: "/")
         if !query.isEmpty {
             text += "?"
