@@ -29,6 +29,20 @@ import Waypost
         #expect(await archive.open("news://archive/latest").value == "latest")
     }
 
+    @Test func `a component may have several placeholders`() async throws {
+        // snippet
+        let trips = Router()
+        try trips.register("rail://trip/:from-:to") { request in .opened(request.parameters["to"]) }
+        try trips.register("rail://day/<int:y>-<int(1..12):m>-<int(1..31):d>") { request in
+            .opened(request.parameters["m"])
+        }
+        // end snippet
+        #expect(await trips.open("rail://trip/hgh-pek").value == "pek")
+        #expect(await trips.open("rail://trip/hgh-pek-sha").value == "pek-sha")
+        #expect(await trips.open("rail://day/2026-11-22").value == 11)
+        #expect(await trips.open("rail://day/2026-13-22").code == .noRoute)
+    }
+
     @Test func `the order of candidates is total`() async throws {
         // snippet
         let router = Router()

@@ -58,12 +58,36 @@ struct ReferenceMatcher {
             let hole = bytes.dropFirst(prefix.count).dropLast(suffix.count)
             if let converter, !converts(Array(hole), converter) { return nil }
             let texts = prefix.map { Int($0) } + [-1] + suffix.map { Int($0) } + [-1]
-            return [1, -prefix.count - suffix.count, -prefix.count] + texts + place(converter)
+            return [1, -prefix.count - suffix.count, -prefix.count, -1] + texts + place(converter)
+        case .several(let prefix, let parts): return rank(Array(prefix.utf8), parts, bytes)
         case .typed(_, let converter): return converts(bytes, converter) ? [2] + place(converter) : nil
         case .placeholder: return [3]
         case .wildcard: return [4]
         case .rest: return [5]
         }
+    }
+
+    // Each placeholder takes as little as it can, but something; the last takes what is left.
+    private func rank(_ prefix: [UInt8], _ parts: [RoutePattern.Segment.Part], _ bytes: [UInt8]) -> [Int]? {
+        guard bytes.starts(with: prefix) else { return nil }
+        var left = bytes.dropFirst(prefix.count)
+        let suffix = Array(parts.last?.suffix.utf8 ?? "".utf8)
+        guard left.count >= suffix.count, left.suffix(suffix.count).elementsEqual(suffix) else { return nil }
+        left = left.dropLast(suffix.count)
+        for (number, part) in parts.enumerated() {
+            var hole = left
+            if number < parts.count - 1 {
+                let literal = Array(part.suffix.utf8)
+                let end = left.indices.dropFirst().first { left[$0...].starts(with: literal) }
+                guard let end else { return nil }
+                hole = left[..<end]
+                left = left[end...].dropFirst(literal.count)
+            }
+            guard !hole.isEmpty, part.converter.map({ converts(Array(hole), $0) }) ?? true else { return nil }
+        }
+        let literals = parts.reduce(prefix.count) { $0 + $1.suffix.utf8.count }
+        let texts = ([prefix] + parts.map { Array($0.suffix.utf8) }).flatMap { $0.map { Int($0) } + [-1] }
+        return [1, -literals, -prefix.count, -parts.count] + texts + parts.flatMap { place($0.converter) }
     }
 
     private func place(_ converter: String?) -> [Int] {

@@ -17,6 +17,29 @@ import Testing
             (":name.html", nil, [.partial(prefix: "", name: "name", suffix: ".html", converter: nil)]),
             ("v:major", nil, [.partial(prefix: "v", name: "major", suffix: "", converter: nil)]),
             ("v<int:n>x", nil, [.partial(prefix: "v", name: "n", suffix: "x", converter: "int")]),
+            (
+                ":from-:to", nil,
+                [
+                    .several(
+                        prefix: "",
+                        [
+                            .init(name: "from", converter: nil, suffix: "-"),
+                            .init(name: "to", converter: nil, suffix: ""),
+                        ])
+                ]
+            ),
+            (
+                "%3A:a_b_<int(1..9):n>%2D%2d<c>.html", nil,
+                [
+                    .several(
+                        prefix: ":",
+                        [
+                            .init(name: "a_b", converter: nil, suffix: "_"),
+                            .init(name: "n", converter: "int(1..9)", suffix: "--"),
+                            .init(name: "c", converter: nil, suffix: ".html"),
+                        ])
+                ]
+            ),
             ("a/*/**", nil, [.literal("a"), .wildcard, .rest(name: "**")]),
             ("<path:rest>", nil, [.rest(name: "rest")]),
             ("s://u@host:80/a?x=:y#z", "s", [.literal("host"), .literal("a")]),
@@ -41,7 +64,14 @@ import Testing
             ("a<path:x>", 1, .misplacedRest), ("<path:x>/a", 0, .misplacedRest),
             ("a/<id", 2, .malformedPlaceholder),
             ("<a:b:c>", 4, .malformedPlaceholder), ("<year:y>", 1, .unknownConverter("year")),
-            (":a:b", 2, .severalPlaceholders), ("a/../b", 2, .dotComponent), ("a/%2e", 2, .dotComponent),
+            (":a:b", 2, .adjacentPlaceholders), ("<a><b>", 3, .adjacentPlaceholders),
+            ("x/:a-:b<c>", 7, .adjacentPlaceholders), (":-:b", 0, .missingName),
+            (":a-:a", 4, .repeatedName("a")), (":a-:b/:c-:a", 10, .repeatedName("a")),
+            ("x/:a-<path:r>", 5, .misplacedRest), ("<path:r>-:a", 0, .misplacedRest),
+            (":a-<b", 3, .malformedPlaceholder), (":a-<nope:b>", 4, .unknownConverter("nope")),
+            (":a%E4:b", 5, .invalidUTF8),
+            ((0...16).map { ":p\($0)-" }.joined(), 16 * 4 + 6, .tooManyPlaceholders),
+            ("a/../b", 2, .dotComponent), ("a/%2e", 2, .dotComponent),
             ("a\u{7}", 1, .controlCharacter), ("a/%00", 2, .controlCharacter), ("a/%ff", 2, .invalidUTF8),
             ("1://a", 0, .invalidScheme), ("://a", 0, .invalidScheme), (" a/:", 3, .missingName),
             (String(repeating: "a/", count: 129), 256, .tooManyComponents),

@@ -5,12 +5,13 @@ import Testing
 @Suite struct RouteTablePropertyTests {
     static let words = [
         "a", "b", "ab", "v1", "v2x", "7", "4.5", "true", "x.html", "eine-sehr-lange-komponente", "中",
+        "4-5", "a-b-c", "v1.2-x", "-7--1",
     ]
     static let holes = [
         ":p", "<int:p>", "<double:p>", "<bool:p>", "v:p", "v<int:p>", "<int(0..9):p>", "<int(..7):p>",
         "<in(a|b):p>",
         "<in(b|a|%E4%B8%AD):p>", "v<in(1|a):p>", ":p.html", "x:p", "*", ":p", "a:p",
-        "%E4:p",
+        "%E4:p", ":p-:q", "<int:p>-<int:q>", "v:p.:q", "<p>-<q>-x", ":p-<in(b|5|-1):q>", "<p>-b-<q>",
     ]
 
     static func pattern(_ random: inout Seeded) -> String {
@@ -20,6 +21,8 @@ import Testing
             var component = random.chance(3, in: 5) ? random.pick(words) : random.pick(holes)
             component = component.split(separator: "p", omittingEmptySubsequences: false)
                 .joined(separator: "p\(position)")
+            component = component.split(separator: "q", omittingEmptySubsequences: false)
+                .joined(separator: "q\(position)")
             if component.contains("%E4") { component = "%E4%B8%AD:p\(position)" }
             components.append(component.hasPrefix("eine-sehr-lange-kom") ? words[9] : component)
         }

@@ -72,7 +72,7 @@ public struct RouteDescriptor: Sendable {
     /// Those in the pattern's query, `?page=:page`, come last. They take no part in matching.
     public var names: [String] { pathNames + template.compactMap(\.slot) }
 
-    private var pathNames: [String] { pattern.segments.compactMap(\.slot) }
+    private var pathNames: [String] { pattern.segments.flatMap(\.slots) }
 
     private static func template(_ pattern: String) -> [(key: String, value: String, slot: String?)] {
         guard let query = URLTextParts(pattern).query else { return [] }
@@ -169,6 +169,8 @@ public struct RouteDescriptor: Sendable {
             case .literal(let text): components.append(text)
             case .partial(let prefix, _, let suffix, _):
                 components.append(prefix + (left.popFirst() ?? "") + suffix)
+            case .several(let prefix, let parts):
+                components.append(parts.reduce(prefix) { $0 + (left.popFirst() ?? "") + $1.suffix })
             case .typed, .placeholder, .wildcard: components.append(left.popFirst() ?? "")
             case .rest:
                 let rest = left.popFirst() ?? ""
@@ -183,27 +185,23 @@ public struct RouteDescriptor: Sendable {
         }
         // What comes back must be what went in: an empty value would vanish, a typed one might not convert.
         guard let url = try? RouteURL(text) as RouteURL, url.components == components,
-            let match = table.match(url).first,
-            match.parameters.map(\.text) == values.indices.map({ values[$0] })
-                || names.contains("*")
+            let match = table.match(url).first
         else { throw unfit(values) }
+        let found = match.parameters.map(\.text)
+        guard found == values || names.contains("*") else { throw unfit(values, found) }
         return text
     }
 
-    private func unfit(_ values: [String]) -> RouteGenerationError {
+    private func unfit(_ values: [String], _ found: [String] = []) -> RouteGenerationError {
         let named = zip(pathNames, values)
-        let culprit = named.first { $0.1.isEmpty || $0.1 == "." || $0.1 == ".." } ?? named.first { _ in true }
+        let culprit =
+            zip(named, found).first { $0.1 != $1 }?.0
+            ?? named.first { $0.1.isEmpty || $0.1 == "." || $0.1 == ".." } ?? named.first { _ in true }
         return .unfit(name: culprit?.0 ?? "", value: culprit?.1 ?? "", pattern: pattern.text)
     }
 }
 
 extension RoutePattern.Segment {
-    /// What a value for this segment is called; nil for a literal.
-    fileprivate var slot: String? {
-        switch self {
-        case .literal: nil
-        case .wildcard: "*"
-        default: name
-        }
-    }
+    /// What the values for this segment are called.
+    fileprivate var slots: [String] { self == .wildcard ? ["*"] : names }
 }

@@ -26,7 +26,7 @@ final class StoredRoute: Sendable {
 
     private var converters: [String] {
         guard pattern.text.utf8.contains(UInt8(ascii: "<")) else { return [] }
-        let names = pattern.segments.compactMap(\.converter)
+        let names = pattern.segments.flatMap(\.converters)
         return Set(names).subtracting(PatternSyntax.builtInConverterNames).sorted()
     }
 }

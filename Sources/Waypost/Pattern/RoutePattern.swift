@@ -7,6 +7,7 @@
 /// | `<int:id>`, `<double:…>`, `<bool:…>`, `<uuid:…>`, custom | one component that converts | the typed value |
 /// | `<int(1..99):page>`, `<in(red\|blue):color>` | one component that is such a number, or one of these texts | the value |
 /// | `:name.html`, `v:major`, `v<int:major>` | one component with literal parts | the part |
+/// | `:from-:to`, `<int:y>-<int:m>` | one component with several parts | the parts |
 /// | `*` | any one component | |
 /// | `<path:rest>`, `**` | one or more components, last only | the rest under `rest`, or `**` |
 ///
@@ -17,12 +18,18 @@
 /// it. Between `<` and `>` all characters except `/`, `<`, `>`, `:`, `?` and `#` are allowed. Literals may be
 /// percent-encoded; write a literal `:`, `*` or `<` in this form. A query or fragment is not matched.
 ///
+/// Between two placeholders of one component there must be a literal; `-` and `_` right before a placeholder are one, and
+/// no part of the name before. Each placeholder takes at least one byte, and then up to the first place where the literal
+/// behind it stands: with `:from-:to`, `a-b-c` gives `a` and `b-c`. The last takes what is left.
+///
 /// Two patterns are equal when they have the same scheme and the same components, names included.
 public struct RoutePattern: Sendable {
     /// The longest pattern, in bytes: eight times what a URL may have on the wire.
     package static let maximumBytes = 16_384
     /// The most components, so that a search needs a bounded amount of stack.
     package static let maximumComponents = 128
+    /// The most placeholders of one component, each of which is looked for in it.
+    package static let maximumPlaceholders = 16
 
     /// The pattern as it was written, without the white space around it; the name of a web host is in lower case.
     public let text: String
@@ -73,7 +80,7 @@ public struct RoutePattern: Sendable {
 
     /// The names of the placeholders from left to right; a rest written `**` is named so.
     public var placeholderNames: [String] {
-        segments.compactMap(\.name)
+        segments.flatMap(\.names)
     }
 }
 
@@ -109,6 +116,11 @@ extension RoutePattern.Segment {
         case (.literal(let one), .literal(let two)): one.utf8.elementsEqual(two.utf8)
         case (.partial(let prefix, _, let suffix, let converter), .partial(let start, _, let end, let type)):
             prefix.utf8.elementsEqual(start.utf8) && suffix.utf8.elementsEqual(end.utf8) && converter == type
+        case (.several(let prefix, let parts), .several(let start, let others)):
+            prefix.utf8.elementsEqual(start.utf8)
+                && parts.elementsEqual(others) {
+                    $0.suffix.utf8.elementsEqual($1.suffix.utf8) && $0.converter == $1.converter
+                }
         case (.typed(_, let converter), .typed(_, let type)): converter == type
         case (.placeholder, .placeholder), (.wildcard, .wildcard), (.rest, .rest): true
         default: false

@@ -90,5 +90,5 @@ struct RelocationLanguage: Sendable {
 
 extension RoutePattern.Segment {
     /// Whether it is no literal.
-    var isHole: Bool { name != nil || self == .wildcard }
+    var isHole: Bool { !names.isEmpty || self == .wildcard }
 }

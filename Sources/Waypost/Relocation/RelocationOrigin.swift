@@ -74,7 +74,7 @@ struct RelocationOrigin: Sendable {
     private static func isSubtreeOfScheme(_ pattern: RoutePattern) -> Bool {
         let segments = pattern.segments
         guard pattern.scheme != nil, case .rest("**") = segments.last else { return false }
-        return segments.dropLast().allSatisfy { $0.name == nil && $0 != .wildcard }
+        return segments.dropLast().allSatisfy { !$0.isHole }
     }
 
     private static func name(_ converter: String) -> String {
@@ -93,6 +93,11 @@ struct RelocationOrigin: Sendable {
             case .typed(_, let converter): bytes += [3] + Self.name(converter).utf8
             case .partial(let prefix, _, let suffix, let converter):
                 bytes += [4] + prefix.utf8 + [5] + suffix.utf8 + [5] + Self.name(converter ?? "").utf8
+            case .several(let prefix, let parts):
+                bytes += [4] + prefix.utf8
+                for part in parts {
+                    bytes += [6] + Self.name(part.converter ?? "").utf8 + [5] + part.suffix.utf8
+                }
             case .rest: bytes.append(0)
             }
         }

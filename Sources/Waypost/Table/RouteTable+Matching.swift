@@ -245,10 +245,7 @@ extension RouteTable {
                 text =
                     capture.isRest ? all[capture.position...].joined(separator: "/") : all[capture.position]
             }
-            if capture.prefix + capture.suffix > 0 {
-                text = String(
-                    decoding: text.utf8.dropFirst(capture.prefix).dropLast(capture.suffix), as: UTF8.self)
-            }
+            text = capture.text(of: text)
             let converter = capture.converter - 1
             parameters.append(
                 CapturedParameter(

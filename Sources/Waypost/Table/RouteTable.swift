@@ -14,7 +14,8 @@
 /// 2. patterns that take the whole URL, then parents that take deeper URLs (the nearest first), then the fallback
 ///    of the scheme (`scheme://`), then the fallback of all (`://`);
 /// 3. component by component from the left: literal, partial, typed, plain placeholder, `*`, rest. Among partial
-///    ones more literal bytes come first; among typed ones custom converters and constraints by name, then
+///    ones more literal bytes come first, then a longer fixed beginning, then more placeholders, then the literals by
+///    text, then the converters; among typed ones custom converters and constraints by name, then
 ///    `uuid`, `int`, `double`, `bool`;
 /// 4. a pattern with a scheme before the same pattern without.
 ///

@@ -142,11 +142,34 @@ struct TableSearch {
                 return false
             }
         }
+        if nonLiteral.furtherLength > 0 { return acceptsSeveral(nonLiteral, component) }
         if nonLiteral.converter == 0 { return true }
         let hole = UnsafeBufferPointer(start: start + prefix, count: length &- prefix &- suffix)
         return reader.pointee.converters._withUnsafeGuaranteedRef {
             $0.accepts(hole, converter: Int(nonLiteral.converter) &- 1)
         }
+    }
+
+    /// Whether the middle of a component, whose ends are known to fit, fits several placeholders.
+    private func acceptsSeveral(_ nonLiteral: NonLiteralEdge, _ component: PathComponent) -> Bool {
+        let bytes = UnsafeBufferPointer(
+            start: text + Int(component.textStart), count: Int(component.textLength))
+        let known = reader.pointee.bytes(nonLiteral.text, count: nonLiteral.textLength)
+        var holes = SeveralHoles(
+            bytes, prefix: Int(nonLiteral.prefixLength), suffix: Int(nonLiteral.suffixLength))
+        var parts = NonLiteralEdge.Parts(UnsafeBufferPointer(rebasing: known[nonLiteral.literalLength...]))
+        var converter = Int(nonLiteral.converter)
+        func converts(_ hole: Range<Int>) -> Bool {
+            converter == 0
+                || reader.pointee.converters._withUnsafeGuaranteedRef {
+                    $0.accepts(UnsafeBufferPointer(rebasing: bytes[hole]), converter: converter &- 1)
+                }
+        }
+        while let part = parts.next() {
+            guard let hole = holes.next(before: part.literal), converts(hole) else { return false }
+            converter = part.converter
+        }
+        return holes.last.map(converts) ?? false
     }
 
     // MARK: All hits

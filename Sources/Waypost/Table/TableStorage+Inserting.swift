@@ -134,9 +134,8 @@ extension TableStorage {
                 case .placeholder:
                     captured.add(piece, in: bytes, position: position, seed)
                     followPlaceholder(&path)
-                case .wildcard, .rest, .typed, .partial:
-                    let name = piece.converter(in: bytes)
-                    let key = NonLiteralKey(piece, in: bytes, converter: converterNumber(name))
+                case .wildcard, .rest, .typed, .partial, .several:
+                    let key = NonLiteralKey(piece, in: bytes) { converterNumber($0) }
                     if piece.kind != .wildcard {
                         captured.add(piece, in: bytes, position: position, key: key, seed)
                     }
@@ -233,13 +232,15 @@ extension TableStorage {
             next = nonLiterals[next].next
         }
         let child = makeNode()
-        let text = (key.prefix + key.suffix).withUnsafeBufferPointer { texts.append($0) }
+        let bytes = key.text
+        let text = bytes.withUnsafeBufferPointer { texts.append($0) }
         let new = makeNonLiteral(
             NonLiteralEdge(
                 kind: key.kind, converter: UInt16(truncatingIfNeeded: key.converter),
                 prefixLength: UInt16(truncatingIfNeeded: key.prefix.count),
-                suffixLength: UInt16(truncatingIfNeeded: key.suffix.count), text: text, child: child,
-                next: next))
+                suffixLength: UInt16(truncatingIfNeeded: key.suffix.count),
+                furtherLength: UInt16(truncatingIfNeeded: bytes.count - key.prefix.count - key.suffix.count),
+                text: text, child: child, next: next))
         if before == 0 {
             nodes.update(parent) { $0.nonLiteral = new }
         } else {

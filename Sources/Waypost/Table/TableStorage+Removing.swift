@@ -92,11 +92,10 @@ extension TableStorage {
                 path.hash = seed.placeholder(behind: path.hash)
                 path.node = nodes[path.node].placeholder
             default:
-                let name = piece.converter(in: bytes)
-                let number =
+                let key = NonLiteralKey(piece, in: bytes) { name in
                     name.map { (converters.number(of: converters.canonical($0)) ?? Int(UInt16.max)) + 1 } ?? 0
-                let nonLiteral = findNonLiteral(
-                    NonLiteralKey(piece, in: bytes, converter: number), under: path.node)
+                }
+                let nonLiteral = findNonLiteral(key, under: path.node)
                 steps.append((path.node, .nonLiteral(nonLiteral)))
                 path.hash = seed.nonLiteral(nonLiteral, behind: path.hash)
                 path.node = nonLiteral == 0 ? 0 : nonLiterals[nonLiteral].child
@@ -178,7 +177,7 @@ extension TableStorage {
             while nonLiterals[before].next != index { before = nonLiterals[before].next }
             nonLiterals.update(before) { $0.next = nonLiteral.next }
         }
-        deadText += Int(nonLiteral.prefixLength) + Int(nonLiteral.suffixLength)
+        deadText += nonLiteral.textLength
         let free = freeNonLiteral
         nonLiterals.update(index) { $0.next = free }
         freeNonLiteral = index
