@@ -43,6 +43,17 @@ import Waypost
         #expect(await trips.open("rail://day/2026-13-22").code == .noRoute)
     }
 
+    @Test func `literals may match in either case`() async throws {
+        // snippet
+        let shop = Router(configuration: RouterConfiguration(ignoresCase: true))
+        try shop.register("shop://Items/:name") { request in .opened(request.parameters["name"]) }
+        // end snippet
+        #expect(await shop.open("shop://ITEMS/GreenTea").value == "GreenTea")
+        #expect(throws: RegistrationError.self) {
+            try shop.register("shop://items/:other") { _ in .opened() }
+        }
+    }
+
     @Test func `the order of candidates is total`() async throws {
         // snippet
         let router = Router()

@@ -317,7 +317,9 @@ extension StoredRoute {
         let segments = pattern.segments
         for (segment, component) in zip(segments, subtree.components) {
             switch segment {
-            case .literal(let text) where !text.utf8.elementsEqual(component.utf8): return false
+            case .literal(let text)
+            where !RouteScheme.equals(text, component, ignoringCase: pattern.ignoresCase):
+                return false
             case .rest: return true
             default: continue
             }

@@ -36,10 +36,14 @@ struct Interceptor: Sendable {
     let patterns: [RoutePattern]
     /// The subtree of the scope, read.
     let subtree: RouteURL?
+    private let ignoresCase: Bool
 
-    /// - Parameter read: Reads a pattern as the router does.
+    /// - Parameters:
+    ///   - ignoresCase: Whether a subtree is compared without case.
+    ///   - read: Reads a pattern as the router does.
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
+        ignoresCase: Bool,
         body: @escaping @Sendable (RouteRequest) async -> InterceptorDecision,
         read: (String) throws(RegistrationError) -> RoutePattern
     ) throws(RegistrationError) {
@@ -47,6 +51,7 @@ struct Interceptor: Sendable {
         self.name = name
         self.priority = priority
         self.scope = scope
+        self.ignoresCase = ignoresCase
         self.deadline = deadline
         self.body = body
         var patterns: [RoutePattern] = []
@@ -87,7 +92,9 @@ struct Interceptor: Sendable {
 
     private func covers(_ scheme: String, _ components: [String?]) -> Bool {
         guard let subtree, subtree.scheme.isEmpty || subtree.scheme == scheme else { return false }
-        return components.starts(with: subtree.components.map(Optional.some))
+        return components.starts(with: subtree.components) { component, wanted in
+            component.map { RouteScheme.equals($0, wanted, ignoringCase: ignoresCase) } ?? false
+        }
     }
 }
 

@@ -44,7 +44,7 @@ struct RouteStore: Sendable {
     private static let chunkLength = 256
 
     init(_ configuration: RouterConfiguration) {
-        table = RouteTable(syntax: configuration.dialect.syntax, converters: configuration.converters)
+        table = RouteTable(syntax: configuration.syntax, converters: configuration.converters)
     }
 
     var count: Int { used - free.count }

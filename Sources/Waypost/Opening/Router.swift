@@ -313,7 +313,7 @@ public final class Router: Sendable {
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in
             let added = try Interceptor(
                 id: number, name: name, priority: priority, scope: scope, deadline: deadline,
-                body: interceptor,
+                ignoresCase: configuration.ignoresCase, body: interceptor,
                 read: { (text) throws(RegistrationError) in try state.base.pattern(text) })
             let place = state.interceptors.firstIndex { $0.priority < priority } ?? state.interceptors.count
             state.interceptors.insert(added, at: place)

@@ -253,6 +253,7 @@ struct PatternReader {
         let end = Int(piece.end)
         var dots = 0
         var length = 0
+        let holes = piece.kind == .literal ? [] : piece.holes(in: bytes).map { Int($0.start) }
         while index < end {
             let step =
                 piece.isEncoded
@@ -265,7 +266,7 @@ struct PatternReader {
             if step.byte == UInt8(ascii: ".") { dots &+= 1 }
             length &+= 1
             // An encoded character must not begin in a literal part and end in a placeholder.
-            if !check.isComplete, piece.holes(in: bytes).contains(where: { Int($0.start) == step.next }) {
+            if !check.isComplete, holes.contains(step.next) {
                 throw PatternFault(reason: .invalidUTF8, offset: step.next)
             }
             index = step.next

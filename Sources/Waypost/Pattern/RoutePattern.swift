@@ -38,6 +38,8 @@ public struct RoutePattern: Sendable {
     // The fixed host of Mode 2, which stands before the first piece.
     let base: String?
     let pieces: [PatternPiece]
+    /// Whether its literals match in either case.
+    let ignoresCase: Bool
 
     /// Whether this is `scheme://` or `://`, the fallback of a scheme or of all.
     public let isFallback: Bool
@@ -75,6 +77,7 @@ public struct RoutePattern: Sendable {
         self.scheme = reader.scheme
         self.isFallback = reader.isFallback
         self.pieces = reader.pieces
+        self.ignoresCase = syntax.ignoresCase
         self.base = reader.scheme == nil && !reader.isFallback ? syntax.host : nil
     }
 
@@ -105,25 +108,29 @@ extension RoutePattern {
         guard pieces.count == other.pieces.count || base != other.base, scheme == other.scheme,
             isFallback == other.isFallback
         else { return false }
-        return segments.elementsEqual(other.segments) { $0.takesTheSame(as: $1) }
+        let ignoresCase = ignoresCase || other.ignoresCase
+        return segments.elementsEqual(other.segments) { $0.takesTheSame(as: $1, ignoresCase) }
     }
 }
 
 extension RoutePattern.Segment {
-    fileprivate func takesTheSame(as other: Self) -> Bool {
+    fileprivate func takesTheSame(as other: Self, _ ignoresCase: Bool) -> Bool {
         // By bytes, not by Unicode equivalence, as in matching.
+        func isEqual(_ one: String, _ other: String) -> Bool {
+            RouteScheme.equals(one, other, ignoringCase: ignoresCase)
+        }
         switch (self, other) {
-        case (.literal(let one), .literal(let two)): one.utf8.elementsEqual(two.utf8)
+        case (.literal(let one), .literal(let two)): return isEqual(one, two)
         case (.partial(let prefix, _, let suffix, let converter), .partial(let start, _, let end, let type)):
-            prefix.utf8.elementsEqual(start.utf8) && suffix.utf8.elementsEqual(end.utf8) && converter == type
+            return isEqual(prefix, start) && isEqual(suffix, end) && converter == type
         case (.several(let prefix, let parts), .several(let start, let others)):
-            prefix.utf8.elementsEqual(start.utf8)
+            return isEqual(prefix, start)
                 && parts.elementsEqual(others) {
-                    $0.suffix.utf8.elementsEqual($1.suffix.utf8) && $0.converter == $1.converter
+                    isEqual($0.suffix, $1.suffix) && $0.converter == $1.converter
                 }
-        case (.typed(_, let converter), .typed(_, let type)): converter == type
-        case (.placeholder, .placeholder), (.wildcard, .wildcard), (.rest, .rest): true
-        default: false
+        case (.typed(_, let converter), .typed(_, let type)): return converter == type
+        case (.placeholder, .placeholder), (.wildcard, .wildcard), (.rest, .rest): return true
+        default: return false
         }
     }
 }

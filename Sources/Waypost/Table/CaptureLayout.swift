@@ -24,21 +24,24 @@ struct CaptureLayout: Sendable {
         }
 
         /// What it takes of a component that the pattern took.
-        func text(of component: String) -> String {
-            if !between.isEmpty { return part(of: component) }
+        func text(of component: String, ignoringCase: Bool) -> String {
+            if !between.isEmpty { return part(of: component, ignoringCase) }
             guard prefix + suffix > 0 else { return component }
             return String(decoding: component.utf8.dropFirst(prefix).dropLast(suffix), as: UTF8.self)
         }
 
-        private func part(of component: String) -> String {
-            component.utf8Span.span.withUnsafeBufferPointer { bytes in
+        private func part(of component: String, _ ignoringCase: Bool) -> String {
+            let compared = component.utf8.map { ignoringCase ? RouteScheme.lowercased($0) : $0 }
+            return compared.withUnsafeBufferPointer { bytes in
                 var holes = SeveralHoles(bytes, prefix: prefix, suffix: suffix)
                 var hole: Range<Int>?
                 for literal in between.prefix(number + 1) {
                     hole = literal.withUnsafeBufferPointer { holes.next(before: $0) }
                 }
                 if number == between.count { hole = holes.last }
-                return hole.map { String(decoding: bytes[$0], as: UTF8.self) } ?? ""
+                guard let hole else { return "" }
+                return String(
+                    decoding: component.utf8.dropFirst(hole.lowerBound).prefix(hole.count), as: UTF8.self)
             }
         }
     }

@@ -15,23 +15,30 @@ struct NonLiteralKey: Equatable {
     }
 
     /// The key of a pattern's component; `number` gives the number of a converter plus one, and 0 without one.
-    init(_ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, number: (String?) -> Int) {
+    init(
+        _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, ignoresCase: Bool,
+        number: (String?) -> Int
+    ) {
+        func literal(_ start: UInt16, _ end: UInt16) -> [UInt8] {
+            let text = piece.decoded(start, end, in: bytes).utf8
+            return ignoresCase ? text.map { RouteScheme.lowercased($0) } : Array(text)
+        }
         switch piece.kind {
         case .partial, .several:
             kind = .partial
-            prefix = Array(piece.decoded(piece.start, piece.hole.start, in: bytes).utf8)
+            prefix = literal(piece.start, piece.hole.start)
             converter = number(piece.hole.converter(in: bytes))
             var end = piece.hole.end
             if piece.kind == .several {
                 for hole in piece.holes(in: bytes).dropFirst() {
                     further.append(
                         Part(
-                            literal: Array(piece.decoded(end, hole.start, in: bytes).utf8),
+                            literal: literal(end, hole.start),
                             converter: number(hole.converter(in: bytes))))
                     end = hole.end
                 }
             }
-            suffix = Array(piece.decoded(end, piece.end, in: bytes).utf8)
+            suffix = literal(end, piece.end)
         case .typed:
             kind = .typed
             converter = number(piece.hole.converter(in: bytes))

@@ -19,6 +19,8 @@
 ///    `uuid`, `int`, `double`, `bool`;
 /// 4. a pattern with a scheme before the same pattern without.
 ///
+/// A table that matches without case compares literals in lower case; the order is that of its patterns so written.
+///
 /// # Changing
 /// A copy shares its memory with the original page by page, so that adding one route to 100 000 copies some twenty
 /// pages. A copy that is changed leaves the original as it was; readers never wait.
@@ -46,7 +48,8 @@ public struct RouteTable: Sendable {
         var syntax = syntax
         syntax.converterNames.formUnion(converters.keys)
         self.syntax = syntax
-        storage = TableStorage(converters: ConverterList(converters), seed: seed)
+        storage = TableStorage(
+            converters: ConverterList(converters), seed: seed, ignoresCase: syntax.ignoresCase)
     }
 
     /// How many routes there are.

@@ -118,7 +118,7 @@ extension TableStorage {
         var path = TreePath(node: TableNode.root, hash: PathHash.root)
         var position = 0
         if let base = pattern.base {
-            base.utf8Span.span.withUnsafeBufferPointer { follow(seed.component($0), $0, &path) }
+            withText(of: base) { follow(seed.component($0), $0, &path) }
             position = 1
         }
         let pieces = pattern.pieces.span
@@ -135,7 +135,9 @@ extension TableStorage {
                     captured.add(piece, in: bytes, position: position, seed)
                     followPlaceholder(&path)
                 case .wildcard, .rest, .typed, .partial, .several:
-                    let key = NonLiteralKey(piece, in: bytes) { converterNumber($0) }
+                    let key = NonLiteralKey(piece, in: bytes, ignoresCase: ignoresCase) {
+                        converterNumber($0)
+                    }
                     if piece.kind != .wildcard {
                         captured.add(piece, in: bytes, position: position, key: key, seed)
                     }
@@ -155,6 +157,7 @@ extension TableStorage {
         _ components: UnsafeMutableBufferPointer<PathComponent>
     ) -> Int {
         var path = start
+        if ignoresCase { return 0 }
         for index in pieces.indices {
             let piece = pieces[index]
             switch piece.kind {
@@ -174,11 +177,26 @@ extension TableStorage {
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
         let raw = piece.literal(in: bytes)
-        guard piece.isEncoded else { return body(raw) }
+        guard piece.isEncoded || ignoresCase else { return body(raw) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(raw.count, 1)) { copy in
             guard let base = copy.baseAddress else { return body(raw) }
-            return body(UnsafeBufferPointer(start: base, count: PercentCoding.decode(raw, into: base)))
+            var count = raw.count
+            if piece.isEncoded {
+                count = PercentCoding.decode(raw, into: base)
+            } else {
+                _ = copy.update(fromContentsOf: raw)
+            }
+            if ignoresCase {
+                for index in 0..<count { base[index] = RouteScheme.lowercased(base[index]) }
+            }
+            return body(UnsafeBufferPointer(start: base, count: count))
         }
+    }
+
+    /// The same for the fixed host of Mode 2.
+    func withText<Result>(of base: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        guard ignoresCase else { return base.utf8Span.span.withUnsafeBufferPointer(body) }
+        return base.utf8.map { RouteScheme.lowercased($0) }.withUnsafeBufferPointer(body)
     }
 
     private func follow(

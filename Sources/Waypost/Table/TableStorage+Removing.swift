@@ -82,7 +82,7 @@ extension TableStorage {
             steps.append((parent, .literal(hash: path.hash, length: text.count)))
             return path.node != 0
         }
-        if let base = pattern.base, !base.utf8Span.span.withUnsafeBufferPointer(follow) { return nil }
+        if let base = pattern.base, !withText(of: base, follow) { return nil }
         for piece in pattern.pieces {
             switch piece.kind {
             case .literal:
@@ -92,7 +92,7 @@ extension TableStorage {
                 path.hash = seed.placeholder(behind: path.hash)
                 path.node = nodes[path.node].placeholder
             default:
-                let key = NonLiteralKey(piece, in: bytes) { name in
+                let key = NonLiteralKey(piece, in: bytes, ignoresCase: ignoresCase) { name in
                     name.map { (converters.number(of: converters.canonical($0)) ?? Int(UInt16.max)) + 1 } ?? 0
                 }
                 let nonLiteral = findNonLiteral(key, under: path.node)
