@@ -43,6 +43,19 @@ import Waypost
         #expect(await trips.open("rail://day/2026-13-22").code == .noRoute)
     }
 
+    @Test func `parts of a pattern may be optional`() async throws {
+        // snippet
+        let orders = Router()
+        try orders.register("shop://orders/:id(/items(/:page))") { request in
+            .opened(request.parameters["page"] ?? "no page")
+        }
+        // end snippet
+        #expect(await orders.open("shop://orders/7").value == "no page")
+        #expect(await orders.open("shop://orders/7/items").value == "no page")
+        #expect(await orders.open("shop://orders/7/items/2").value == "2")
+        #expect(await orders.open("shop://orders/7/other").code == .noRoute)
+    }
+
     @Test func `literals may match in either case`() async throws {
         // snippet
         let shop = Router(configuration: RouterConfiguration(ignoresCase: true))

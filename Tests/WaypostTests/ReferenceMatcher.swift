@@ -7,14 +7,17 @@ struct ReferenceMatcher {
         var priority: Int
         var takesDeeper: Bool
         var index: UInt32
-        fileprivate let segments: [RoutePattern.Segment]
+        /// The components of the pattern, and of those that are left of it without its optional parts.
+        fileprivate let rows: [[RoutePattern.Segment]]
 
         init(pattern: RoutePattern, priority: Int, takesDeeper: Bool, index: UInt32) {
             self.pattern = pattern
             self.priority = priority
             self.takesDeeper = takesDeeper
             self.index = index
-            segments = pattern.segments
+            let all = pattern.segments
+            let before = pattern.base == nil ? 0 : 1
+            rows = [all] + pattern.optional.pieces.map { Array(all.prefix($0 + before)) }
         }
     }
 
@@ -35,7 +38,13 @@ struct ReferenceMatcher {
     private func rank(_ route: Route, _ scheme: String, _ components: [[UInt8]]) -> [Int]? {
         if let wanted = route.pattern.scheme, wanted != scheme { return nil }
         if route.pattern.isFallback { return [route.pattern.scheme == nil ? 3 : 2] }
-        let segments = route.segments
+        let ranks = route.rows.compactMap { rank($0, route, components) }
+        return ranks.min { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private func rank(
+        _ segments: [RoutePattern.Segment], _ route: Route, _ components: [[UInt8]]
+    ) -> [Int]? {
         var kinds: [Int] = []
         for (index, segment) in segments.enumerated() {
             guard index < components.count,

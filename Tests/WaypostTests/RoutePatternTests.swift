@@ -69,7 +69,14 @@ import Testing
             (":a-:a", 4, .repeatedName("a")), (":a-:b/:c-:a", 10, .repeatedName("a")),
             ("x/:a-<path:r>", 5, .misplacedRest), ("<path:r>-:a", 0, .misplacedRest),
             (":a-<b", 3, .malformedPlaceholder), (":a-<nope:b>", 4, .unknownConverter("nope")),
-            (":a%E4:b", 5, .invalidUTF8),
+            (":a%E4:b", 5, .invalidUTF8), ("a(/b", 1, .malformedOptional), ("a(/)", 1, .malformedOptional),
+            ("(/a)", 0, .malformedOptional), ("s://(/a)", 4, .malformedOptional),
+            ("/(/a)", 1, .malformedOptional), ("a(/b)/c", 5, .malformedOptional),
+            ("a(/b)(/c)", 5, .malformedOptional), ("a(/b)x?y", 5, .malformedOptional),
+            ("a(/b))", 5, .malformedOptional), ("a(/b(/c)", 1, .malformedOptional),
+            ("a(/b(c(/d)))", 6, .malformedOptional), ("a(/(/b))", 1, .malformedOptional),
+            (" a(/b(/c(/d(/e(/f)))))", 14, .tooManyOptionals), ("a(/:x(/:x))", 8, .repeatedName("x")),
+            ("a/**(/b)", 2, .misplacedRest), ("a(/..)", 3, .dotComponent), ("a(/:)", 3, .missingName),
             ((0...16).map { ":p\($0)-" }.joined(), 16 * 4 + 6, .tooManyPlaceholders),
             ("a/../b", 2, .dotComponent), ("a/%2e", 2, .dotComponent),
             ("a\u{7}", 1, .controlCharacter), ("a/%00", 2, .controlCharacter), ("a/%ff", 2, .invalidUTF8),
@@ -84,7 +91,26 @@ import Testing
         #expect(throws: expected) { try RoutePattern(text) }
     }
 
+    @Test(arguments: [
+        ("a(b)/c", ["a(b)", "c"], []), ("a(/(x)y)", ["a", "(x)y"], [1]), ("s://h:80(/x)", ["h", "x"], [1]),
+        ("a/(/b)", ["a", "b"], [1]), ("a(//b/)", ["a", "b"], [1]),
+        ("a/b(/c/d(/e))#(/", ["a", "b", "c", "d", "e"], [2, 4]),
+        ("a%28/b", ["a(", "b"], []), ("a(/b(/c(/d(/e))))", ["a", "b", "c", "d", "e"], [1, 2, 3, 4]),
+    ])
+    func `optional parts are whole components at the end, and other parentheses are literals`(
+        text: String, literals: [String], cuts: [Int]
+    ) throws {
+        let pattern = try RoutePattern(text)
+        #expect(pattern.segments == literals.map { .literal($0) })
+        #expect(pattern.optional.pieces == cuts)
+        #expect(pattern.rows.map(\.segments.count) == [literals.count] + cuts.reversed())
+    }
+
     @Test func `patterns are equal when they say the same`() throws {
+        #expect(try RoutePattern("/a(/:id)") == RoutePattern("a/(/<id>)"))
+        #expect(try RoutePattern("/a(/:id)") != RoutePattern("a/:id"))
+        #expect(try RoutePattern("/a(/b(/c))") != RoutePattern("a(/b/c)"))
+        #expect(try RoutePattern("/a/:x(/<in(a|b):y>/z(/:v))").optionalNames == ["y", "v"])
         #expect(try RoutePattern("/a/:id") == RoutePattern("a//<id>/?x"))
         #expect(try RoutePattern("/a/:id") != RoutePattern("/a/:x"))
         #expect(try RoutePattern("S://a") == RoutePattern("s://a"))

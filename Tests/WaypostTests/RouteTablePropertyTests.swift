@@ -30,7 +30,18 @@ import Testing
         if random.chance(1, in: 8) { components.append(random.chance(1, in: 2) ? "**" : "<path:rest>") }
         let scheme = random.pick(["", "", "/", "s://", "t://", "a-scheme-longer-than-16://"])
         if components.isEmpty { return scheme.isEmpty ? "://" : scheme }
-        return scheme + components.joined(separator: "/")
+        guard components.count > 1, random.chance(1, in: 5) else {
+            return scheme + components.joined(separator: "/")
+        }
+        // Some of the components at the end may be absent.
+        var text = scheme + components[0]
+        var open = 0
+        for (number, component) in components.enumerated().dropFirst() {
+            let begins = number == components.count - 1 && open == 0 || open < 4 && random.chance(1, in: 3)
+            if begins { open += 1 }
+            text += (begins ? "(/" : "/") + component
+        }
+        return text + String(repeating: ")", count: open)
     }
 
     static func url(_ random: inout Seeded) -> String {

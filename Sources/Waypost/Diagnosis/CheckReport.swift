@@ -265,7 +265,14 @@ private struct RouteCheck {
     /// Matches a sample URL of each route: when another route takes it, this one is never opened.
     mutating func findUnreachable() {
         for record in state.routes.records where !record.pattern.isFallback {
-            guard let url = record.pattern.sample else { continue }
+            // Of a route with optional parts that is enough which opens.
+            let samples = record.pattern.rows.map(\.sample)
+            let url =
+                samples.first { url in
+                    guard let url, let first = state.routes.table.match(url).first else { return true }
+                    return state.routes[first.index] === record
+                } ?? samples[0]
+            guard let url else { continue }
             let path = record.pattern.text
             let isLiteral = record.pattern.placeholderNames.isEmpty
             var decisions = [RelocationDecision]?.none

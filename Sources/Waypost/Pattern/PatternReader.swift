@@ -44,6 +44,7 @@ struct PatternReader {
     private(set) var scheme: String?
     private(set) var isFallback = false
     private(set) var pieces: [PatternPiece] = []
+    private(set) var optional = OptionalParts()
     /// Where in the trimmed text the host of `http` and the like stands, whose literals have no case.
     private(set) var webHost: [Int]?
     /// How many names there are, and whether a piece has several.
@@ -77,13 +78,17 @@ struct PatternReader {
         if let text = bytes.baseAddress {
             while pathEnd &+ 8 <= bytes.count, !Self.hasTail(ByteWord.load(text + pathEnd)) { pathEnd &+= 8 }
         }
+        var stemEnd = -1
         while pathEnd < bytes.count, bytes[pathEnd] != UInt8(ascii: "?"), bytes[pathEnd] != UInt8(ascii: "#")
         {
+            if stemEnd < 0, Self.isOptional(bytes, at: pathEnd) { stemEnd = pathEnd }
             pathEnd &+= 1
         }
+        if stemEnd < 0 { stemEnd = pathEnd }
         var path = body
-        if body > 0 { path = try readAuthority(bytes, from: body, to: pathEnd) }
-        try readComponents(bytes, from: path, to: pathEnd)
+        if body > 0 { path = try readAuthority(bytes, from: body, to: stemEnd) }
+        try readComponents(bytes, from: path, to: stemEnd)
+        if stemEnd < pathEnd { try readOptional(bytes, from: stemEnd, to: pathEnd) }
         for tail in pathEnd..<bytes.count where bytes[tail] < 0x20 || bytes[tail] == 0x7f {
             throw PatternFault(reason: .controlCharacter, offset: tail)
         }
@@ -98,11 +103,12 @@ struct PatternReader {
         try checkNames(bytes)
     }
 
-    /// Whether there is a `?` or `#` among eight bytes.
+    /// Whether there is a `?`, `#` or `(` among eight bytes.
     @inline(__always)
     private static func hasTail(_ word: UInt64) -> Bool {
         ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "?")))
-            | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "#"))) != 0
+            | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "#")))
+            | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "("))) != 0
     }
 
     // MARK: Scheme and authority
@@ -150,6 +156,59 @@ struct PatternReader {
             }
         }
         return end
+    }
+
+    // MARK: Optional parts
+
+    private static func isOptional(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        bytes[index] == UInt8(ascii: "(") && index &+ 1 < bytes.count
+            && bytes[index &+ 1] == UInt8(ascii: "/")
+    }
+
+    /// Reads `(/a(/b))`, which must end where the path does; parentheses inside of a component are literals.
+    private mutating func readOptional(
+        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int
+    ) throws(PatternFault) {
+        var open: [Int] = []
+        var inside = 0
+        var index = start
+        var isClosing = false
+        while index < end {
+            let isOptional = Self.isOptional(bytes, at: index)
+            if isClosing || isOptional && inside > 0 {
+                guard bytes[index] == UInt8(ascii: ")"), open.popLast() != nil else {
+                    throw PatternFault(reason: .malformedOptional, offset: index)
+                }
+            } else if isOptional {
+                try readPart(bytes, from: open.last, to: index)
+                guard optional.add(behind: pieces.count) else {
+                    throw PatternFault(reason: .tooManyOptionals, offset: index)
+                }
+                open.append(index)
+            } else if bytes[index] == UInt8(ascii: "(") {
+                inside &+= 1
+            } else if bytes[index] == UInt8(ascii: ")") {
+                if inside > 0 {
+                    inside &-= 1
+                } else {
+                    try readPart(bytes, from: open.popLast(), to: index)
+                    isClosing = true
+                }
+            }
+            index &+= 1
+        }
+        if let last = open.last { throw PatternFault(reason: .malformedOptional, offset: last) }
+    }
+
+    /// Reads what begins with the parenthesis at `open`; without one, what stands before the first part is there already.
+    private mutating func readPart(
+        _ bytes: UnsafeBufferPointer<UInt8>, from open: Int?, to end: Int
+    ) throws(PatternFault) {
+        let before = open == nil ? 0 : pieces.count
+        if let open { try readComponents(bytes, from: open &+ 1, to: end) }
+        guard pieces.count > before else {
+            throw PatternFault(reason: .malformedOptional, offset: open ?? end)
+        }
     }
 
     // MARK: Components

@@ -10,17 +10,21 @@
 /// | `:from-:to`, `<int:y>-<int:m>` | one component with several parts | the parts |
 /// | `*` | any one component | |
 /// | `<path:rest>`, `**` | one or more components, last only | the rest under `rest`, or `**` |
+/// | `(/edit)`, `(/:tab(/:page))` | components at the end that may be absent | what is there |
 ///
 /// A pattern with a scheme matches that scheme, a pattern without one matches any scheme or none. `scheme://` alone is the fallback of its
 /// scheme from any depth, `://` alone the fallback of all. `/` matches a URL without components.
 ///
 /// The name after a colon has letters, digits, `_`, `-` and all characters that are not ASCII; another character ends
 /// it. Between `<` and `>` all characters except `/`, `<`, `>`, `:`, `?` and `#` are allowed. Literals may be
-/// percent-encoded; write a literal `:`, `*` or `<` in this form. A query or fragment is not matched.
+/// percent-encoded; write a literal `:`, `*` or `<` in this form, and a literal `(` before a slash. A query or fragment is not matched.
 ///
 /// Between two placeholders of one component there must be a literal; `-` and `_` right before a placeholder are one, and
 /// no part of the name before. Each placeholder takes at least one byte, and then up to the first place where the literal
 /// behind it stands: with `:from-:to`, `a-b-c` gives `a` and `b-c`. The last takes what is left.
+///
+/// Optional parts are whole components and stand at the end of the path, one within the other, at most four. The pattern is
+/// one route for the URLs with and without them.
 ///
 /// Two patterns are equal when they have the same scheme and the same components, names included.
 public struct RoutePattern: Sendable {
@@ -40,6 +44,9 @@ public struct RoutePattern: Sendable {
     let pieces: [PatternPiece]
     /// Whether its literals match in either case.
     let ignoresCase: Bool
+    /// Its optional parts, and whether it is one of the shorter patterns that one with such parts stands for.
+    let optional: OptionalParts
+    let isShorter: Bool
 
     /// Whether this is `scheme://` or `://`, the fallback of a scheme or of all.
     public let isFallback: Bool
@@ -78,7 +85,21 @@ public struct RoutePattern: Sendable {
         self.isFallback = reader.isFallback
         self.pieces = reader.pieces
         self.ignoresCase = syntax.ignoresCase
+        self.optional = reader.optional
+        self.isShorter = false
         self.base = reader.scheme == nil && !reader.isFallback ? syntax.host : nil
+    }
+
+    /// The pattern that is left of one with optional parts when it ends after so many pieces.
+    init(_ pattern: RoutePattern, pieces count: Int) {
+        text = pattern.text
+        scheme = pattern.scheme
+        base = pattern.base
+        pieces = Array(pattern.pieces.prefix(count))
+        ignoresCase = pattern.ignoresCase
+        optional = pattern.optional
+        isShorter = true
+        isFallback = pattern.isFallback
     }
 
     /// The names of the placeholders from left to right; a rest written `**` is named so.
@@ -90,7 +111,7 @@ public struct RoutePattern: Sendable {
 extension RoutePattern: Hashable {
     /// Whether both have the same scheme and the same components.
     public static func == (one: RoutePattern, other: RoutePattern) -> Bool {
-        one.scheme == other.scheme && one.isFallback == other.isFallback
+        one.scheme == other.scheme && one.isFallback == other.isFallback && one.optional == other.optional
             && ((one.text == other.text && one.base == other.base && one.pieces == other.pieces)
                 || one.segments == other.segments)
     }
@@ -106,7 +127,7 @@ extension RoutePattern {
     /// Whether both take exactly the same URLs: names of placeholders make no difference.
     func takesTheSame(as other: RoutePattern) -> Bool {
         guard pieces.count == other.pieces.count || base != other.base, scheme == other.scheme,
-            isFallback == other.isFallback
+            isFallback == other.isFallback, optional == other.optional
         else { return false }
         let ignoresCase = ignoresCase || other.ignoresCase
         return segments.elementsEqual(other.segments) { $0.takesTheSame(as: $1, ignoresCase) }

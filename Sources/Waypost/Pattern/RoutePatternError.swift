@@ -20,6 +20,10 @@ public struct RoutePatternError: Error, Hashable, Sendable {
         case tooManyPlaceholders
         /// `**` or `<path:…>` that is not a whole component, or not the last one.
         case misplacedRest
+        /// An optional part that is empty, not closed, or not at the end of the path, or with nothing before it.
+        case malformedOptional
+        /// More than four optional parts.
+        case tooManyOptionals
         /// A component is `.` or `..`, raw or encoded.
         case dotComponent
         /// A control character or NUL, raw or encoded.
@@ -68,6 +72,9 @@ extension RoutePatternError.Reason: CustomStringConvertible {
         case .tooManyPlaceholders:
             "more than \(RoutePattern.maximumPlaceholders) placeholders in one component"
         case .misplacedRest: "a rest that is not the last component"
+        case .malformedOptional:
+            "an optional part that is not whole components at the end of the path, as (/b) in /a(/b)"
+        case .tooManyOptionals: "more than \(OptionalParts.maximum) optional parts"
         case .dotComponent: "a component `.` or `..`"
         case .controlCharacter: "a control character"
         case .invalidUTF8: "not UTF-8"

@@ -55,6 +55,13 @@ struct RelocationLanguage: Sendable {
                 .badField, index: index, field: field,
                 detail: "\(field): \(error.reason) at byte \(error.offset); \(Self.advice)")
         }
+        guard pattern.optional.areNone else {
+            throw RelocationError(
+                .badField, index: index, field: field,
+                detail:
+                    "\(field) can not have optional parts, write an entry for each; a literal ( before / is "
+                    + "written %28")
+        }
         guard pattern.pieces.count <= RelocationPath.maximumComponents else {
             throw RelocationError(
                 .badField, index: index, field: field,
@@ -83,7 +90,9 @@ struct RelocationLanguage: Sendable {
                 {
                     index = end
                 }
-            } else if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "*") {
+            } else if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "*")
+                || byte == UInt8(ascii: "(") && bytes[index...].first == UInt8(ascii: "/")
+            {
                 hasMark = true
                 if hasAuthority { return true }
             }

@@ -47,6 +47,9 @@ struct CaptureLayout: Sendable {
     }
 
     var captures: [Capture] = []
+    /// The optional parts of the patterns, and whether these are such without all of them.
+    var optional = OptionalParts()
+    var isShorter = false
     /// ``PatternShape/key``, or 0.
     var shape: UInt32 = 0
     /// By which it is found; and how many routes have it, so that it goes with the last of them.
@@ -99,6 +102,8 @@ struct CapturedSegments {
 
     func layout(of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>) -> CaptureLayout {
         var layout = CaptureLayout()
+        layout.optional = pattern.optional
+        layout.isShorter = pattern.isShorter
         forEach(pattern, in: bytes) { piece, hole, number, position in
             var capture = CaptureLayout.Capture(name: hole.name(in: bytes), position: position)
             capture.written = Int(piece.end &- piece.start)
@@ -120,7 +125,8 @@ struct CapturedSegments {
     func describes(_ known: CaptureLayout, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>)
         -> Bool
     {
-        known.captures.withUnsafeBufferPointer { captures in
+        guard known.optional == pattern.optional, known.isShorter == pattern.isShorter else { return false }
+        return known.captures.withUnsafeBufferPointer { captures in
             var count = 0
             var isEqual = true
             forEach(pattern, in: bytes) { piece, hole, number, position in

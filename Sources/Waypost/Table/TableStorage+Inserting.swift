@@ -41,7 +41,7 @@ extension TableStorage {
         while next != 0 {
             let entry = entries[next]
             if entry.priority == priority, entry.scheme == scheme {
-                guard replacing else {
+                guard replacing, captures[Int(entry.layout)].optional == pattern.optional else {
                     throw RouteConflict(
                         pattern: pattern.text, rival: patternText(entry), priority: Int(priority),
                         rivalIndex: entry.index)
@@ -66,7 +66,7 @@ extension TableStorage {
         }
         addShape(of: entry, pattern, in: bytes, path)
         captures[Int(entry.layout)].uses += 1
-        count += 1
+        if !pattern.isShorter { count += 1 }
         priorities.add(priority)
         if takesDeeper { deeperTakers += 1 }
         if scheme != 0 {
@@ -282,7 +282,7 @@ extension TableStorage {
         of captured: CapturedSegments, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
         shape: UInt32
     ) -> UInt32 {
-        let hash = seed.layout(captured.hash, shape)
+        let hash = seed.layout(captured.hash ^ UInt64(pattern.optional.bits), shape)
         let tag = HashedNumber.tag(hash)
         let known = layoutNumbers.find(hash) {
             $0.tag == tag && captures[Int($0.number)].shape == shape

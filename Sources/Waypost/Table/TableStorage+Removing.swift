@@ -1,6 +1,6 @@
 extension TableStorage {
     /// One step on the path to a pattern's end.
-    private enum Step {
+    enum Step {
         case literal(hash: UInt64, length: Int)
         case placeholder
         case nonLiteral(UInt32)
@@ -56,17 +56,18 @@ extension TableStorage {
     private func holds(_ entry: TableEntry, _ pattern: RoutePattern) -> Bool {
         guard (entry.scheme == 0) == (pattern.scheme == nil) else { return false }
         if pattern.scheme != nil, entry.scheme != schemeNode(of: pattern) { return false }
-        return captures[Int(entry.layout)].captures.map(\.name) == pattern.placeholderNames
+        let layout = captures[Int(entry.layout)]
+        return layout.optional == pattern.optional && layout.captures.map(\.name) == pattern.placeholderNames
     }
 
-    private func schemeNode(of pattern: RoutePattern) -> UInt32 {
+    func schemeNode(of pattern: RoutePattern) -> UInt32 {
         guard let scheme = pattern.scheme else { return 0 }
         return scheme.utf8Span.span.withUnsafeBufferPointer { text in
             text.baseAddress.map { edgeReader.scheme(seed.component(text), in: $0) } ?? 0
         }
     }
 
-    private func findEnd(
+    func findEnd(
         of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>
     ) -> (UInt32, [(parent: UInt32, step: Step)])? {
         let scheme = schemeNode(of: pattern)
@@ -120,7 +121,7 @@ extension TableStorage {
         } else {
             entries.update(before) { $0.next = entry.next }
         }
-        count -= 1
+        if !captures[Int(entry.layout)].isShorter { count -= 1 }
         if entry.takesDeeper { deeperTakers -= 1 }
         if entry.scheme != 0 {
             schemes -= 1
