@@ -19,15 +19,6 @@ extension Redaction {
         return result
     }
 
-    func masked(_ json: JSONValue) -> JSONValue {
-        switch json {
-        case .string(let text): .string(masked(text))
-        case .array(let elements): .array(elements.map(masked))
-        case .object(let members): .object(members.mapValues(masked))
-        default: json
-        }
-    }
-
     /// A reply to a command that is not stored.
     func masked(_ reply: Reply) -> Reply {
         var reply = reply

@@ -65,6 +65,7 @@ extension Agent {
     private func observe() -> [RegistrationHandle] {
         [
             router.observe { [events] in events.log($0) },
+            router.onOpen { [routeCounters] in routeCounters.count($0) },
             router.services.observe { [events] in events.log($0) },
             // What did not fit may fit now; what is in force and the routes are published after that.
             router.onRegistrationChange { [maps] in maps.tryAgainSoon() },

@@ -58,6 +58,9 @@ extension Agent {
 
     // MARK: Health
 
+    /// The most opens that wait for a gate in health.
+    private static let shownWaiting = 20
+
     /// The state of the agent at this moment.
     var health: HealthReport {
         let link = status.current
@@ -90,8 +93,11 @@ extension Agent {
                 "commands": .int(Int64(executor.waiting)),
                 "outbox": .int(Int64(outbox.waiting)),
                 "refused": .int(Int64(sent.kept)),
+                "gates": .array(
+                    router.waitingOpens.prefix(Self.shownWaiting).map { events.redaction.masked($0.json) }),
             ],
-            map: maps.applied, limits: reloadable.withLock(\.configuration).limitsDocument)
+            map: maps.applied, opens: events.redaction.masked(routeCounters.json),
+            limits: reloadable.withLock(\.configuration).limitsDocument)
     }
 
     /// The health, and in `online` whether there is a broker now: for those on the agent's own machine.

@@ -31,6 +31,7 @@ public final class Agent: Service {
     let failures: FailureLog
     let reporter: Reporter
     let metrics: AgentMetrics
+    let routeCounters: RouteCounters
     let maps: RelocationMaps
     let executor: CommandExecutor
     let intake: Intake
@@ -191,6 +192,7 @@ public final class Agent: Service {
         self.failures = failures
         self.reporter = reporter
         self.metrics = metrics
+        routeCounters = RouteCounters(agent: agent)
         self.maps = maps
         self.executor = executor
         self.makeLink = makeLink

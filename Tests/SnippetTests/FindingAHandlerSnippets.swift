@@ -84,6 +84,32 @@ import Waypost
         #expect(await router.open("shop://far/away/from/here").value == "the shop window")
     }
 
+    @Test func `an open waits for a login`() async throws {
+        let router = Router()
+        try router.register("shop://cart", metadata: ["auth": true]) { _ in .opened("cart") }
+        @Sendable func isLoggedIn() -> Bool { true }
+        // snippet
+        let login = OpenGate("login")
+        try router.intercept("login", scope: .metadata("auth")) { _ in
+            isLoggedIn() ? .proceed : .wait(for: login, atMost: .seconds(60))
+        }
+        // After the login:
+        login.open()
+        // end snippet
+        #expect(await router.open("shop://cart").value == "cart")
+    }
+
+    @Test func `a listener gets the whole open`() async throws {
+        let router = Router()
+        // snippet
+        router.onOpen { opening in
+            let keys = opening.redactedParameters().keys.sorted()
+            print(opening.code, opening.url, opening.hops, opening.duration, opening.caller ?? "here", keys)
+        }
+        // end snippet
+        #expect(await router.open("shop://none").code == .notAllowed)
+    }
+
     @Test func `an interceptor redirects and is taken away`() async throws {
         let router = Router()
         try router.register("shop://login") { _ in .opened("login") }

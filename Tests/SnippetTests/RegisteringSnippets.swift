@@ -1,4 +1,5 @@
 import Testing
+import Threading
 import Waypost
 
 // snippet
@@ -13,6 +14,32 @@ func openUser(with router: Router) async throws -> Opening {
 // end snippet
 
 @Suite struct `Snippets on registering` {
+    @Test func `a group has metadata, defaults and interceptors in common`() async throws {
+        let router = Router()
+        let staff = Guarded(false)
+        @Sendable func isStaff() -> Bool { staff.withLock(\.self) }
+        // snippet
+        try router.group("shop://admin", metadata: ["auth": true, "roles": ["staff"]]) { admin in
+            admin.intercept("staff only") { _ in isStaff() ? .proceed : .stop(reason: "for staff only") }
+            try admin.register("users/:id", metadata: ["title": "User"]) { request in
+                .opened(request.metadata["title"])
+            }
+            try admin.group("reports", defaults: ["page": 1]) { reports in
+                try reports.register("daily") { request in .opened(request.parameters["page"]) }
+            }
+        }
+        try router.intercept("audit", scope: .metadata("auth", true)) { request in
+            print("\(request.context.caller ?? "the app") opens \(request.route)")
+            return .proceed
+        }
+        // end snippet
+        #expect(await router.open("shop://admin/users/7").code == .intercepted)
+        staff.withLock { $0 = true }
+        #expect(await router.open("shop://admin/users/7").value == "User")
+        #expect(await router.open("shop://admin/reports/daily").value == 1)
+        #expect(await router.open("shop://admin/reports/daily?page=2").value == "2")
+    }
+
     // snippet
     func openDemo(with router: Router) async -> Opening {
         await RouteBuilder.build("scheme://router/demo")

@@ -10,6 +10,9 @@ import Testing
         RouteDescription(path: "scheme://"), RouteDescription(path: "ky://search/直播"),
         RouteDescription(path: "scheme://router/user/<int:id>"), RouteDescription(path: "a://switch"),
         RouteDescription(path: "a://9/x-y/**?q=1"),
+        RouteDescription(
+            path: "a://with", metadata: ["auth": true, "roles": ["a", 1, 1.5, ["<": .null]]],
+            defaults: ["page": 1]),
     ]
 
     @Test func `the JSON is TheRouter's and is read again`() throws {
@@ -30,7 +33,8 @@ import Testing
     static let bad: [(JSONValue, String?)] = [
         ([["class": "X"]], "path"), ([["path": 5]], "path"),
         ([["path": "a://x", "priority": 1.5]], "priority"),
-        ([["path": "a://x", "priority": "x"]], "priority"), ([["path": "a://x", "kind": "odd"]], "kind"),
+        ([["path": "a://x", "priority": "x"]], "priority"), ([["path": "a://x", "metadata": 1]], "metadata"),
+        ([["path": "a://x", "defaults": []]], "defaults"), ([["path": "a://x", "kind": "odd"]], "kind"),
         ([5], nil), (.object([:]), nil),
     ]
 

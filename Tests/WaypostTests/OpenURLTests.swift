@@ -57,6 +57,35 @@ func recordingRouter(
         #expect(failures.withLock { $0.map(\.count) } == [2, 1])
     }
 
+    @Test func `a listener gets each open whole, and may show its parameters without secrets`() async throws {
+        let router = try recordingRouter([("a://user/:id", "User")])
+        let map: JSONValue = [
+            ["routerType": 1, "orginPath": "a://profile/:id", "targetPath": "a://user/:id"]
+        ]
+        try router.relocate([RelocationLayer(name: "map", entries: RelocationEntry.list(map))])
+        let openings = Guarded<[Opening]>([])
+        let listener = router.onOpen { opening in openings.withLock { $0.append(opening) } }
+        _ = await router.open(
+            "a://profile/7?tab=a&access_token=x1",
+            parameters: ["note": "see token=x2", "card": "x3", "list": [["password": "x4"]]],
+            context: OpenContext(ref: "c-1", caller: "ops"))
+        _ = await router.open("a://nowhere")
+        _ = await router.open("")
+        listener.cancel()
+        _ = await router.open("a://user/8")
+        let seen = openings.withLock { $0 }
+        #expect(seen.map(\.code) == [.ok, .noRoute, .badField])
+        let first = try #require(seen.first)
+        #expect(first.route == "a://user/:id" && first.hops == ["a://user/7?tab=a&access_token=x1"])
+        #expect(first.ref == "c-1" && first.caller == "ops" && first.duration > .zero)
+        #expect(first.parameters["access_token"] == "x1")
+        #expect(
+            first.redactedParameters(further: ["card"]) == [
+                "id": "7", "tab": "a", "access_token": "***", "note": "see token=***", "card": "***",
+                "list": [["password": "***"]],
+            ])
+    }
+
     static let refused: [(String, Int, String)] = [
         ("", 422, "BAD_FIELD"), ("   ", 422, "BAD_FIELD"), ("scheme://router/%00", 422, "BAD_FIELD"),
         ("scheme://router/../x", 422, "BAD_FIELD"), ("evil://router/demo", 403, "NOT_ALLOWED"),

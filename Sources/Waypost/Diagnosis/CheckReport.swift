@@ -238,6 +238,14 @@ private struct RouteCheck {
                 let detail = "the scope \(pattern.text) of the interceptor \(interceptor.name) names no route"
                 add(.deadScope, pattern.text, detail)
             }
+            if let (key, value) = interceptor.metadata,
+                !state.base.records.contains(where: { $0.route.hasMetadata(key, value) })
+            {
+                let text = value.map { "\(key) = \($0.text)" } ?? key
+                let detail =
+                    "the scope of the interceptor \(interceptor.name) names no route: none has \(text)"
+                add(.deadScope, text, detail)
+            }
             guard let subtree = interceptor.subtree, !state.isWeb(subtree),
                 !state.base.records.contains(where: { $0.mayTake(subtree, isParent) }),
                 !state.routes.records.contains(where: { $0.mayTake(subtree, isParent) })

@@ -72,6 +72,9 @@ public struct RouteExport: Sendable, Hashable {
 
                 """
             for (name, holds) in route.flags where holds { text += "\t\t<key>\(name)</key>\n\t\t<true/>\n" }
+            for (name, values) in route.objects where !values.isEmpty {
+                text += "\t\t<key>\(name)</key>\n" + Self.plist(.object(values), "\t\t")
+            }
             text += "\t</dict>\n"
         }
         return text + "</array>\n</plist>\n"
@@ -105,6 +108,25 @@ public struct RouteExport: Sendable, Hashable {
             text += "[style=dashed, label=\"redirect\"];\n"
         }
         return text + "}\n"
+    }
+
+    /// A value as a property list has it; such a list has no null.
+    private static func plist(_ value: JSONValue, _ indent: String) -> String {
+        switch value {
+        case .null: return ""
+        case .bool(let flag): return "\(indent)<\(flag)/>\n"
+        case .int(let number): return "\(indent)<integer>\(number)</integer>\n"
+        case .double: return "\(indent)<real>\(value.text)</real>\n"
+        case .string(let text): return "\(indent)<string>\(xml(text))</string>\n"
+        case .array(let elements):
+            let inside = elements.map { plist($0, indent + "\t") }.joined()
+            return "\(indent)<array>\n\(inside)\(indent)</array>\n"
+        case .object(let members):
+            let inside = members.sorted { $0.key < $1.key }.filter { !$0.value.isNull }.map {
+                "\(indent)\t<key>\(xml($0.key))</key>\n" + plist($0.value, indent + "\t")
+            }
+            return "\(indent)<dict>\n\(inside.joined())\(indent)</dict>\n"
+        }
     }
 
     private static func xml(_ text: String) -> String {

@@ -60,6 +60,15 @@ extension RouteDescription {
                     index: index, field: field, detail: "\(field) should be a bool but is \(other.kind)")
             }
         }
+        func object(_ field: String) throws(RouteImportError) -> [String: JSONValue] {
+            switch members[field] {
+            case nil, .null: return [:]
+            case .object(let values): return values
+            case let other?:
+                throw RouteImportError(
+                    index: index, field: field, detail: "\(field) should be an object but is \(other.kind)")
+            }
+        }
         var converters: [String] = []
         for name in members["converters"]?.arrayValue ?? [] {
             guard let name = name.stringValue else {
@@ -72,7 +81,8 @@ extension RouteDescription {
         self.init(
             path: path, className: className ?? alias ?? "", priority: priority, kind: kind,
             takesDeeper: try flag("takesDeeper"), idempotent: try flag("idempotent"),
-            redirects: try flag("redirects"), converters: converters)
+            redirects: try flag("redirects"), converters: converters, metadata: try object("metadata"),
+            defaults: try object("defaults"))
     }
 }
 

@@ -8,6 +8,11 @@ public enum InterceptorDecision: Sendable, Hashable {
     case redirect(to: String)
     /// Goes on with these parameters instead of others of the same key; a null removes one.
     case rewrite([String: JSONValue])
+    /// Holds the open until the gate is opened, and then asks again; after that time the open ends with 408.
+    ///
+    /// The time counts from the first wait of the open. When routes or maps have changed meanwhile, the open begins
+    /// again from its URL.
+    case wait(for: OpenGate, atMost: Duration)
 }
 
 /// The opens for which an interceptor is asked.
@@ -22,6 +27,8 @@ public enum InterceptorScope: Sendable, Hashable {
     case subtree(String)
     /// All except those of the routes with these patterns.
     case allBut(Set<String>)
+    /// Opens of routes whose metadata have this key, with this value unless it is nil.
+    case metadata(String, JSONValue? = nil)
 }
 
 /// An interceptor as the router keeps it.
@@ -32,6 +39,8 @@ struct Interceptor: Sendable {
     let deadline: Duration?
     let body: @Sendable (RouteRequest) async -> InterceptorDecision
     private let scope: InterceptorScope
+    /// The group whose routes it sees, and no others.
+    private let group: GroupMark?
     /// The patterns of the scope, read.
     let patterns: [RoutePattern]
     /// The subtree of the scope, read.
@@ -52,11 +61,12 @@ struct Interceptor: Sendable {
         self.priority = priority
         self.scope = scope
         self.ignoresCase = ignoresCase
+        group = nil
         self.deadline = deadline
         self.body = body
         var patterns: [RoutePattern] = []
         switch scope {
-        case .all: subtree = nil
+        case .all, .metadata: subtree = nil
         case .patterns(let texts), .allBut(let texts):
             for text in texts.sorted() { patterns.append(try read(text)) }
             subtree = nil
@@ -73,10 +83,27 @@ struct Interceptor: Sendable {
         self.patterns = patterns
     }
 
+    /// One of a group.
+    init(id: UInt64, _ added: RouteGroup.AddedInterceptor, deadline: Duration?) {
+        self.id = id
+        name = added.name
+        priority = added.priority
+        self.deadline = added.deadline ?? deadline
+        body = added.body
+        scope = .all
+        group = added.mark
+        patterns = []
+        subtree = nil
+        ignoresCase = false
+    }
+
     /// What guards a destination guards it also under a path that relocation added.
     func sees(_ route: StoredRoute, _ url: RouteURL) -> Bool {
-        switch scope {
+        if let group { return route.route.groups.contains { $0 === group } }
+        return switch scope {
         case .all: true
+        case .metadata(let key, let value):
+            route.route.hasMetadata(key, value)
         case .patterns(let texts):
             names(route.pattern, texts) || route.ownPatterns.contains { names($0, texts) }
         case .allBut(let texts): !names(route.pattern, texts)
@@ -84,6 +111,11 @@ struct Interceptor: Sendable {
             covers(url.scheme, url.components)
                 || route.ownPatterns.contains { covers($0.scheme ?? "", $0.segments.map(\.literal)) }
         }
+    }
+
+    /// The metadata of the scope.
+    var metadata: (key: String, value: JSONValue?)? {
+        if case .metadata(let key, let value) = scope { (key, value) } else { nil }
     }
 
     private func names(_ pattern: RoutePattern, _ texts: Set<String>) -> Bool {
@@ -100,4 +132,11 @@ struct Interceptor: Sendable {
 
 extension RoutePattern.Segment {
     fileprivate var literal: String? { if case .literal(let text) = self { text } else { nil } }
+}
+
+extension Route {
+    /// Whether its metadata have this key, with this value unless it is nil.
+    func hasMetadata(_ key: String, _ value: JSONValue?) -> Bool {
+        metadata[key].map { value == nil || value == $0 } ?? false
+    }
 }

@@ -8,6 +8,9 @@ public struct OpenRecord: Sendable, Hashable {
     /// The opening, without its parameters and the values that were returned.
     public var opening: Opening
 
+    /// The time of the wall clock, in milliseconds since 1970.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
     /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.
     package var json: JSONValue {
         let code = opening.code
@@ -40,7 +43,7 @@ struct OpenHistory: Sendable {
         opening.native = nil
         opening.given = nil
         if case .served = opening.outcome { opening.outcome = .served(.null) }
-        let record = OpenRecord(at: Int64(Date().timeIntervalSince1970 * 1000), opening: opening)
+        let record = OpenRecord(at: OpenRecord.now, opening: opening)
         if ring.count < length {
             ring.append(record)
         } else {

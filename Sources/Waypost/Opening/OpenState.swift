@@ -15,7 +15,7 @@ struct OpenState: Sendable {
 
     static let fallbackKey = "route_fallback_url"
 
-    let snapshot: RouterSnapshot
+    private(set) var snapshot: RouterSnapshot
     let context: OpenContext
     /// Of what runs within this open.
     let scope: OpenScope
@@ -26,6 +26,10 @@ struct OpenState: Sendable {
     private let typed: [String: JSONValue]?
     private(set) var url: RouteURL
     private(set) var hops: [String] = []
+    /// Where it begins again when everything changed while it waited.
+    private var start: (url: RouteURL, hops: [String])
+    /// Since when interceptors let it wait.
+    var waitingSince: ContinuousClock.Instant?
     /// The pattern of the route that came last; nil after a redirect.
     private(set) var route: String?
     private var relocation: [String: JSONValue] = [:]
@@ -43,6 +47,7 @@ struct OpenState: Sendable {
         self.url = url
         self.requested = requested
         self.hops = hops
+        start = (url, hops)
         self.snapshot = snapshot
         self.caller = caller
         self.objects = objects
@@ -116,7 +121,19 @@ struct OpenState: Sendable {
     mutating func fallBack(to target: String) -> Rejection? {
         // Once only: the fallback's own fallback would never end with a wrong URL.
         caller[Self.fallbackKey] = nil
-        return move(to: target)
+        if let rejection = move(to: target) { return rejection }
+        start = (url, hops)
+        return nil
+    }
+
+    /// Begins again with what is in force by now.
+    mutating func restart(_ snapshot: RouterSnapshot) {
+        self.snapshot = snapshot
+        (url, hops) = start
+        route = nil
+        relocation = [:]
+        matches = nil
+        asking = nil
     }
 
     // MARK: Moving
@@ -191,6 +208,11 @@ struct OpenState: Sendable {
             path["jumpType"] = "1"
         }
         relocation.merge(matched.record.params) { earlier, _ in earlier }
+        let route = matched.record.route
+        for (key, value) in route.defaults
+        where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {
+            relocation[key] = relocation[key] ?? value
+        }
         let configuration = snapshot.state.configuration
         var request = RouteRequest(
             url: url, requested: requested, route: matched.record.pattern.text,
@@ -198,7 +220,8 @@ struct OpenState: Sendable {
                 path: path, query: query, caller: caller, relocation: relocation, objects: objects,
                 rule: configuration.dialect.merge), hops: hops, context: context)
         if !repeated.isEmpty { request.parameters.repeated = repeated }
-        request.standardJumpType = matched.record.route.jumpType ?? configuration.jumpType
+        request.metadata = route.metadata
+        request.standardJumpType = route.jumpType ?? configuration.jumpType
         return request
     }
 

@@ -16,18 +16,22 @@ public struct Opening: Sendable, Hashable {
     var native: NativeValue?
     /// The parameters that the destination got; nil when there were none.
     var given: RouteParameters?
+    /// What the author says about the route that took the URL; empty when none did.
+    public var metadata: [String: JSONValue] = [:]
     /// How the destination is shown.
     public var presentation: Presentation
     /// How long it took.
     public var duration: Duration
     /// The id of the command that opened the URL.
     public var ref: String?
+    /// Who asked for it: the sender of the command; nil for the program itself.
+    public var caller: String?
 
     /// An opening by its parts.
     package init(
         outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
         value: JSONValue? = nil, presentation: Presentation = Presentation(), duration: Duration = .zero,
-        ref: String? = nil
+        ref: String? = nil, caller: String? = nil
     ) {
         self.outcome = outcome
         self.route = route
@@ -38,6 +42,7 @@ public struct Opening: Sendable, Hashable {
         self.presentation = presentation
         self.duration = duration
         self.ref = ref
+        self.caller = caller
     }
 
     /// The native value that the destination returned with ``RouteAnswer/opened(_:object:)``: a screen, a model.
@@ -49,6 +54,13 @@ public struct Opening: Sendable, Hashable {
     /// The parameters that the destination got, after redirects and interceptors; when no route was found, those of
     /// the call.
     public var parameters: RouteParameters { given ?? RouteParameters() }
+
+    /// ``parameters`` for a log: the values of secret keys are `***`, such as those of `token` and `password`.
+    ///
+    /// - Parameter keys: Secret keys beside the standard ones.
+    public func redactedParameters(further keys: [String] = []) -> [String: JSONValue] {
+        Redaction(further: keys).masked(parameters.merged)
+    }
 
     /// Whether a destination, a service or a fallback took the URL.
     public var isSuccess: Bool { code == .ok }

@@ -21,7 +21,7 @@ final class StoredRoute: Sendable {
         RouteDescription(
             path: pattern.text, className: route.name ?? "", priority: route.priority, kind: route.kind,
             takesDeeper: route.takesDeeper, idempotent: route.idempotent, redirects: route.redirect != nil,
-            converters: converters)
+            converters: converters, metadata: route.metadata, defaults: route.defaults)
     }
 
     private var converters: [String] {

@@ -16,7 +16,8 @@ extension Router {
         context: OpenContext = .init()
     ) async -> Opening {
         let start = ContinuousClock.now
-        var opening = Opening(outcome: .opened, requested: url, url: url, ref: context.ref)
+        var opening = Opening(
+            outcome: .opened, requested: url, url: url, ref: context.ref, caller: context.caller)
         var failure: RouteFailure?
         var snapshot = snapshot
         // A module may be declared in between, and what its set-up registers must be in the snapshot.
@@ -135,6 +136,8 @@ extension Router {
         case ended(Outcome)
         case passed
         case redirect(to: String, by: String)
+        /// It waited, and routes or maps have changed since it began.
+        case outdated
     }
 
     /// Tries one candidate after the other until an outcome is reached.
@@ -159,11 +162,12 @@ extension Router {
                 opening.given = state.parameters
                 return
             case .candidate(let matched, let request):
-                switch await attempt(matched, request, state.snapshot, state.scope, &opening) {
+                switch await attempt(matched, request, &state, &opening) {
                 case .ended(let outcome):
                     opening.outcome = outcome
                     return
                 case .passed: continue
+                case .outdated: state.restart(snapshot)
                 case .redirect(let target, let name):
                     guard let rejection = state.redirect(to: target, by: name, onRedirect) else { continue }
                     opening.outcome = .rejected(rejection)
@@ -175,33 +179,17 @@ extension Router {
 
     /// Tries one route: the interceptors, then its handler.
     private func attempt(
-        _ matched: MatchedRoute, _ request: RouteRequest, _ snapshot: RouterSnapshot, _ scope: OpenScope,
-        _ opening: inout Opening
+        _ matched: MatchedRoute, _ request: RouteRequest, _ state: inout OpenState, _ opening: inout Opening
     ) async -> Attempt {
         var request = request
         let route = matched.record.route
         // Only inside a set-up: other opens wait for all modules.
         if let obstacle = route.module?.obstacle { return .ended(.rejected(Rejection(.module, obstacle))) }
-        for interceptor in snapshot.state.interceptors
+        for interceptor in state.snapshot.state.interceptors
         where interceptor.sees(matched.record, request.url) {
-            let question = request
-            let timed = await withDeadline(
-                WorkLimit(interceptor.deadline), clock: configuration.clock, scope: scope
-            ) {
-                await interceptor.body(question)
-            }
-            switch timed {
-            case .finished(.success(.proceed)): continue
-            case .finished(.success(.rewrite(let changes))): request.parameters.rewrite(changes)
-            case .finished(.success(.redirect(let target))):
-                return .redirect(to: target, by: interceptor.name)
-            case .finished(.success(.stop(let reason))):
-                return .ended(.intercepted(by: interceptor.name, reason: reason))
-            case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
-            case .canceled, .finished(.failure):
-                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
-            }
+            if let end = await ask(interceptor, &request, &state) { return end }
         }
+        opening.metadata = request.metadata
         if !request.parameters.isEmpty || request.standardJumpType != .push {
             opening.presentation = request.presentation
         }
@@ -214,7 +202,75 @@ extension Router {
                     .warned, url: request.url.text, route: request.route, ref: request.context.ref,
                     detail: warning))
         }
-        return await run(route, request, scope, &opening)
+        return await run(route, request, state.scope, &opening)
+    }
+
+    /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.
+    private func ask(
+        _ interceptor: Interceptor, _ request: inout RouteRequest, _ state: inout OpenState
+    ) async -> Attempt? {
+        while true {
+            let seen = OpenGate.openings.load(ordering: .acquiring)
+            let question = request
+            let timed = await withDeadline(
+                WorkLimit(interceptor.deadline), clock: configuration.clock, scope: state.scope
+            ) {
+                await interceptor.body(question)
+            }
+            switch timed {
+            case .finished(.success(.proceed)): return nil
+            case .finished(.success(.rewrite(let changes))):
+                request.parameters.rewrite(changes)
+                return nil
+            case .finished(.success(.redirect(let target))):
+                return .redirect(to: target, by: interceptor.name)
+            case .finished(.success(.stop(let reason))):
+                return .ended(.intercepted(by: interceptor.name, reason: reason))
+            case .finished(.success(.wait(let gate, let limit))):
+                let since = state.waitingSince ?? .now
+                state.waitingSince = since
+                let left = limit - (.now - since)
+                if let outcome = await wait(for: gate, left, interceptor, request, seen) {
+                    return .ended(outcome)
+                }
+                if snapshot !== state.snapshot { return .outdated }
+            case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
+            case .canceled, .finished(.failure):
+                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
+            }
+        }
+    }
+
+    /// Nil when the gate was opened in time.
+    private func wait(
+        for gate: OpenGate, _ limit: Duration, _ interceptor: Interceptor, _ request: RouteRequest,
+        _ seen: UInt64
+    ) async -> Outcome? {
+        let url = request.url.text
+        let context = request.context
+        let number = waiting.withLock {
+            $0.add(
+                WaitingOpen(
+                    url: url, gate: gate.name, interceptor: interceptor.name, since: OpenRecord.now,
+                    ref: context.ref, caller: context.caller))
+        }
+        guard let number else {
+            return .rejected(Rejection(.busy, "\(WaitingOpens.maximum) opens wait already"))
+        }
+        defer { waiting.withLock { $0.remove(number) } }
+        notify(
+            RouterEvent(
+                .waiting, url: url, route: request.route, ref: context.ref,
+                detail: "\(RouteURL.withoutValues(url)) waits for \(gate.name)"))
+        context.onWait?(true)
+        defer { context.onWait?(false) }
+        switch await gate.wait(since: seen, atMost: limit, clock: configuration.clock) {
+        case .finished: return nil
+        case .canceled: return .failed(.canceled(RouteURL.withoutValues(url)))
+        case .deadline:
+            return .failed(
+                RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
+        }
     }
 
     private func run(
@@ -272,9 +328,9 @@ extension Router {
     private func finish(_ opening: Opening) {
         history.withLock { $0.add(opening) }
         guard hasListeners.load(ordering: .acquiring) else { return }
-        let (events, failures) = listeners.withLock { ($0.events, $0.failures) }
+        let (events, openings) = listeners.withLock { ($0.events, $0.openings) }
         if !events.isEmpty { events.notify(RouterEvent(opening)) }
-        if !opening.isSuccess { failures.notify(opening) }
+        openings.notify(opening)
     }
 }
 

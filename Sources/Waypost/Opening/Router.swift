@@ -32,6 +32,7 @@ public final class Router: Sendable {
     /// False until the first listener of opens is added: an open without one takes no lock for it.
     let hasListeners = Atomic(false)
     let history: Guarded<OpenHistory>
+    let waiting = Guarded(WaitingOpens())
     let modules = ModuleLoader()
     let linked: LinkedLoader
 
@@ -116,19 +117,22 @@ public final class Router: Sendable {
     ///   - kind: A page, an action or web content.
     ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
     ///   - idempotent: Whether an open that a crash interrupted may run again.
+    ///   - metadata: What the author says about it; see ``Route/metadata``.
+    ///   - defaults: Parameters for opens that do not have them.
     ///   - replacing: Whether it may replace a route whose pattern matches exactly the same URLs.
     ///   - redirect: The destination's own conditional redirect; must have no effect.
     ///   - handler: The handler.
     /// - Throws: ``RegistrationError`` when the pattern is not valid, or another route has an equal one.
     public func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        takesDeeper: Bool = false, idempotent: Bool = false, replacing: Bool = false,
-        redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+        takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+        defaults: [String: JSONValue] = [:], replacing: Bool = false, redirect: Route.Redirect? = nil,
+        handler: @escaping Route.Handler
     ) throws(RegistrationError) {
         let route = Route(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
-            idempotent: idempotent,
-            redirect: redirect, handler: handler)
+            idempotent: idempotent, metadata: metadata, defaults: defaults, redirect: redirect,
+            handler: handler)
         try register([route], replacing: replacing)
     }
 
@@ -315,8 +319,7 @@ public final class Router: Sendable {
                 id: number, name: name, priority: priority, scope: scope, deadline: deadline,
                 ignoresCase: configuration.ignoresCase, body: interceptor,
                 read: { (text) throws(RegistrationError) in try state.base.pattern(text) })
-            let place = state.interceptors.firstIndex { $0.priority < priority } ?? state.interceptors.count
-            state.interceptors.insert(added, at: place)
+            state.insert(added)
             return number
         }
         return RegistrationHandle { [weak self] in

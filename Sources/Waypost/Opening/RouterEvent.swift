@@ -14,6 +14,8 @@ public struct RouterEvent: Sendable, Hashable {
         case redirected
         /// An interceptor stopped the open.
         case intercepted
+        /// An interceptor lets the open wait.
+        case waiting
         /// Something was wrong, but did not stop the open.
         case warned
     }

@@ -4,7 +4,7 @@ import Threading
 /// The listeners of a router.
 struct RouterListeners: Sendable {
     var events = ListenerList<RouterEvent>()
-    var failures = ListenerList<Opening>()
+    var openings = ListenerList<Opening>()
     var changes = ListenerList<Void>()
 }
 
@@ -19,12 +19,22 @@ extension Router {
         return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.events.remove(id) } }
     }
 
+    /// Calls the listener after each open with all that is known of it: how it ended, its redirects and parameters, how
+    /// long it took and who asked.
+    ///
+    /// The listener runs on the thread of the open and must return quickly. The parameters may hold secrets; for logs
+    /// there is ``Opening/redactedParameters(further:)``.
+    @discardableResult
+    public func onOpen(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {
+        hasListeners.store(true, ordering: .releasing)
+        let id = listeners.withLock { $0.openings.add(listener) }
+        return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.openings.remove(id) } }
+    }
+
     /// Calls the listener after each open that did not succeed; there may be several listeners.
     @discardableResult
     public func onFailure(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {
-        hasListeners.store(true, ordering: .releasing)
-        let id = listeners.withLock { $0.failures.add(listener) }
-        return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.failures.remove(id) } }
+        onOpen { if !$0.isSuccess { listener($0) } }
     }
 
     /// Calls `body` after each change of what is registered: routes, destinations, exposed services.

@@ -36,6 +36,13 @@ struct RouterState: Sendable {
         context = configuration.relocationContext
     }
 
+    /// Adds an interceptor behind those of its priority and of higher ones.
+    mutating func insert(_ interceptor: Interceptor) {
+        let place =
+            interceptors.firstIndex { $0.priority < interceptor.priority } ?? interceptors.count
+        interceptors.insert(interceptor, at: place)
+    }
+
     // MARK: Registering
 
     mutating func add(

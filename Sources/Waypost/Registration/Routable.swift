@@ -24,11 +24,23 @@ public protocol Routable: SendableMetatype {
     /// How the destination is shown when the call does not say it; nil, which means as the router does, unless
     /// declared.
     static var jumpType: JumpType? { get }
+
+    /// What the author says about the destination, for interceptors, lists and tools; nothing unless declared.
+    static var metadata: [String: JSONValue] { get }
+
+    /// Parameters for opens that do not have them; none unless declared.
+    static var defaults: [String: JSONValue] { get }
 }
 
 extension Routable {
     /// Nil.
     public static var jumpType: JumpType? { nil }
+
+    /// Nothing.
+    public static var metadata: [String: JSONValue] { [:] }
+
+    /// None.
+    public static var defaults: [String: JSONValue] { [:] }
 
     /// Returns nil.
     public static func redirect(_ request: RouteRequest) -> String? { nil }

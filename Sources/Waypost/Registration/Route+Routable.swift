@@ -21,6 +21,7 @@ extension Route {
         self.init(
             pattern, name: name ?? Self.className(of: destination), priority: priority, kind: kind,
             takesDeeper: takesDeeper, idempotent: idempotent, jumpType: Destination.jumpType,
+            metadata: Destination.metadata, defaults: Destination.defaults,
             redirect: { Destination.redirect($0) },
             handler: { try await Destination.open($0) })
     }

@@ -24,6 +24,9 @@ public enum RouteAnswer: Sendable, Hashable {
     }
 }
 
+/// What marks the routes of one group for its interceptors.
+final class GroupMark: Sendable {}
+
 /// A pattern with its destination.
 public struct Route: Sendable {
     /// The type of a handler, which runs when the URL is opened.
@@ -49,15 +52,23 @@ public struct Route: Sendable {
     public var redirect: Redirect?
     /// How the destination is shown when the call does not say it; nil, the default, means as the router does.
     public var jumpType: JumpType?
+    /// What the author says about the route, for interceptors, lists and tools: `auth`, `roles`, `title`, …; the router
+    /// itself reads none of it.
+    public var metadata: [String: JSONValue]
+    /// Parameters for opens that do not have them from anywhere else.
+    public var defaults: [String: JSONValue]
     /// The handler.
     public var handler: Handler
     /// The module that brought it.
     var module: DeclaredModule?
+    /// Those that it is in.
+    var groups: [GroupMark] = []
 
     /// A route by its parts.
     public init(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
         redirect: Redirect? = nil, handler: @escaping Handler
     ) {
         self.pattern = pattern
@@ -67,6 +78,8 @@ public struct Route: Sendable {
         self.takesDeeper = takesDeeper
         self.idempotent = idempotent
         self.jumpType = jumpType
+        self.metadata = metadata
+        self.defaults = defaults
         self.redirect = redirect
         self.handler = handler
     }

@@ -16,12 +16,17 @@ public struct RouteDescription: Sendable, Hashable {
     public var redirects: Bool
     /// The names of its pattern's converters that are not built in.
     public var converters: [String]
+    /// What the author says about the route.
+    public var metadata: [String: JSONValue]
+    /// Parameters for opens that do not have them.
+    public var defaults: [String: JSONValue]
 
     /// A description by its parts.
     public init(
         path: String, className: String = "", priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, redirects: Bool = false,
-        converters: [String] = []
+        converters: [String] = [], metadata: [String: JSONValue] = [:],
+        defaults: [String: JSONValue] = [:]
     ) {
         self.path = path
         self.className = className
@@ -31,6 +36,8 @@ public struct RouteDescription: Sendable, Hashable {
         self.idempotent = idempotent
         self.redirects = redirects
         self.converters = converters
+        self.metadata = metadata
+        self.defaults = defaults
     }
 
     /// TheRouter's exported form, `{"path","class","priority"}`, with `kind` and what else holds added.
@@ -41,7 +48,13 @@ public struct RouteDescription: Sendable, Hashable {
         ]
         for (name, holds) in flags where holds { members[name] = true }
         if !converters.isEmpty { members["converters"] = .array(converters.map { .string($0) }) }
+        for (name, values) in objects where !values.isEmpty { members[name] = .object(values) }
         return .object(members)
+    }
+
+    /// What the author gave along, by its key in an export.
+    var objects: [(name: String, values: [String: JSONValue])] {
+        [("defaults", defaults), ("metadata", metadata)]
     }
 
     /// What holds of the route, by its key in an export.
@@ -57,7 +70,8 @@ extension Route {
         self.init(
             description.path, name: description.className.isEmpty ? nil : description.className,
             priority: description.priority, kind: description.kind, takesDeeper: description.takesDeeper,
-            idempotent: description.idempotent, redirect: description.redirects ? redirect : nil,
+            idempotent: description.idempotent, metadata: description.metadata,
+            defaults: description.defaults, redirect: description.redirects ? redirect : nil,
             handler: handler)
     }
 }

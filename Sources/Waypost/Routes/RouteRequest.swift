@@ -12,6 +12,8 @@ public struct RouteRequest: Sendable {
     public var hops: [String]
     /// The caller, and its conditions.
     public var context: OpenContext
+    /// What the author says about the route.
+    public var metadata: [String: JSONValue] = [:]
     /// How the destination is shown when the call does not say it.
     var standardJumpType = JumpType.push
 
@@ -39,6 +41,8 @@ public struct RouteRequest: Sendable {
 public struct OpenContext: Sendable {
     /// The id of the command that opens the URL; all events of the open have it.
     public var ref: String?
+    /// Who asks: the sender of the command; nil for the program itself.
+    public var caller: String?
     /// The most time the handler may take; the configuration's unless set.
     public var deadline: Duration?
     /// Which attempt this is, from 1: a command that a crash interrupted may run again.
@@ -50,18 +54,24 @@ public struct OpenContext: Sendable {
     /// When it throws, the handler does not run and the open ends with what was thrown. The wait does not count
     /// against the handler's deadline.
     public var beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
+    /// Called with true when the open begins to wait for a gate, and with false when it goes on or ends.
+    public var onWait: (@Sendable (Bool) -> Void)?
     /// The values of which the URL has the texts.
     var typedValues: [String: JSONValue]?
 
     /// A context; everything has a default.
     public init(
-        ref: String? = nil, deadline: Duration? = nil, attempt: Int = 1, isTimedByCaller: Bool = false,
-        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil
+        ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1,
+        isTimedByCaller: Bool = false,
+        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil,
+        onWait: (@Sendable (Bool) -> Void)? = nil
     ) {
         self.ref = ref
+        self.caller = caller
         self.deadline = deadline
         self.attempt = attempt
         self.isTimedByCaller = isTimedByCaller
         self.beforeHandler = beforeHandler
+        self.onWait = onWait
     }
 }

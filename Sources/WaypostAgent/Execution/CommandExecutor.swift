@@ -89,10 +89,14 @@ final class CommandExecutor: Sendable {
 
     /// Starts nothing more; what waits stays on disk for the next start.
     func stop() {
-        change { state in
+        let held = change { state in
             state.isStopping = true
             state.queues.stopped()
+            let held = state.queues.held
+            state.leftOnDisk.formUnion(held)
+            return held.map { state.tasks[$0] }
         }
+        for task in held { cancel(task) }
         closeWhenDone()
     }
 
@@ -165,7 +169,9 @@ final class CommandExecutor: Sendable {
         var turn = 0
         state.withLock { $0.queues.began(first.sequence) }
         while let job = next {
-            let result = await runner.run(job) { try await self.beforeHandler(of: job, $0) }
+            let result = await runner.run(
+                job, beforeHandler: { try await self.beforeHandler(of: job, $0) },
+                onWait: { self.held(job, $0) })
             FaultPoint.afterHandler.reached()
             next = finished(job, result)
             turn += 1
@@ -194,6 +200,19 @@ final class CommandExecutor: Sendable {
         FaultPoint.afterStarted.reached()
         let mayRun = state.withLock { $0.queues.startStored(job.sequence, at: clock.monotonic()) }
         guard mayRun else { throw CancellationError() }
+    }
+
+    /// An interceptor holds a command, or lets it go on.
+    private func held(_ job: CommandJob, _ isHeld: Bool) {
+        let now = clock.monotonic()
+        let task = change { state in
+            state.queues.held(job.sequence, isHeld, at: now)
+            guard isHeld, state.isStopping else { return Task<Void, Never>?.none }
+            // Nothing will open the gate any more.
+            state.leftOnDisk.insert(job.sequence)
+            return state.tasks[job.sequence]
+        }
+        cancel(task)
     }
 
     /// Ends a command; returns the next of its lane when the same task may run it.

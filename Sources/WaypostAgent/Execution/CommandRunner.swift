@@ -44,15 +44,17 @@ final class CommandRunner: Sendable {
     }
 
     /// Runs an open or a call; the executor ends it at its deadline.
-    func run(_ job: CommandJob, beforeHandler: @escaping BeforeHandler) async -> CommandResult {
+    func run(
+        _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
+    ) async -> CommandResult {
         switch job.command.operation {
         case .open(let url, let parameters):
             return CommandResult(
                 await router.open(
                     url, parameters: parameters,
                     context: OpenContext(
-                        ref: job.command.id, attempt: job.attempt, isTimedByCaller: true,
-                        beforeHandler: beforeHandler)))
+                        ref: job.command.id, caller: job.sender, attempt: job.attempt,
+                        isTimedByCaller: true, beforeHandler: beforeHandler, onWait: onWait)))
         case .call(let service, let method, let arguments):
             return CommandResult(
                 await router.services.call(

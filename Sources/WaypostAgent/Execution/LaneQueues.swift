@@ -20,10 +20,12 @@ struct LaneQueues: Sendable {
 
     private struct Running {
         var job: CommandJob
-        /// Without the time for which it waited for the disk.
+        /// Without the time for which it waited for the disk or for a gate.
         var started: Int64
-        /// Since when it waits for the disk; nil when it does not.
-        var storingSince: Int64?
+        /// Since when it waits for the disk or for a gate; nil when it does not.
+        var waitingSince: Int64?
+        /// Whether an interceptor lets it wait.
+        var isHeld = false
         /// Whether a thread has taken it.
         var hasBegun = false
         var isAccepted = false
@@ -59,12 +61,23 @@ struct LaneQueues: Sendable {
     mutating func began(_ sequence: Int64) { running[sequence]?.hasBegun = true }
 
     /// The start of a command is being stored; that time does not count.
-    mutating func storingStart(_ sequence: Int64, at now: Int64) { running[sequence]?.storingSince = now }
+    mutating func storingStart(_ sequence: Int64, at now: Int64) { running[sequence]?.waitingSince = now }
 
     /// The start is stored; false when the command is canceled by now and must not run.
-    mutating func startStored(_ sequence: Int64, at now: Int64) -> Bool {
-        guard let entry = running[sequence], let since = entry.storingSince else { return false }
-        running[sequence]?.storingSince = nil
+    mutating func startStored(_ sequence: Int64, at now: Int64) -> Bool { goesOn(sequence, at: now) }
+
+    /// An interceptor holds a command, or lets it go on; the time between does not count.
+    mutating func held(_ sequence: Int64, _ isHeld: Bool, at now: Int64) {
+        if isHeld { running[sequence]?.waitingSince = now } else { _ = goesOn(sequence, at: now) }
+        running[sequence]?.isHeld = isHeld
+    }
+
+    /// The commands that interceptors hold.
+    var held: [Int64] { running.filter { $0.value.isHeld }.map(\.key) }
+
+    private mutating func goesOn(_ sequence: Int64, at now: Int64) -> Bool {
+        guard let entry = running[sequence], let since = entry.waitingSince else { return false }
+        running[sequence]?.waitingSince = nil
         running[sequence]?.started = entry.started + max(0, now - since)
         return !entry.isCanceled
     }
@@ -148,7 +161,7 @@ struct LaneQueues: Sendable {
     mutating func ticked(at now: Int64) -> [Action] {
         var actions: [Action] = []
         for (sequence, entry) in running
-        where entry.storingSince == nil && now - entry.started >= deadline {
+        where entry.waitingSince == nil && now - entry.started >= deadline {
             // Whether it stops when it is cancelled or not, its lane goes on.
             actions.append(.cancelTask(sequence: sequence))
             let result: CommandResult =
@@ -157,7 +170,9 @@ struct LaneQueues: Sendable {
             actions += finished(sequence, result, at: now)
         }
         for (sequence, entry) in running
-        where entry.storingSince == nil && !entry.isAccepted && now - entry.started >= Self.acceptedAfter {
+        where (entry.waitingSince == nil || entry.isHeld) && !entry.isAccepted
+            && now - entry.started >= Self.acceptedAfter
+        {
             running[sequence]?.isAccepted = true
             actions.append(.sendAccepted(entry.job))
         }

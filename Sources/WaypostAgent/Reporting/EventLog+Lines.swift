@@ -10,7 +10,7 @@ extension EventLog {
         let level: LogLevel
         switch event.kind {
         case .willOpen, .redirected: level = .verbose
-        case .opened: level = .info
+        case .opened, .waiting: level = .info
         case .fellBack, .warned: level = .warning
         case .failed, .intercepted:
             guard event.ref == nil else { return }

@@ -1,4 +1,5 @@
 import Logging
+import Waypost
 
 /// Masks secrets in what the agent logs, before the host application's handler writes it.
 struct RedactingLogHandler: LogHandler {

@@ -39,6 +39,8 @@ struct HealthReport: Sendable {
     var counters: [String: JSONValue]
     var waiting: [String: JSONValue]
     var map: AppliedMap
+    /// Of the routes that matter most, how opens ended; see ``RouteCounters``.
+    var opens: JSONValue
     var limits: JSONValue
 
     var isGreen: Bool { checks.allSatisfy(\.isOK) }
@@ -71,6 +73,7 @@ struct HealthReport: Sendable {
                     }),
                 "refused": map.refused?.json ?? .null,
             ],
+            "opens": opens,
             "limits": limits,
         ]
     }

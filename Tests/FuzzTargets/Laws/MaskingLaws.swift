@@ -1,4 +1,4 @@
-@testable import WaypostAgent
+@testable import Waypost
 
 /// Texts that leave the process, with everything secret masked.
 enum MaskingLaws: Laws {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import WaypostAgent
+@testable import Waypost
 
 @Suite struct `Masking` {
     // Every `SECRET` must go, every `seen` must stay.

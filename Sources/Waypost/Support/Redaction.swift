@@ -3,7 +3,7 @@
 ///
 /// A key stands before `=` or `:`, in a URL, in JSON or in a sentence. What is percent-encoded, such as a URL in the
 /// query of another one, is decoded for the search, ``maximumDepth`` times.
-struct Redaction: Sendable, Hashable {
+package struct Redaction: Sendable, Hashable {
     /// A key is secret when it ends with one of these; case, `-` and `_` do not count.
     static let standardKeys = ["password", "token", "secret", "authorization", "cookie", "apikey"]
     /// How often a text is decoded: a URL in a URL in a URL in a URL.
@@ -20,12 +20,12 @@ struct Redaction: Sendable, Hashable {
     private let keys: [[UInt8]]
 
     /// - Parameter further: keys beside the standard ones; these count as a whole.
-    init(further: [String] = []) {
+    package init(further: [String] = []) {
         keys = further.map { $0.utf8.filter { !Self.isSeparator($0) }.map(Self.lowercased) }
     }
 
     /// The text with everything secret replaced by `***`.
-    func masked(_ text: String) -> String {
+    package func masked(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var secrets: [Range<Int>] = []
         forEachSecret(in: bytes) { secrets.append($0) }
@@ -49,8 +49,23 @@ struct Redaction: Sendable, Hashable {
         return String(decoding: result + bytes[position...], as: UTF8.self)
     }
 
+    /// The value with its texts masked, and all values of secret keys.
+    package func masked(_ json: JSONValue) -> JSONValue {
+        switch json {
+        case .string(let text): .string(masked(text))
+        case .array(let elements): .array(elements.map(masked))
+        case .object(let members): .object(masked(members))
+        default: json
+        }
+    }
+
+    /// The same for the members of an object.
+    package func masked(_ members: [String: JSONValue]) -> [String: JSONValue] {
+        Dictionary(uniqueKeysWithValues: members.map { ($0, hides($0) ? "***" : masked($1)) })
+    }
+
     /// Whether `key` names a value that must not be seen.
-    func hides(_ key: String) -> Bool { isSecret(Array(key.utf8)[...]) }
+    package func hides(_ key: String) -> Bool { isSecret(Array(key.utf8)[...]) }
 
     private func isSecret(_ key: ArraySlice<UInt8>) -> Bool {
         Self.endings.contains { Self.start(of: $0, endingIn: key) != nil } || Self.isOne(key, of: keys)

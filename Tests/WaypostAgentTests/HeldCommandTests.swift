@@ -1,0 +1,76 @@
+import Foundation
+import MQTTLink
+import TestSupport
+import Testing
+import Threading
+import Waypost
+import WaypostMessages
+
+@testable import WaypostAgent
+
+@Suite final class `A command that an interceptor holds`: Sendable {
+    private let gate = OpenGate("login")
+    private let isLoggedIn = Guarded(false)
+    private let runs = Guarded(0)
+
+    private func router() throws -> Router {
+        let router = Router()
+        try router.register("a://orders") { [self] _ in
+            runs.withLock { $0 += 1 }
+            return .opened()
+        }
+        try router.intercept("guard") { [self] _ in
+            isLoggedIn.withLock(\.self) ? .proceed : .wait(for: gate, atMost: .seconds(86_400))
+        }
+        return router
+    }
+
+    private func open(_ id: String) -> String { #"{"id":"\#(id)","type":"open","url":"a://orders"}"# }
+
+    private func held(_ harness: AgentHarness) -> [JSONValue] {
+        harness.agent.health.json["waiting"]?["gates"]?.arrayValue ?? []
+    }
+
+    @Test func `does not come to its deadline, is shown, and goes on`() async throws {
+        let harness = try await AgentHarness(router: router()) { $0.limits.handlerDeadline = .seconds(10) }
+        harness.receive(open("c1"), on: "waypost/v1/k1/cmd/me")
+        try await harness.until("held") { !held($0).isEmpty }
+        #expect(held(harness).first?["ref"] == "c1" && held(harness).first?["from"] == "me")
+        harness.clock.advance(3_600_000)
+        // The sender learns that it will take longer, and then that it is done.
+        _ = try await harness.published.first("accepted") { message in
+            message.topic == "waypost/v1/k1/reply/me"
+                && (try? JSONValue(parsing: message.payload))?["status"] == "accepted" ? true : nil
+        }
+        #expect(harness.replies(to: "c1").isEmpty)
+        isLoggedIn.withLock { $0 = true }
+        gate.open()
+        #expect(try await harness.reply(to: "c1").code == .ok)
+        #expect(held(harness).isEmpty)
+        try await harness.close()
+    }
+
+    @Test func `can be canceled`() async throws {
+        let harness = try await AgentHarness(router: router())
+        harness.receive(open("c1"), on: "waypost/v1/k1/cmd/me")
+        try await harness.until("held") { !held($0).isEmpty }
+        #expect(try await harness.command(#"{"id":"c2","type":"cancel","target":"c1"}"#).code == .ok)
+        #expect(try await harness.reply(to: "c1").code == .canceled)
+        #expect(runs.withLock(\.self) == 0)
+        try await harness.close()
+    }
+
+    @Test func `does not hold up a stop, and runs at the next start`() async throws {
+        let directory = NSTemporaryDirectory() + "waypost-held-\(UUID().uuidString)"
+        let first = try await AgentHarness(directory: directory, router: router())
+        first.receive(open("c1"), on: "waypost/v1/k1/cmd/me")
+        try await first.until("held") { !held($0).isEmpty }
+        try await first.close()
+        #expect(first.replies(to: "c1").isEmpty)
+        isLoggedIn.withLock { $0 = true }
+        let second = try await AgentHarness(directory: directory, router: router())
+        #expect(try await second.reply(to: "c1").code == .ok)
+        #expect(runs.withLock(\.self) == 1)
+        try await second.close()
+    }
+}
