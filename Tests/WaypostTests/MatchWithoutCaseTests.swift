@@ -20,7 +20,7 @@ import Testing
         ("app://orders", "app://order", nil), ("app://straße", "app://STRASSE", nil),
         ("app://ÄPFEL", "app://äpfel", nil), ("app://ÄPFEL", "app://Äpfel", [:]),
         ("app://v:N.HTML", "app://V7a.html", ["N": .text("7a")]),
-        ("app://:from-TO-:to", "app://HgH-to-PeK", ["from": .text("HgH"), "to": .text("PeK")]),
+        ("app://<from>-TO-<to>", "app://HgH-to-PeK", ["from": .text("HgH"), "to": .text("PeK")]),
         ("app://x/<in(Red|blue):c>", "app://X/Red", ["c": .text("Red")]),
         ("app://x/<in(Red|blue):c>", "app://x/red", nil),
         ("app://x/<bool:b>", "app://X/TRUE", ["b": .bool(true)]),
