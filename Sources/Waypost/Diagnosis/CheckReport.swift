@@ -329,7 +329,12 @@ extension StoredRoute {
         guard pattern.scheme == nil || subtree.scheme.isEmpty || pattern.scheme == subtree.scheme else {
             return false
         }
-        let segments = pattern.segments
+        return pattern.rows.contains { row in mayTake(subtree, row.segments, isParent) }
+    }
+
+    private func mayTake(
+        _ subtree: RouteURL, _ segments: [RoutePattern.Segment], _ isParent: Bool
+    ) -> Bool {
         for (segment, component) in zip(segments, subtree.components) {
             switch segment {
             case .literal(let text)

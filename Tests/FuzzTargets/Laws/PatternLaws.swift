@@ -70,7 +70,32 @@ enum PatternLaws: Laws {
                 table.firstMatch(url)?.index == expected.first, "the first match is the best")
             try BrokenLaw.unless(
                 copy.firstMatch(url)?.index == expected.first, "a compact table finds the same")
+            for route in reference.routes.prefix(3) { try checkInverse(route.pattern, syntax, url) }
         }
+    }
+
+    /// What a pattern captures makes a URL that has the same components.
+    private static func checkInverse(
+        _ pattern: RoutePattern, _ syntax: PatternSyntax, _ url: RouteURL
+    ) throws(BrokenLaw) {
+        // Those of browsers have hosts that can't be written again, and a rest has slashes.
+        let isRest = if case .rest = pattern.segments.last { true } else { false }
+        guard !isRest, !pattern.isFallback, !pattern.segments.contains(.wildcard),
+            !["http", "https", "ws", "wss", "ftp", "file"].contains(url.scheme),
+            let descriptor = try? RouteDescriptor(pattern.text, syntax: syntax),
+            descriptor.names == pattern.placeholderNames,
+            let parameters = descriptor.parameters(of: url.text)
+        else { return }
+        var values: [String: JSONValue] = [:]
+        for name in descriptor.names { values[name] = parameters.path[name] }
+        // Numbers may be written in another way than they were, and without values the longest pattern is made.
+        guard values.values.allSatisfy({ $0.stringValue != nil }), values.count == descriptor.names.count,
+            pattern.optional.areNone
+        else { return }
+        let made = try? descriptor.url(for: values, scheme: url.scheme)
+        try BrokenLaw.unless(
+            made.flatMap { descriptor.parameters(of: $0) }?.path == parameters.path,
+            "what a pattern captures makes a URL that gives it back")
     }
 
     /// The pattern; nil when the text is none.
