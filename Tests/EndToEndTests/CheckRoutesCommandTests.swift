@@ -27,6 +27,15 @@ final class CheckRoutesCommandTests {
         #expect(try await check(routes: #"[{"path":"s://a","class":"A"}]"#, map: "[]").status == 0)
     }
 
+    @Test func `routes that differ only by case are in conflict where case is ignored`() async throws {
+        let routes = #"[{"path":"s://Orders/:id","class":"A"},{"path":"s://orders/:nr(/edit)","class":"B"}]"#
+        #expect(try await check(routes: routes, map: "[]").status == 0)
+        let ending = try await check(routes: routes, map: "[]", "--json", "--ignore-case")
+        #expect(ending.status == 1)
+        let findings = try JSONValue(parsing: try #require(ending.output.first)).arrayValue
+        #expect(findings?.map { $0["kind"] } == ["conflict"])
+    }
+
     @Test func `the redirect of the readme is listed, and ends with 1 only with strict`() async throws {
         let map = try write(
             "map.json",

@@ -109,7 +109,12 @@ enum CraftedInputs {
         ].map { Place(.map, #"{"routerType":1,"orginPath":"s://h","targetPath":"s://i","when":\#($0)}"#) }
         + ["waypost/v1/…", "waypost/v1/k1/cmd/…", "waypost/v1/k1/reply/…"].map { Place(.topic, $0) }
         + ["…", "s://h/p…", "s://h/p?…", "s://h/p?a=…", "s://h/#…", "https://…"].map { Place(.url, $0) }
-        + ["…", "s://h/…", "s://h/<int:…"].map { Place(.pattern, $0) }
+        + [
+            "…", "s://h/…", "s://h/<int:…", "s://h/:a-:b…", "s://h/<a>…<b>\ns://h/x…y", "s://h(/…",
+            "s://h(/…)", "s://h/:a(/…(/b))\ns://h/x/…",
+        ].map {
+            Place(.pattern, $0)
+        }
         + ["…", "a=b?…", "token=…"].map { Place(.masking, $0) }
         + [
             "\u{3}\u{1}…", "\u{3}\u{1}" + #"{"t":1,"l":"I","tag":"a","msg":"…"}"#,

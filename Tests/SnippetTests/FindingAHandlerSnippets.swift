@@ -29,6 +29,44 @@ import Waypost
         #expect(await archive.open("news://archive/latest").value == "latest")
     }
 
+    @Test func `a component may have several placeholders`() async throws {
+        // snippet
+        let trips = Router()
+        try trips.register("rail://trip/:from-:to") { request in .opened(request.parameters["to"]) }
+        try trips.register("rail://day/<int:y>-<int(1..12):m>-<int(1..31):d>") { request in
+            .opened(request.parameters["m"])
+        }
+        // end snippet
+        #expect(await trips.open("rail://trip/hgh-pek").value == "pek")
+        #expect(await trips.open("rail://trip/hgh-pek-sha").value == "pek-sha")
+        #expect(await trips.open("rail://day/2026-11-22").value == 11)
+        #expect(await trips.open("rail://day/2026-13-22").code == .noRoute)
+    }
+
+    @Test func `parts of a pattern may be optional`() async throws {
+        // snippet
+        let orders = Router()
+        try orders.register("shop://orders/:id(/items(/:page))") { request in
+            .opened(request.parameters["page"] ?? "no page")
+        }
+        // end snippet
+        #expect(await orders.open("shop://orders/7").value == "no page")
+        #expect(await orders.open("shop://orders/7/items").value == "no page")
+        #expect(await orders.open("shop://orders/7/items/2").value == "2")
+        #expect(await orders.open("shop://orders/7/other").code == .noRoute)
+    }
+
+    @Test func `literals may match in either case`() async throws {
+        // snippet
+        let shop = Router(configuration: RouterConfiguration(ignoresCase: true))
+        try shop.register("shop://Items/:name") { request in .opened(request.parameters["name"]) }
+        // end snippet
+        #expect(await shop.open("shop://ITEMS/GreenTea").value == "GreenTea")
+        #expect(throws: RegistrationError.self) {
+            try shop.register("shop://items/:other") { _ in .opened() }
+        }
+    }
+
     @Test func `the order of candidates is total`() async throws {
         // snippet
         let router = Router()

@@ -127,6 +127,17 @@ func openUser(with router: Router) async throws -> Opening {
         #expect(opening.value == 42)
     }
 
+    @Test func `a pattern with optional parts is one route`() async throws {
+        let router = Router()
+        // snippet
+        try router.register("myapp://trip/:from-:to(/:class)", name: "TripScreen") { request in
+            .opened(request.parameters["class"] ?? "any class")
+        }
+        router.unregister("myapp://trip/:from-:to(/:class)")
+        // end snippet
+        #expect(router.routes.isEmpty)
+    }
+
     @Test func `a name makes paths`() async throws {
         let router = Router()
         try router.register("myapp://orders", name: "OrderList") { _ in .opened("orders") }

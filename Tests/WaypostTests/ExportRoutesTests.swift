@@ -80,6 +80,12 @@ import Testing
         ]
         for name in names { #expect(text.contains("public static let \(name)")) }
         #expect(text.contains("/// TheRouter_Example.TheRouterController"))
+        for (path, name) in [
+            ("a://trip/:from-:to", "tripByFromTo"),
+            ("a://day/<int:y>-<int:m>(/:hour(/all))", "dayByYMByHourAll"),
+        ] {
+            #expect(SwiftConstants.name(path) == name)
+        }
     }
 
     @Test func `what look-up depends on is exported and read again`() throws {

@@ -35,6 +35,8 @@ import Testing
         ("a://p/:id", "a://q?id=<id>", "a://p/7?id=8", "a://q?id=7"),
         ("a://p/:id", "a://q?id=id:id", "a://p/7", "a://q?id=id:id"),
         ("a://p/*", "a://q", "a://p/7?x", "a://q?x"),
+        ("a://p/:a-:b.html", "a://q/:b-:a?page=:a", "a://p/x-y-z.html", "a://q/y-z-x?page=x"),
+        ("a://p/<int:a>-<int:b>", "a://q/<b>/:a", "a://p/1-x", nil),
         ("a://p/*/z", "a://q", "a://p/7/z", "a://q"),
         ("a://p/:x/**", "a://q/**", "a://p/1/2%2F3/4", "a://q/2%2F3/4"),
         ("a://p/:x/<path:r>", "a://q/:x/z/<path:r>", "a://p/1/2/3", "a://q/1/z/2/3"),

@@ -7,14 +7,17 @@ struct ReferenceMatcher {
         var priority: Int
         var takesDeeper: Bool
         var index: UInt32
-        fileprivate let segments: [RoutePattern.Segment]
+        /// The components of the pattern, and of those that are left of it without its optional parts.
+        fileprivate let rows: [[RoutePattern.Segment]]
 
         init(pattern: RoutePattern, priority: Int, takesDeeper: Bool, index: UInt32) {
             self.pattern = pattern
             self.priority = priority
             self.takesDeeper = takesDeeper
             self.index = index
-            segments = pattern.segments
+            let all = pattern.segments
+            let before = pattern.base == nil ? 0 : 1
+            rows = [all] + pattern.optional.pieces.map { Array(all.prefix($0 + before)) }
         }
     }
 
@@ -35,10 +38,18 @@ struct ReferenceMatcher {
     private func rank(_ route: Route, _ scheme: String, _ components: [[UInt8]]) -> [Int]? {
         if let wanted = route.pattern.scheme, wanted != scheme { return nil }
         if route.pattern.isFallback { return [route.pattern.scheme == nil ? 3 : 2] }
-        let segments = route.segments
+        let ranks = route.rows.compactMap { rank($0, route, components) }
+        return ranks.min { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private func rank(
+        _ segments: [RoutePattern.Segment], _ route: Route, _ components: [[UInt8]]
+    ) -> [Int]? {
         var kinds: [Int] = []
         for (index, segment) in segments.enumerated() {
-            guard index < components.count, let kind = rank(segment, components[index]) else { return nil }
+            guard index < components.count,
+                let kind = rank(segment, components[index], route.pattern.ignoresCase)
+            else { return nil }
             kinds += kind
             if case .rest = segment { return [0, 0] + kinds }
         }
@@ -46,24 +57,65 @@ struct ReferenceMatcher {
         return route.takesDeeper ? [1, components.count - segments.count] + kinds : nil
     }
 
+    private func bytes(_ text: String, _ ignoresCase: Bool) -> [UInt8] {
+        bytes(Array(text.utf8), ignoresCase)
+    }
+
+    private func bytes(_ bytes: [UInt8], _ ignoresCase: Bool) -> [UInt8] {
+        ignoresCase ? bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 + 32 : $0 } : bytes
+    }
+
     // By bytes: canonically equivalent texts are different components.
-    private func rank(_ segment: RoutePattern.Segment, _ bytes: [UInt8]) -> [Int]? {
+    private func rank(_ segment: RoutePattern.Segment, _ given: [UInt8], _ ignoresCase: Bool) -> [Int]? {
+        let bytes = self.bytes(given, ignoresCase)
         switch segment {
-        case .literal(let literal): return bytes == Array(literal.utf8) ? [0] : nil
+        case .literal(let literal): return bytes == self.bytes(literal, ignoresCase) ? [0] : nil
         case .partial(let prefix, _, let suffix, let converter):
-            let (prefix, suffix) = (Array(prefix.utf8), Array(suffix.utf8))
+            let (prefix, suffix) = (self.bytes(prefix, ignoresCase), self.bytes(suffix, ignoresCase))
             guard bytes.count > prefix.count + suffix.count, bytes.starts(with: prefix),
                 bytes.reversed().starts(with: suffix.reversed())
             else { return nil }
-            let hole = bytes.dropFirst(prefix.count).dropLast(suffix.count)
+            let hole = given.dropFirst(prefix.count).dropLast(suffix.count)
             if let converter, !converts(Array(hole), converter) { return nil }
             let texts = prefix.map { Int($0) } + [-1] + suffix.map { Int($0) } + [-1]
-            return [1, -prefix.count - suffix.count, -prefix.count] + texts + place(converter)
-        case .typed(_, let converter): return converts(bytes, converter) ? [2] + place(converter) : nil
+            return [1, -prefix.count - suffix.count, -prefix.count, -1] + texts + place(converter)
+        case .several(let prefix, let parts):
+            let literals = [prefix] + parts.map(\.suffix)
+            return rank(
+                literals.map { self.bytes($0, ignoresCase) }, parts.map(\.converter), bytes, given)
+        case .typed(_, let converter): return converts(given, converter) ? [2] + place(converter) : nil
         case .placeholder: return [3]
         case .wildcard: return [4]
         case .rest: return [5]
         }
+    }
+
+    // Each placeholder takes as little as it can, but something; the last takes what is left.
+    private func rank(
+        _ literals: [[UInt8]], _ converters: [String?], _ bytes: [UInt8], _ given: [UInt8]
+    ) -> [Int]? {
+        guard let prefix = literals.first, let suffix = literals.last, bytes.starts(with: prefix) else {
+            return nil
+        }
+        var left = bytes.dropFirst(prefix.count)
+        guard left.count >= suffix.count, left.suffix(suffix.count).elementsEqual(suffix) else { return nil }
+        left = left.dropLast(suffix.count)
+        for (number, converter) in converters.enumerated() {
+            var hole = left
+            if number < converters.count - 1 {
+                let literal = literals[number + 1]
+                let end = left.indices.dropFirst().first { left[$0...].starts(with: literal) }
+                guard let end else { return nil }
+                hole = left[..<end]
+                left = left[end...].dropFirst(literal.count)
+            }
+            guard !hole.isEmpty, converter.map({ converts(Array(given[hole.indices]), $0) }) ?? true else {
+                return nil
+            }
+        }
+        let texts = literals.flatMap { $0.map { Int($0) } + [-1] }
+        return [1, -literals.reduce(0) { $0 + $1.count }, -prefix.count, -converters.count] + texts
+            + converters.flatMap { place($0) }
     }
 
     private func place(_ converter: String?) -> [Int] {

@@ -17,6 +17,29 @@ import Testing
             (":name.html", nil, [.partial(prefix: "", name: "name", suffix: ".html", converter: nil)]),
             ("v:major", nil, [.partial(prefix: "v", name: "major", suffix: "", converter: nil)]),
             ("v<int:n>x", nil, [.partial(prefix: "v", name: "n", suffix: "x", converter: "int")]),
+            (
+                ":from-:to", nil,
+                [
+                    .several(
+                        prefix: "",
+                        [
+                            .init(name: "from", converter: nil, suffix: "-"),
+                            .init(name: "to", converter: nil, suffix: ""),
+                        ])
+                ]
+            ),
+            (
+                "%3A:a_b_<int(1..9):n>%2D%2d<c>.html", nil,
+                [
+                    .several(
+                        prefix: ":",
+                        [
+                            .init(name: "a_b", converter: nil, suffix: "_"),
+                            .init(name: "n", converter: "int(1..9)", suffix: "--"),
+                            .init(name: "c", converter: nil, suffix: ".html"),
+                        ])
+                ]
+            ),
             ("a/*/**", nil, [.literal("a"), .wildcard, .rest(name: "**")]),
             ("<path:rest>", nil, [.rest(name: "rest")]),
             ("s://u@host:80/a?x=:y#z", "s", [.literal("host"), .literal("a")]),
@@ -41,7 +64,21 @@ import Testing
             ("a<path:x>", 1, .misplacedRest), ("<path:x>/a", 0, .misplacedRest),
             ("a/<id", 2, .malformedPlaceholder),
             ("<a:b:c>", 4, .malformedPlaceholder), ("<year:y>", 1, .unknownConverter("year")),
-            (":a:b", 2, .severalPlaceholders), ("a/../b", 2, .dotComponent), ("a/%2e", 2, .dotComponent),
+            (":a:b", 2, .adjacentPlaceholders), ("<a><b>", 3, .adjacentPlaceholders),
+            ("x/:a-:b<c>", 7, .adjacentPlaceholders), (":-:b", 0, .missingName),
+            (":a-:a", 4, .repeatedName("a")), (":a-:b/:c-:a", 10, .repeatedName("a")),
+            ("x/:a-<path:r>", 5, .misplacedRest), ("<path:r>-:a", 0, .misplacedRest),
+            (":a-<b", 3, .malformedPlaceholder), (":a-<nope:b>", 4, .unknownConverter("nope")),
+            (":a%E4:b", 5, .invalidUTF8), ("a(/b", 1, .malformedOptional), ("a(/)", 1, .malformedOptional),
+            ("(/a)", 0, .malformedOptional), ("s://(/a)", 4, .malformedOptional),
+            ("/(/a)", 1, .malformedOptional), ("a(/b)/c", 5, .malformedOptional),
+            ("a(/b)(/c)", 5, .malformedOptional), ("a(/b)x?y", 5, .malformedOptional),
+            ("a(/b))", 5, .malformedOptional), ("a(/b(/c)", 1, .malformedOptional),
+            ("a(/b(c(/d)))", 6, .malformedOptional), ("a(/(/b))", 1, .malformedOptional),
+            (" a(/b(/c(/d(/e(/f)))))", 14, .tooManyOptionals), ("a(/:x(/:x))", 8, .repeatedName("x")),
+            ("a/**(/b)", 2, .misplacedRest), ("a(/..)", 3, .dotComponent), ("a(/:)", 3, .missingName),
+            ((0...16).map { ":p\($0)-" }.joined(), 16 * 4 + 6, .tooManyPlaceholders),
+            ("a/../b", 2, .dotComponent), ("a/%2e", 2, .dotComponent),
             ("a\u{7}", 1, .controlCharacter), ("a/%00", 2, .controlCharacter), ("a/%ff", 2, .invalidUTF8),
             ("1://a", 0, .invalidScheme), ("://a", 0, .invalidScheme), (" a/:", 3, .missingName),
             (String(repeating: "a/", count: 129), 256, .tooManyComponents),
@@ -54,7 +91,26 @@ import Testing
         #expect(throws: expected) { try RoutePattern(text) }
     }
 
+    @Test(arguments: [
+        ("a(b)/c", ["a(b)", "c"], []), ("a(/(x)y)", ["a", "(x)y"], [1]), ("s://h:80(/x)", ["h", "x"], [1]),
+        ("a/(/b)", ["a", "b"], [1]), ("a(//b/)", ["a", "b"], [1]),
+        ("a/b(/c/d(/e))#(/", ["a", "b", "c", "d", "e"], [2, 4]),
+        ("a%28/b", ["a(", "b"], []), ("a(/b(/c(/d(/e))))", ["a", "b", "c", "d", "e"], [1, 2, 3, 4]),
+    ])
+    func `optional parts are whole components at the end, and other parentheses are literals`(
+        text: String, literals: [String], cuts: [Int]
+    ) throws {
+        let pattern = try RoutePattern(text)
+        #expect(pattern.segments == literals.map { .literal($0) })
+        #expect(pattern.optional.pieces == cuts)
+        #expect(pattern.rows.map(\.segments.count) == [literals.count] + cuts.reversed())
+    }
+
     @Test func `patterns are equal when they say the same`() throws {
+        #expect(try RoutePattern("/a(/:id)") == RoutePattern("a/(/<id>)"))
+        #expect(try RoutePattern("/a(/:id)") != RoutePattern("a/:id"))
+        #expect(try RoutePattern("/a(/b(/c))") != RoutePattern("a(/b/c)"))
+        #expect(try RoutePattern("/a/:x(/<in(a|b):y>/z(/:v))").optionalNames == ["y", "v"])
         #expect(try RoutePattern("/a/:id") == RoutePattern("a//<id>/?x"))
         #expect(try RoutePattern("/a/:id") != RoutePattern("/a/:x"))
         #expect(try RoutePattern("S://a") == RoutePattern("s://a"))

@@ -5,12 +5,14 @@ import Testing
 @Suite struct RouteTablePropertyTests {
     static let words = [
         "a", "b", "ab", "v1", "v2x", "7", "4.5", "true", "x.html", "eine-sehr-lange-komponente", "中",
+        "4-5", "a-b-c", "v1.2-x", "-7--1", "A", "aB", "V1", "x.HTML", "A-B-c",
     ]
     static let holes = [
         ":p", "<int:p>", "<double:p>", "<bool:p>", "v:p", "v<int:p>", "<int(0..9):p>", "<int(..7):p>",
         "<in(a|b):p>",
         "<in(b|a|%E4%B8%AD):p>", "v<in(1|a):p>", ":p.html", "x:p", "*", ":p", "a:p",
-        "%E4:p",
+        "%E4:p", ":p-:q", "<int:p>-<int:q>", "v:p.:q", "<p>-<q>-x", ":p-<in(b|5|-1):q>", "<p>-b-<q>", "V:p",
+        ":p-B-<q>",
     ]
 
     static func pattern(_ random: inout Seeded) -> String {
@@ -20,13 +22,26 @@ import Testing
             var component = random.chance(3, in: 5) ? random.pick(words) : random.pick(holes)
             component = component.split(separator: "p", omittingEmptySubsequences: false)
                 .joined(separator: "p\(position)")
+            component = component.split(separator: "q", omittingEmptySubsequences: false)
+                .joined(separator: "q\(position)")
             if component.contains("%E4") { component = "%E4%B8%AD:p\(position)" }
             components.append(component.hasPrefix("eine-sehr-lange-kom") ? words[9] : component)
         }
         if random.chance(1, in: 8) { components.append(random.chance(1, in: 2) ? "**" : "<path:rest>") }
         let scheme = random.pick(["", "", "/", "s://", "t://", "a-scheme-longer-than-16://"])
         if components.isEmpty { return scheme.isEmpty ? "://" : scheme }
-        return scheme + components.joined(separator: "/")
+        guard components.count > 1, random.chance(1, in: 5) else {
+            return scheme + components.joined(separator: "/")
+        }
+        // Some of the components at the end may be absent.
+        var text = scheme + components[0]
+        var open = 0
+        for (number, component) in components.enumerated().dropFirst() {
+            let begins = number == components.count - 1 && open == 0 || open < 4 && random.chance(1, in: 3)
+            if begins { open += 1 }
+            text += (begins ? "(/" : "/") + component
+        }
+        return text + String(repeating: ")", count: open)
     }
 
     static func url(_ random: inout Seeded) -> String {
@@ -48,14 +63,16 @@ import Testing
     func `a table finds what a plain reading of the rules finds, in the same order`(seed: UInt64) throws {
         var random = Seeded(seed)
         for _ in 0..<25 {
-            var table = RouteTable()
+            var syntax = PatternSyntax()
+            syntax.ignoresCase = random.chance(1, in: 4)
+            var table = RouteTable(syntax: syntax)
             var reference = ReferenceMatcher()
             let priorities = random.pick([[0], [0], [0, 0, 0, 1], [-1, 0, 5]])
             let deeper = random.chance(1, in: 2)
             for index in 0..<UInt32.random(in: 1...60, using: &random) {
                 let text = Self.pattern(&random)
                 let route = ReferenceMatcher.Route(
-                    pattern: try RoutePattern(text), priority: random.pick(priorities),
+                    pattern: try table.pattern(text), priority: random.pick(priorities),
                     takesDeeper: deeper && random.chance(1, in: 4), index: index)
                 do throws(RouteConflict) {
                     try table.add(
@@ -86,15 +103,17 @@ import Testing
     func `the order of candidates does not depend on the order of insertion`(seed: UInt64) throws {
         var random = Seeded(seed &+ 100)
         for _ in 0..<20 {
-            let patterns = try (0..<40).map { _ in try RoutePattern(Self.pattern(&random)) }
+            var syntax = PatternSyntax()
+            syntax.ignoresCase = random.chance(1, in: 4)
             // Of patterns that match the same URLs only one takes part.
-            var first = RouteTable()
+            var first = RouteTable(syntax: syntax)
+            let patterns = try (0..<40).map { _ in try first.pattern(Self.pattern(&random)) }
             var kept: [RoutePattern] = []
             for pattern in patterns {
                 guard case .success = Result(catching: { try first.add(pattern, index: 0) }) else { continue }
                 kept.append(pattern)
             }
-            var second = RouteTable()
+            var second = RouteTable(syntax: syntax)
             for pattern in kept.shuffled(using: &random) { try second.add(pattern, index: 0) }
             for _ in 0..<50 {
                 let url = try RouteURL(Self.url(&random))

@@ -74,5 +74,10 @@ static inline waypost_marks waypost_scan_url(
     return marks;
 }
 
+/// Where in `text` the first `wanted` begins; `length` when there is none. It takes time in proportion to both lengths.
+size_t waypost_find(
+    const uint8_t *_Nonnull text, size_t length, const uint8_t *_Nonnull wanted, size_t wanted_length
+);
+
 /// Asks for the memory at an address, which will be read soon.
 static inline void waypost_prefetch(const void *_Nonnull address) { __builtin_prefetch(address); }

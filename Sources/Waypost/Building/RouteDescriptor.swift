@@ -70,9 +70,7 @@ public struct RouteDescriptor: Sendable {
     /// The names of the placeholders, from left to right; `*` and `**` for those without one.
     ///
     /// Those in the pattern's query, `?page=:page`, come last. They take no part in matching.
-    public var names: [String] { pathNames + template.compactMap(\.slot) }
-
-    private var pathNames: [String] { pattern.segments.compactMap(\.slot) }
+    public var names: [String] { pattern.slots + template.compactMap(\.slot) }
 
     private static func template(_ pattern: String) -> [(key: String, value: String, slot: String?)] {
         guard let query = URLTextParts(pattern).query else { return [] }
@@ -90,13 +88,18 @@ public struct RouteDescriptor: Sendable {
 
     /// The URL with these values: those that placeholders name in the path, the others in the query, by key.
     ///
-    /// A null is left out; an array or object stands in the query as JSON text.
+    /// Of a pattern with optional parts it is the longest one whose placeholders all have a value. A null is left out; an
+    /// array or object stands in the query as JSON text.
     /// - Parameters:
     ///   - values: The values, by the names of placeholders or by other keys.
     ///   - scheme: The scheme for a pattern that has none.
     public func url(
         for values: [String: JSONValue], scheme: String = ""
     ) throws(RouteGenerationError) -> String {
+        let isGiven = { (name: String) in !(values[name] ?? .null).isNull }
+        let rows = pattern.rows
+        let row = rows.first { $0.slots.allSatisfy(isGiven) } ?? rows.last ?? pattern
+        let names = row.slots + template.compactMap(\.slot)
         var texts: [String] = []
         for name in names {
             guard let value = values[name], !value.isNull else {
@@ -108,12 +111,16 @@ public struct RouteDescriptor: Sendable {
         let query = values.filter { !taken.contains($0.key) && !$0.value.isNull }
             .sorted { $0.key < $1.key }
             .map { (key: $0.key, value: $0.value.plainText) }
-        return try url(texts, query: query, scheme: scheme)
+        return try url(row, texts, query: query, scheme: scheme)
     }
 
     /// The URL with these values in the places of the placeholders, from left to right.
+    ///
+    /// Of a pattern with optional parts it is the longest one with so many placeholders.
     public func url(values: [String], scheme: String = "") throws(RouteGenerationError) -> String {
-        try url(values, query: [], scheme: scheme)
+        let others = template.compactMap(\.slot).count
+        let row = pattern.rows.first { $0.slots.count + others == values.count }
+        return try url(row ?? pattern, values, query: [], scheme: scheme)
     }
 
     /// The URL with the members of a structure: those that placeholders name in the path, the others in the query.
@@ -152,23 +159,26 @@ public struct RouteDescriptor: Sendable {
     }
 
     private func url(
-        _ all: [String], query: [(key: String, value: String)], scheme: String
+        _ row: RoutePattern, _ all: [String], query: [(key: String, value: String)], scheme: String
     ) throws(RouteGenerationError) -> String {
-        guard all.count == names.count else {
-            throw .count(expected: names.count, found: all.count, pattern: pattern.text)
+        let names = row.slots
+        let count = names.count + template.compactMap(\.slot).count
+        guard all.count == count else {
+            throw .count(expected: count, found: all.count, pattern: pattern.text)
         }
-        let names = pathNames
         let values = Array(all.prefix(names.count))
         var others = all.dropFirst(names.count)
         let query =
             template.map { (key: $0.key, value: $0.slot == nil ? $0.value : others.popFirst() ?? "") } + query
         var components: [String] = []
         var left = values[...]
-        for segment in pattern.segments {
+        for segment in row.segments {
             switch segment {
             case .literal(let text): components.append(text)
             case .partial(let prefix, _, let suffix, _):
                 components.append(prefix + (left.popFirst() ?? "") + suffix)
+            case .several(let prefix, let parts):
+                components.append(parts.reduce(prefix) { $0 + (left.popFirst() ?? "") + $1.suffix })
             case .typed, .placeholder, .wildcard: components.append(left.popFirst() ?? "")
             case .rest:
                 let rest = left.popFirst() ?? ""
@@ -179,31 +189,33 @@ public struct RouteDescriptor: Sendable {
         do throws(RouteURLError) {
             text = try RouteURL(scheme: pattern.scheme ?? scheme, components: components, query: query).text
         } catch {
-            throw unfit(values)
+            throw unfit(names, values)
         }
         // What comes back must be what went in: an empty value would vanish, a typed one might not convert.
         guard let url = try? RouteURL(text) as RouteURL, url.components == components,
-            let match = table.match(url).first,
-            match.parameters.map(\.text) == values.indices.map({ values[$0] })
-                || names.contains("*")
-        else { throw unfit(values) }
+            let match = table.match(url).first
+        else { throw unfit(names, values) }
+        let found = match.parameters.map(\.text)
+        guard found == values || names.contains("*") else { throw unfit(names, values, found) }
         return text
     }
 
-    private func unfit(_ values: [String]) -> RouteGenerationError {
-        let named = zip(pathNames, values)
-        let culprit = named.first { $0.1.isEmpty || $0.1 == "." || $0.1 == ".." } ?? named.first { _ in true }
+    private func unfit(
+        _ names: [String], _ values: [String], _ found: [String] = []
+    ) -> RouteGenerationError {
+        let named = zip(names, values)
+        let culprit =
+            zip(named, found).first { $0.1 != $1 }?.0
+            ?? named.first { $0.1.isEmpty || $0.1 == "." || $0.1 == ".." } ?? named.first { _ in true }
         return .unfit(name: culprit?.0 ?? "", value: culprit?.1 ?? "", pattern: pattern.text)
     }
 }
 
+extension RoutePattern {
+    fileprivate var slots: [String] { segments.flatMap(\.slots) }
+}
+
 extension RoutePattern.Segment {
-    /// What a value for this segment is called; nil for a literal.
-    fileprivate var slot: String? {
-        switch self {
-        case .literal: nil
-        case .wildcard: "*"
-        default: name
-        }
-    }
+    /// What the values for this segment are called.
+    fileprivate var slots: [String] { self == .wildcard ? ["*"] : names }
 }

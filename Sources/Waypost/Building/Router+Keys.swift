@@ -23,7 +23,7 @@ extension Router {
     ) async -> Opening {
         do throws(RouteGenerationError) {
             let descriptor = try RouteDescriptor(
-                key.rawValue, syntax: configuration.dialect.syntax, converters: configuration.converters)
+                key.rawValue, syntax: configuration.syntax, converters: configuration.converters)
             let url = try descriptor.url(for: values, scheme: scheme)
             var context = context
             context.typedValues = values

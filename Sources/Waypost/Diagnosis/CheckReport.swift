@@ -273,7 +273,14 @@ private struct RouteCheck {
     /// Matches a sample URL of each route: when another route takes it, this one is never opened.
     mutating func findUnreachable() {
         for record in state.routes.records where !record.pattern.isFallback {
-            guard let url = record.pattern.sample else { continue }
+            // Of a route with optional parts that is enough which opens.
+            let samples = record.pattern.rows.map(\.sample)
+            let url =
+                samples.first { url in
+                    guard let url, let first = state.routes.table.match(url).first else { return true }
+                    return state.routes[first.index] === record
+                } ?? samples[0]
+            guard let url else { continue }
             let path = record.pattern.text
             let isLiteral = record.pattern.placeholderNames.isEmpty
             var decisions = [RelocationDecision]?.none
@@ -322,10 +329,17 @@ extension StoredRoute {
         guard pattern.scheme == nil || subtree.scheme.isEmpty || pattern.scheme == subtree.scheme else {
             return false
         }
-        let segments = pattern.segments
+        return pattern.rows.contains { row in mayTake(subtree, row.segments, isParent) }
+    }
+
+    private func mayTake(
+        _ subtree: RouteURL, _ segments: [RoutePattern.Segment], _ isParent: Bool
+    ) -> Bool {
         for (segment, component) in zip(segments, subtree.components) {
             switch segment {
-            case .literal(let text) where !text.utf8.elementsEqual(component.utf8): return false
+            case .literal(let text)
+            where !RouteScheme.equals(text, component, ignoringCase: pattern.ignoresCase):
+                return false
             case .rest: return true
             default: continue
             }

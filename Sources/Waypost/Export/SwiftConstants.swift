@@ -37,7 +37,10 @@ struct SwiftConstants {
             } else {
                 let hole = component.contains(":") || component.contains("<")
                 let parts = component.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
-                words += hole ? ["by"] + parts.suffix(1) : parts
+                let names =
+                    (try? RoutePattern(Self.withoutEnds(component)) as RoutePattern)?.placeholderNames ?? []
+                words +=
+                    hole ? ["by"] + (names.count > 1 ? names.map(Self.identifier) : parts.suffix(1)) : parts
             }
         }
         guard let first = words.first else { return "fallback" }
@@ -45,6 +48,17 @@ struct SwiftConstants {
             first.prefix(1).lowercased() + first.dropFirst()
             + words.dropFirst().map(Self.capitalised).joined()
         return name.first?.isNumber == true ? "_" + name : name
+    }
+
+    /// A component without the parentheses of optional parts.
+    private static func withoutEnds(_ component: Substring) -> String {
+        var component = component
+        while component.last == "(" || component.last == ")" { component.removeLast() }
+        return String(component)
+    }
+
+    private static func identifier(_ name: String) -> String {
+        name.filter { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
     private static func capitalised(_ word: String) -> String {

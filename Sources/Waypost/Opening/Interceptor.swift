@@ -45,10 +45,14 @@ struct Interceptor: Sendable {
     let patterns: [RoutePattern]
     /// The subtree of the scope, read.
     let subtree: RouteURL?
+    private let ignoresCase: Bool
 
-    /// - Parameter read: Reads a pattern as the router does.
+    /// - Parameters:
+    ///   - ignoresCase: Whether a subtree is compared without case.
+    ///   - read: Reads a pattern as the router does.
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
+        ignoresCase: Bool,
         body: @escaping @Sendable (RouteRequest) async -> InterceptorDecision,
         read: (String) throws(RegistrationError) -> RoutePattern
     ) throws(RegistrationError) {
@@ -56,6 +60,7 @@ struct Interceptor: Sendable {
         self.name = name
         self.priority = priority
         self.scope = scope
+        self.ignoresCase = ignoresCase
         group = nil
         self.deadline = deadline
         self.body = body
@@ -89,6 +94,7 @@ struct Interceptor: Sendable {
         group = added.mark
         patterns = []
         subtree = nil
+        ignoresCase = false
     }
 
     /// What guards a destination guards it also under a path that relocation added.
@@ -118,7 +124,9 @@ struct Interceptor: Sendable {
 
     private func covers(_ scheme: String, _ components: [String?]) -> Bool {
         guard let subtree, subtree.scheme.isEmpty || subtree.scheme == scheme else { return false }
-        return components.starts(with: subtree.components.map(Optional.some))
+        return components.starts(with: subtree.components) { component, wanted in
+            component.map { RouteScheme.equals($0, wanted, ignoringCase: ignoresCase) } ?? false
+        }
     }
 }
 

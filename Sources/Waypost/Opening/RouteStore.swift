@@ -26,7 +26,7 @@ final class StoredRoute: Sendable {
 
     private var converters: [String] {
         guard pattern.text.utf8.contains(UInt8(ascii: "<")) else { return [] }
-        let names = pattern.segments.compactMap(\.converter)
+        let names = pattern.segments.flatMap(\.converters)
         return Set(names).subtracting(PatternSyntax.builtInConverterNames).sorted()
     }
 }
@@ -44,7 +44,7 @@ struct RouteStore: Sendable {
     private static let chunkLength = 256
 
     init(_ configuration: RouterConfiguration) {
-        table = RouteTable(syntax: configuration.dialect.syntax, converters: configuration.converters)
+        table = RouteTable(syntax: configuration.syntax, converters: configuration.converters)
     }
 
     var count: Int { used - free.count }

@@ -317,7 +317,7 @@ public final class Router: Sendable {
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in
             let added = try Interceptor(
                 id: number, name: name, priority: priority, scope: scope, deadline: deadline,
-                body: interceptor,
+                ignoresCase: configuration.ignoresCase, body: interceptor,
                 read: { (text) throws(RegistrationError) in try state.base.pattern(text) })
             state.insert(added)
             return number

@@ -31,6 +31,11 @@ public struct RouterConfiguration: Sendable {
     public var historyLength: Int
     /// Custom converters for typed placeholders, by the name before the colon.
     public var converters: [String: RouteConverter]
+    /// Whether the literals of host and path match in either case: ASCII letters only, in routes, in redirects and in the
+    /// scopes of interceptors.
+    ///
+    /// False unless set. What placeholders take keeps its case.
+    public var ignoresCase: Bool
     /// Whether the router registers by itself, before its first use, what was declared without a list: by
     /// `@Routable`, `#route` and `@Service`, see ``LinkedRecords``.
     ///
@@ -50,8 +55,8 @@ public struct RouterConfiguration: Sendable {
         serviceHost: String = "services",
         maximumHops: Int = 8, maximumURLBytes: Int = 2048, handlerDeadline: Duration? = .seconds(10),
         interceptorDeadline: Duration? = .seconds(10), historyLength: Int = 64,
-        converters: [String: RouteConverter] = [:], registersLinked: Bool = true,
-        clock: any Clock<Duration> = ContinuousClock()
+        converters: [String: RouteConverter] = [:], ignoresCase: Bool = false,
+        registersLinked: Bool = true, clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.dialect = dialect
         self.allowedSchemes = allowedSchemes.map { Set($0.map { $0.lowercased() }) }
@@ -66,8 +71,16 @@ public struct RouterConfiguration: Sendable {
         self.interceptorDeadline = interceptorDeadline
         self.historyLength = historyLength
         self.converters = converters
+        self.ignoresCase = ignoresCase
         self.registersLinked = registersLinked
         self.clock = clock
+    }
+
+    /// How patterns are read and matched.
+    var syntax: PatternSyntax {
+        var syntax = dialect.syntax
+        syntax.ignoresCase = ignoresCase
+        return syntax
     }
 }
 
@@ -76,7 +89,7 @@ extension RouteDescription {
     ///
     /// Which URLs such a route takes is not known here.
     package func missingConverter(_ configuration: RouterConfiguration) -> String? {
-        var syntax = configuration.dialect.syntax
+        var syntax = configuration.syntax
         syntax.converterNames.formUnion(configuration.converters.keys)
         do throws(RoutePatternError) {
             _ = try RoutePattern(path, syntax: syntax)

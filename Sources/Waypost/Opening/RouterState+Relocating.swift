@@ -21,7 +21,8 @@ public struct CompiledRelocation: Sendable {
         delivered = isDelivery ? layers : state.delivered
         let configuration = state.configuration
         plan = try RelocationPlan(
-            builtIn + delivered, maximumHops: configuration.maximumHops, converters: configuration.converters)
+            builtIn + delivered, maximumHops: configuration.maximumHops, converters: configuration.converters,
+            ignoresCase: configuration.ignoresCase)
         for (redirect, place) in plan.redirects {
             for (text, field) in [(redirect.origin.text, "orginPath"), (redirect.target.text, "targetPath")] {
                 guard text.utf8.count <= configuration.maximumURLBytes else {

@@ -44,10 +44,12 @@ struct PatternReader {
     private(set) var scheme: String?
     private(set) var isFallback = false
     private(set) var pieces: [PatternPiece] = []
+    private(set) var optional = OptionalParts()
     /// Where in the trimmed text the host of `http` and the like stands, whose literals have no case.
     private(set) var webHost: [Int]?
-    /// How many pieces have a name.
+    /// How many names there are, and whether a piece has several.
     private var named = 0
+    private var hasSeveral = false
 
     init(syntax: PatternSyntax) {
         self.syntax = syntax
@@ -76,13 +78,17 @@ struct PatternReader {
         if let text = bytes.baseAddress {
             while pathEnd &+ 8 <= bytes.count, !Self.hasTail(ByteWord.load(text + pathEnd)) { pathEnd &+= 8 }
         }
+        var stemEnd = -1
         while pathEnd < bytes.count, bytes[pathEnd] != UInt8(ascii: "?"), bytes[pathEnd] != UInt8(ascii: "#")
         {
+            if stemEnd < 0, Self.isOptional(bytes, at: pathEnd) { stemEnd = pathEnd }
             pathEnd &+= 1
         }
+        if stemEnd < 0 { stemEnd = pathEnd }
         var path = body
-        if body > 0 { path = try readAuthority(bytes, from: body, to: pathEnd) }
-        try readComponents(bytes, from: path, to: pathEnd)
+        if body > 0 { path = try readAuthority(bytes, from: body, to: stemEnd) }
+        try readComponents(bytes, from: path, to: stemEnd)
+        if stemEnd < pathEnd { try readOptional(bytes, from: stemEnd, to: pathEnd) }
         for tail in pathEnd..<bytes.count where bytes[tail] < 0x20 || bytes[tail] == 0x7f {
             throw PatternFault(reason: .controlCharacter, offset: tail)
         }
@@ -97,11 +103,12 @@ struct PatternReader {
         try checkNames(bytes)
     }
 
-    /// Whether there is a `?` or `#` among eight bytes.
+    /// Whether there is a `?`, `#` or `(` among eight bytes.
     @inline(__always)
     private static func hasTail(_ word: UInt64) -> Bool {
         ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "?")))
-            | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "#"))) != 0
+            | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "#")))
+            | ByteWord.zeros(word ^ ByteWord.repeating(UInt8(ascii: "("))) != 0
     }
 
     // MARK: Scheme and authority
@@ -143,10 +150,65 @@ struct PatternReader {
         }
         try readComponents(bytes, from: hostStart, to: hostEnd)
         if let scheme, RouteScheme.hasWebHost(scheme), let host = pieces.first {
-            let hole = Int(host.holeStart)..<Int(host.holeEnd)
-            webHost = (Int(host.start)..<Int(host.end)).filter { !hole.contains($0) }
+            let holes = host.holes(in: bytes).map { Int($0.start)..<Int($0.end) }
+            webHost = (Int(host.start)..<Int(host.end)).filter { place in
+                !holes.contains { $0.contains(place) }
+            }
         }
         return end
+    }
+
+    // MARK: Optional parts
+
+    private static func isOptional(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
+        bytes[index] == UInt8(ascii: "(") && index &+ 1 < bytes.count
+            && bytes[index &+ 1] == UInt8(ascii: "/")
+    }
+
+    /// Reads `(/a(/b))`, which must end where the path does; parentheses inside of a component are literals.
+    private mutating func readOptional(
+        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int
+    ) throws(PatternFault) {
+        var open: [Int] = []
+        var inside = 0
+        var index = start
+        var isClosing = false
+        while index < end {
+            let isOptional = Self.isOptional(bytes, at: index)
+            if isClosing || isOptional && inside > 0 {
+                guard bytes[index] == UInt8(ascii: ")"), open.popLast() != nil else {
+                    throw PatternFault(reason: .malformedOptional, offset: index)
+                }
+            } else if isOptional {
+                try readPart(bytes, from: open.last, to: index)
+                guard optional.add(behind: pieces.count) else {
+                    throw PatternFault(reason: .tooManyOptionals, offset: index)
+                }
+                open.append(index)
+            } else if bytes[index] == UInt8(ascii: "(") {
+                inside &+= 1
+            } else if bytes[index] == UInt8(ascii: ")") {
+                if inside > 0 {
+                    inside &-= 1
+                } else {
+                    try readPart(bytes, from: open.popLast(), to: index)
+                    isClosing = true
+                }
+            }
+            index &+= 1
+        }
+        if let last = open.last { throw PatternFault(reason: .malformedOptional, offset: last) }
+    }
+
+    /// Reads what begins with the parenthesis at `open`; without one, what stands before the first part is there already.
+    private mutating func readPart(
+        _ bytes: UnsafeBufferPointer<UInt8>, from open: Int?, to end: Int
+    ) throws(PatternFault) {
+        let before = open == nil ? 0 : pieces.count
+        if let open { try readComponents(bytes, from: open &+ 1, to: end) }
+        guard pieces.count > before else {
+            throw PatternFault(reason: .malformedOptional, offset: open ?? end)
+        }
     }
 
     // MARK: Components
@@ -191,92 +253,55 @@ struct PatternReader {
         }
         var piece = PatternPiece(
             kind: .literal, start: UInt16(truncatingIfNeeded: start), end: UInt16(truncatingIfNeeded: end))
-        var isHole = false
+        var holes = 0
+        var lastEnd = -1
         var index = marks.areNone ? end : start
         while index < end {
-            switch bytes[index] {
-            case UInt8(ascii: ":"), UInt8(ascii: "<"):
-                if isHole { throw PatternFault(reason: .severalPlaceholders, offset: index) }
-                isHole = true
-                let next = try readPlaceholder(bytes, from: index, to: end, into: &piece)
-                piece.holeStart = UInt16(truncatingIfNeeded: index)
-                piece.holeEnd = UInt16(truncatingIfNeeded: next)
-                index = next
-            case UInt8(ascii: "%"):
-                piece.isEncoded = true
+            if PatternHole.begins(bytes[index]) {
+                if index == lastEnd { throw PatternFault(reason: .adjacentPlaceholders, offset: index) }
+                guard holes < RoutePattern.maximumPlaceholders else {
+                    throw PatternFault(reason: .tooManyPlaceholders, offset: index)
+                }
+                let hole = try PatternHole(bytes, from: index, to: end)
+                let kind = try kind(of: hole, in: bytes)
+                if kind == .rest, index > start || Int(hole.end) < end {
+                    throw PatternFault(reason: .misplacedRest, offset: index)
+                }
+                if holes == 0 {
+                    piece.hole = hole
+                    piece.kind = index == start && Int(hole.end) == end ? kind : .partial
+                } else {
+                    piece.kind = .several
+                }
+                holes &+= 1
+                index = Int(hole.end)
+                lastEnd = index
+            } else {
+                if bytes[index] == UInt8(ascii: "%") { piece.isEncoded = true }
                 index &+= 1
-            default: index &+= 1
             }
         }
-        if isHole {
-            let isWhole = piece.holeStart == piece.start && piece.holeEnd == piece.end
-            if piece.kind == .rest {
-                if !isWhole { throw PatternFault(reason: .misplacedRest, offset: Int(piece.holeStart)) }
-            } else if !isWhole {
-                piece.kind = .partial
-            }
-        } else if syntax.wildcards, bytes[start] == UInt8(ascii: "*") {
+        if holes == 0, syntax.wildcards, bytes[start] == UInt8(ascii: "*") {
             if end &- start == 1 { piece.kind = .wildcard }
             if end &- start == 2, bytes[start &+ 1] == UInt8(ascii: "*") { piece.kind = .rest }
         }
         if marks.isUnclean || bytes[start] == UInt8(ascii: ".") { try checkText(bytes, of: piece) }
-        if piece.isNamed { named &+= 1 }
+        if piece.isNamed { named &+= max(holes, 1) }
+        if holes > 1 { hasSeveral = true }
         if pieces.isEmpty { pieces.reserveCapacity(6) }
         pieces.append(piece)
     }
 
-    private func readPlaceholder(
-        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int, into piece: inout PatternPiece
-    ) throws(PatternFault) -> Int {
-        var nameStart = start &+ 1
-        var nameEnd = nameStart
-        piece.kind = .placeholder
-        var next: Int
-        if bytes[start] == UInt8(ascii: ":") {
-            while nameEnd < end, Self.isName(bytes[nameEnd]) { nameEnd &+= 1 }
-            next = nameEnd
-        } else {
-            var colon = -1
-            while nameEnd < end, bytes[nameEnd] != UInt8(ascii: ">") {
-                if bytes[nameEnd] == UInt8(ascii: "<") || (bytes[nameEnd] == UInt8(ascii: ":") && colon >= 0)
-                {
-                    throw PatternFault(reason: .malformedPlaceholder, offset: nameEnd)
-                }
-                if bytes[nameEnd] == UInt8(ascii: ":") { colon = nameEnd }
-                nameEnd &+= 1
-            }
-            guard nameEnd < end else { throw PatternFault(reason: .malformedPlaceholder, offset: start) }
-            next = nameEnd &+ 1
-            if colon >= 0 {
-                try readConverter(bytes, from: nameStart, to: colon, into: &piece)
-                nameStart = colon &+ 1
-            }
-        }
-        guard nameEnd > nameStart else { throw PatternFault(reason: .missingName, offset: start) }
-        piece.nameStart = UInt16(truncatingIfNeeded: nameStart)
-        piece.nameEnd = UInt16(truncatingIfNeeded: nameEnd)
-        return next
-    }
-
-    private func readConverter(
-        _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int, into piece: inout PatternPiece
-    ) throws(PatternFault) {
-        let name = String(decoding: bytes[start..<end], as: UTF8.self)
-        if name == "path" {
-            piece.kind = .rest
-            return
-        }
+    private func kind(
+        of hole: PatternHole, in bytes: UnsafeBufferPointer<UInt8>
+    ) throws(PatternFault) -> PatternPiece.Kind {
+        guard hole.converterEnd > 0 else { return .placeholder }
+        let name = hole.converter(in: bytes) ?? ""
+        if name == "path" { return .rest }
         guard syntax.converterNames.contains(name) || PatternConstraint(name) != nil else {
-            throw PatternFault(reason: .unknownConverter(name), offset: start)
+            throw PatternFault(reason: .unknownConverter(name), offset: Int(hole.converterStart))
         }
-        piece.kind = .typed
-        piece.converterStart = UInt16(truncatingIfNeeded: start)
-        piece.converterEnd = UInt16(truncatingIfNeeded: end)
-    }
-
-    private static func isName(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "_")
-            || byte == UInt8(ascii: "-") || byte >= 0x80
+        return .typed
     }
 
     // MARK: Checks
@@ -287,6 +312,7 @@ struct PatternReader {
         let end = Int(piece.end)
         var dots = 0
         var length = 0
+        let holes = piece.kind == .literal ? [] : piece.holes(in: bytes).map { Int($0.start) }
         while index < end {
             let step =
                 piece.isEncoded
@@ -299,7 +325,7 @@ struct PatternReader {
             if step.byte == UInt8(ascii: ".") { dots &+= 1 }
             length &+= 1
             // An encoded character must not begin in a literal part and end in a placeholder.
-            if !check.isComplete, step.next == Int(piece.holeStart), piece.holeEnd > 0 {
+            if !check.isComplete, holes.contains(step.next) {
                 throw PatternFault(reason: .invalidUTF8, offset: step.next)
             }
             index = step.next
@@ -309,19 +335,28 @@ struct PatternReader {
     }
 
     private func checkNames(_ bytes: UnsafeBufferPointer<UInt8>) throws(PatternFault) {
-        // At most 128 names, mostly none to three: comparing each with each is the quickest.
         if named < 2 { return }
+        if hasSeveral { return try checkManyNames(bytes) }
+        // At most 128 names, mostly none to three: comparing each with each is the quickest.
         let pieces = pieces.span
         for index in pieces.indices where pieces[index].isNamed {
-            let name = pieces[index].nameBytes(in: bytes)
+            let name = pieces[index].hole.nameBytes(in: bytes)
             for other in 0..<index where pieces[other].isNamed {
-                let rival = pieces[other].nameBytes(in: bytes)
+                let rival = pieces[other].hole.nameBytes(in: bytes)
                 if rival.count == name.count, rival.elementsEqual(name) {
                     throw PatternFault(
-                        reason: .repeatedName(pieces[index].name(in: bytes)),
-                        offset: Int(pieces[index].nameStart))
+                        reason: .repeatedName(pieces[index].hole.name(in: bytes)),
+                        offset: Int(pieces[index].hole.nameStart))
                 }
             }
+        }
+    }
+
+    private func checkManyNames(_ bytes: UnsafeBufferPointer<UInt8>) throws(PatternFault) {
+        var known: Set<[UInt8]> = []
+        for hole in pieces.flatMap({ $0.holes(in: bytes) })
+        where !known.insert(Array(hole.nameBytes(in: bytes))).inserted {
+            throw PatternFault(reason: .repeatedName(hole.name(in: bytes)), offset: Int(hole.nameStart))
         }
     }
 }

@@ -5,6 +5,11 @@ extension RoutePattern {
         case literal(String)
         /// Matches a component that begins and ends with these texts and has something between them.
         case partial(prefix: String, name: String, suffix: String, converter: String?)
+        /// Matches a component that begins with this text and has these parts behind it.
+        ///
+        /// Each placeholder takes at least one byte, and then up to the first place where the text behind it stands; the
+        /// last takes what is left.
+        case several(prefix: String, [Part])
         /// Matches a component that converts.
         case typed(name: String, converter: String)
         /// Matches any one component.
@@ -14,21 +19,40 @@ extension RoutePattern {
         /// Matches one or more components at the end.
         case rest(name: String)
 
-        /// The name of the converter; nil without one.
-        var converter: String? {
-            switch self {
-            case .typed(_, let converter): converter
-            case .partial(_, _, _, let converter): converter
-            default: nil
+        /// One of several placeholders in a component.
+        public struct Part: Sendable, Hashable {
+            /// Its name.
+            public var name: String
+            /// The name of its converter or the constraint; nil without one.
+            public var converter: String?
+            /// The text behind it, up to the next placeholder or the end; empty only behind the last.
+            public var suffix: String
+
+            /// A part by its members.
+            package init(name: String, converter: String?, suffix: String) {
+                self.name = name
+                self.converter = converter
+                self.suffix = suffix
             }
         }
 
-        /// The name under which it gives what it matched.
-        public var name: String? {
+        /// The names of the converters, from left to right.
+        var converters: [String] {
             switch self {
-            case .literal, .wildcard: nil
+            case .typed(_, let converter): [converter]
+            case .partial(_, _, _, let converter): converter.map { [$0] } ?? []
+            case .several(_, let parts): parts.compactMap(\.converter)
+            default: []
+            }
+        }
+
+        /// The names under which it gives what it matched, from left to right.
+        public var names: [String] {
+            switch self {
+            case .literal, .wildcard: []
             case .partial(_, let name, _, _), .typed(let name, _), .placeholder(let name), .rest(let name):
-                name
+                [name]
+            case .several(_, let parts): parts.map(\.name)
             }
         }
     }
@@ -46,7 +70,7 @@ extension RoutePattern {
 /// One component as it lies in the pattern's text: positions only, so that reading 100 000 patterns stays cheap.
 struct PatternPiece: Sendable, Hashable {
     enum Kind: UInt8, Sendable {
-        case literal, partial, typed, placeholder, wildcard, rest
+        case literal, partial, several, typed, placeholder, wildcard, rest
     }
 
     var kind: Kind
@@ -55,15 +79,8 @@ struct PatternPiece: Sendable, Hashable {
     /// The whole component.
     var start: UInt16
     var end: UInt16
-    /// The placeholder with its delimiters, inside the component.
-    var holeStart: UInt16 = 0
-    var holeEnd: UInt16 = 0
-    /// The name inside it; empty for `**`.
-    var nameStart: UInt16 = 0
-    var nameEnd: UInt16 = 0
-    /// The converter's name inside it; empty without one.
-    var converterStart: UInt16 = 0
-    var converterEnd: UInt16 = 0
+    /// The placeholder inside the component, the first of several.
+    var hole = PatternHole()
 
     /// Whether it gives what it matches under a name.
     var isNamed: Bool { kind != .literal && kind != .wildcard }
@@ -73,29 +90,21 @@ struct PatternPiece: Sendable, Hashable {
         UnsafeBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
     }
 
-    func nameBytes(in bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(rebasing: bytes[Int(nameStart)..<Int(nameEnd)])
-    }
-
-    func name(in bytes: UnsafeBufferPointer<UInt8>) -> String {
-        nameStart == nameEnd ? "**" : text(nameStart, nameEnd, in: bytes)
-    }
-
-    func hasName(_ name: UnsafeBufferPointer<UInt8>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        if nameStart == nameEnd {
-            return name.count == 2 && name[0] == UInt8(ascii: "*") && name[1] == name[0]
+    /// The placeholders with a name, from left to right.
+    func holes(in bytes: UnsafeBufferPointer<UInt8>) -> [PatternHole] {
+        guard kind == .several else { return isNamed ? [hole] : [] }
+        var holes: [PatternHole] = []
+        var index = Int(start)
+        while index < Int(end) {
+            if PatternHole.begins(bytes[index]), let hole = try? PatternHole(bytes, from: index, to: Int(end))
+            {
+                holes.append(hole)
+                index = Int(hole.end)
+            } else {
+                index &+= 1
+            }
         }
-        guard name.count == Int(nameEnd &- nameStart) else { return false }
-        for index in name.indices where name[index] != bytes[Int(nameStart) &+ index] { return false }
-        return true
-    }
-
-    func converter(in bytes: UnsafeBufferPointer<UInt8>) -> String? {
-        converterStart == converterEnd ? nil : text(converterStart, converterEnd, in: bytes)
-    }
-
-    func text(_ start: UInt16, _ end: UInt16, in bytes: UnsafeBufferPointer<UInt8>) -> String {
-        String(decoding: bytes[Int(start)..<Int(end)], as: UTF8.self)
+        return holes
     }
 
     func decoded(_ start: UInt16, _ end: UInt16, in bytes: UnsafeBufferPointer<UInt8>) -> String {
@@ -107,12 +116,24 @@ struct PatternPiece: Sendable, Hashable {
         case .literal: .literal(decoded(start, end, in: bytes))
         case .partial:
             .partial(
-                prefix: decoded(start, holeStart, in: bytes), name: name(in: bytes),
-                suffix: decoded(holeEnd, end, in: bytes), converter: converter(in: bytes))
-        case .typed: .typed(name: name(in: bytes), converter: converter(in: bytes) ?? "")
-        case .placeholder: .placeholder(name: name(in: bytes))
+                prefix: decoded(start, hole.start, in: bytes), name: hole.name(in: bytes),
+                suffix: decoded(hole.end, end, in: bytes), converter: hole.converter(in: bytes))
+        case .several: several(in: bytes)
+        case .typed: .typed(name: hole.name(in: bytes), converter: hole.converter(in: bytes) ?? "")
+        case .placeholder: .placeholder(name: hole.name(in: bytes))
         case .wildcard: .wildcard
-        case .rest: .rest(name: name(in: bytes))
+        case .rest: .rest(name: hole.name(in: bytes))
         }
+    }
+
+    private func several(in bytes: UnsafeBufferPointer<UInt8>) -> RoutePattern.Segment {
+        let holes = holes(in: bytes)
+        let ends = holes.dropFirst().map(\.start) + [end]
+        let parts = zip(holes, ends).map { hole, end in
+            RoutePattern.Segment.Part(
+                name: hole.name(in: bytes), converter: hole.converter(in: bytes),
+                suffix: decoded(hole.end, end, in: bytes))
+        }
+        return .several(prefix: decoded(start, hole.start, in: bytes), parts)
     }
 }

@@ -15,6 +15,10 @@ package struct PatternSyntax: Sendable, Hashable {
     ///
     /// False unless set.
     package var parentsTakeDeeper: Bool
+    /// Whether the ASCII letters of literals match in either case.
+    ///
+    /// False unless set.
+    package var ignoresCase = false
     /// The names that may stand before the colon of `<name:parameter>`, beside `path`.
     package var converterNames: Set<String>
 

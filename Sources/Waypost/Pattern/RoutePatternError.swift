@@ -14,10 +14,16 @@ public struct RoutePatternError: Error, Hashable, Sendable {
         case malformedPlaceholder
         /// `<name:…>` with a name that is neither built in nor registered.
         case unknownConverter(String)
-        /// A component with two placeholders.
-        case severalPlaceholders
+        /// A placeholder right behind another, so that nothing says where the first ends.
+        case adjacentPlaceholders
+        /// A component with more than 16 placeholders.
+        case tooManyPlaceholders
         /// `**` or `<path:…>` that is not a whole component, or not the last one.
         case misplacedRest
+        /// An optional part that is empty, not closed, or not at the end of the path, or with nothing before it.
+        case malformedOptional
+        /// More than four optional parts.
+        case tooManyOptionals
         /// A component is `.` or `..`, raw or encoded.
         case dotComponent
         /// A control character or NUL, raw or encoded.
@@ -62,8 +68,13 @@ extension RoutePatternError.Reason: CustomStringConvertible {
         case .repeatedName(let name): "the name \(name) occurs twice"
         case .malformedPlaceholder: "a malformed placeholder"
         case .unknownConverter(let name): "the converter \(name) is unknown"
-        case .severalPlaceholders: "a second placeholder in one component"
+        case .adjacentPlaceholders: "a placeholder right behind another"
+        case .tooManyPlaceholders:
+            "more than \(RoutePattern.maximumPlaceholders) placeholders in one component"
         case .misplacedRest: "a rest that is not the last component"
+        case .malformedOptional:
+            "an optional part that is not whole components at the end of the path, as (/b) in /a(/b)"
+        case .tooManyOptionals: "more than \(OptionalParts.maximum) optional parts"
         case .dotComponent: "a component `.` or `..`"
         case .controlCharacter: "a control character"
         case .invalidUTF8: "not UTF-8"

@@ -3,6 +3,8 @@
 /// A document means the same in every dialect, so `*` is always a wildcard here.
 struct RelocationLanguage: Sendable {
     let converters: [String: RouteConverter]
+    /// Whether URLs match in either case.
+    var ignoresCase: Bool { syntax.ignoresCase }
     private let syntax: PatternSyntax
     /// Whether the router's converters are not known yet, so that every name is taken for one.
     private let takesAnyConverter: Bool
@@ -10,20 +12,23 @@ struct RelocationLanguage: Sendable {
     /// For reading a document before a router has seen it.
     static let ofDocuments = RelocationLanguage(converters: [:], takesAnyConverter: true)
 
-    init(converters: [String: RouteConverter]) {
-        self.init(converters: converters, takesAnyConverter: false)
+    init(converters: [String: RouteConverter], ignoresCase: Bool) {
+        self.init(converters: converters, ignoresCase: ignoresCase, takesAnyConverter: false)
     }
 
-    private init(converters: [String: RouteConverter], takesAnyConverter: Bool) {
+    private init(
+        converters: [String: RouteConverter], ignoresCase: Bool = false, takesAnyConverter: Bool
+    ) {
         self.converters = converters
         self.takesAnyConverter = takesAnyConverter
         var syntax = PatternSyntax()
         syntax.converterNames.formUnion(converters.keys)
+        syntax.ignoresCase = ignoresCase
         self.syntax = syntax
     }
 
     /// A table without routes, for patterns of this language.
-    func table() -> RouteTable { RouteTable(syntax: PatternSyntax(), converters: converters) }
+    func table() -> RouteTable { RouteTable(syntax: syntax, converters: converters) }
 
     /// The pattern; nil for a text without placeholders, which is a URL.
     func pattern(_ text: String, index: Int, field: String) throws(RelocationError) -> RoutePattern? {
@@ -49,6 +54,13 @@ struct RelocationLanguage: Sendable {
             throw RelocationError(
                 .badField, index: index, field: field,
                 detail: "\(field): \(error.reason) at byte \(error.offset); \(Self.advice)")
+        }
+        guard pattern.optional.areNone else {
+            throw RelocationError(
+                .badField, index: index, field: field,
+                detail:
+                    "\(field) can not have optional parts, write an entry for each; a literal ( before / is "
+                    + "written %28")
         }
         guard pattern.pieces.count <= RelocationPath.maximumComponents else {
             throw RelocationError(
@@ -78,7 +90,9 @@ struct RelocationLanguage: Sendable {
                 {
                     index = end
                 }
-            } else if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "*") {
+            } else if byte == UInt8(ascii: ":") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "*")
+                || byte == UInt8(ascii: "(") && bytes[index...].first == UInt8(ascii: "/")
+            {
                 hasMark = true
                 if hasAuthority { return true }
             }
@@ -90,5 +104,5 @@ struct RelocationLanguage: Sendable {
 
 extension RoutePattern.Segment {
     /// Whether it is no literal.
-    var isHole: Bool { name != nil || self == .wildcard }
+    var isHole: Bool { !names.isEmpty || self == .wildcard }
 }

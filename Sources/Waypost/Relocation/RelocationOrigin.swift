@@ -50,7 +50,7 @@ struct RelocationOrigin: Sendable {
         }
         let path = try RelocationPath(text, index: index, field: field)
         kind = .path(path)
-        key = path.key
+        key = language.ignoresCase ? path.key.lowercased : path.key
     }
 
     /// The same as a pattern, to stand beside others; nil for what is none.
@@ -74,7 +74,7 @@ struct RelocationOrigin: Sendable {
     private static func isSubtreeOfScheme(_ pattern: RoutePattern) -> Bool {
         let segments = pattern.segments
         guard pattern.scheme != nil, case .rest("**") = segments.last else { return false }
-        return segments.dropLast().allSatisfy { $0.name == nil && $0 != .wildcard }
+        return segments.dropLast().allSatisfy { !$0.isHole }
     }
 
     private static func name(_ converter: String) -> String {
@@ -84,15 +84,23 @@ struct RelocationOrigin: Sendable {
     /// No component has a control character, so these bytes keep placeholders and literals apart.
     private static func key(of pattern: RoutePattern) -> RelocationPath.Key {
         var bytes = pattern.scheme.map { Array($0.utf8) } ?? [1]
+        func literal(_ text: String) -> [UInt8] {
+            pattern.ignoresCase ? text.utf8.map { RouteScheme.lowercased($0) } : Array(text.utf8)
+        }
         for segment in pattern.segments {
             bytes.append(0)
             switch segment {
-            case .literal(let text): bytes += text.utf8
+            case .literal(let text): bytes += literal(text)
             case .placeholder: bytes.append(1)
             case .wildcard: bytes.append(2)
             case .typed(_, let converter): bytes += [3] + Self.name(converter).utf8
             case .partial(let prefix, _, let suffix, let converter):
-                bytes += [4] + prefix.utf8 + [5] + suffix.utf8 + [5] + Self.name(converter ?? "").utf8
+                bytes += [4] + literal(prefix) + [5] + literal(suffix) + [5] + Self.name(converter ?? "").utf8
+            case .several(let prefix, let parts):
+                bytes += [4] + literal(prefix)
+                for part in parts {
+                    bytes += [6] + Self.name(part.converter ?? "").utf8 + [5] + literal(part.suffix)
+                }
             case .rest: bytes.append(0)
             }
         }

@@ -9,6 +9,9 @@ struct RelocationPath: Sendable, Hashable {
         /// The key of a path that is compared as it was written.
         init(of path: String) { bytes = Array(path.utf8) }
 
+        /// The key of the same path where case makes no difference.
+        var lowercased: Key { Key(bytes: bytes.map { RouteScheme.lowercased($0) }) }
+
         // As one piece: an array is hashed element by element.
         func hash(into hasher: inout Hasher) {
             bytes.withUnsafeBytes { hasher.combine(bytes: $0) }

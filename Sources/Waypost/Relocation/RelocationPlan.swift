@@ -10,7 +10,7 @@ struct RelocationPlan: Sendable {
 
     /// The rules of each origin, in the order in which they are tried.
     private(set) var rules: [[RelocationRule]] = []
-    private(set) var tree = RelocationTree()
+    private(set) var tree: RelocationTree
     /// The origins that are patterns, and those of subtrees beside them; nil without patterns.
     private var patterns: RouteTable?
     /// Whether every origin is a URL or a subtree with one redirect that always applies.
@@ -32,14 +32,17 @@ struct RelocationPlan: Sendable {
     /// A plan that asks for nothing.
     init(maximumHops: Int) {
         self.maximumHops = maximumHops
+        tree = RelocationTree(ignoresCase: false)
     }
 
     /// Puts the layers on each other, the later over the earlier, and follows every redirect once.
     init(
-        _ layers: [RelocationLayer], maximumHops: Int, converters: [String: RouteConverter] = [:]
+        _ layers: [RelocationLayer], maximumHops: Int, converters: [String: RouteConverter] = [:],
+        ignoresCase: Bool = false
     ) throws(RelocationError) {
         self.maximumHops = maximumHops
-        let language = RelocationLanguage(converters: converters)
+        tree = RelocationTree(ignoresCase: ignoresCase)
+        let language = RelocationLanguage(converters: converters, ignoresCase: ignoresCase)
         var origins = RelocationAlternatives<RelocationRule>()
         var paths = RelocationAlternatives<RelocationPathRule>()
         for layer in layers {
@@ -60,7 +63,15 @@ struct RelocationPlan: Sendable {
                     if let fault = rule.fault {
                         faults.append((place, fault))
                     } else {
-                        origins.add(rule, at: rule.origin.key, isDefault: rule.condition == nil)
+                        let isNew = origins.add(
+                            rule, at: rule.origin.key, isDefault: rule.condition == nil)
+                        guard isNew || !ignoresCase else {
+                            throw RelocationError(
+                                .badField, index: index, field: "orginPath",
+                                detail:
+                                    "\(rule.origin.shown) differs only by case from the origin of an earlier entry"
+                            )
+                        }
                     }
                 } catch {
                     throw error.inLayer(layer.name)
@@ -184,12 +195,16 @@ private struct RelocationAlternatives<Rule> {
 
     var all: Dictionary<RelocationPath.Key, [Rule]>.Values { lists.values }
 
-    mutating func add(_ rule: Rule, at key: RelocationPath.Key, isDefault: Bool) {
+    /// Adds a rule, and says whether it is not a second one without a condition in this layer.
+    @discardableResult
+    mutating func add(_ rule: Rule, at key: RelocationPath.Key, isDefault: Bool) -> Bool {
+        let isNew = !isDefault || layer[key]?.plain == nil
         if isDefault {
             layer[key, default: ([], nil)].plain = rule
         } else {
             layer[key, default: ([], nil)].conditional.append(rule)
         }
+        return isNew
     }
 
     mutating func endLayer() {

@@ -68,7 +68,7 @@ struct RelocationTarget: Sendable {
         let sample = try RelocationPath(
             Self.fill(base) { _ in "waypost~sample" }, index: index, field: "targetPath")
         scheme = sample.scheme.isEmpty && from.scheme == nil ? nil : sample.scheme
-        let isHostCaptured = pattern?.segments.first.map { $0.name != nil } ?? false
+        let isHostCaptured = pattern?.segments.first.map { !$0.names.isEmpty } ?? false
         host = isHostCaptured ? nil : sample.components.first ?? ""
     }
 
@@ -83,7 +83,9 @@ struct RelocationTarget: Sendable {
                 detail: "/** must stand on both sides of a redirect or on none")
         }
         for segment in pattern?.segments ?? [] where segment != .rest(name: rest) {
-            if let name = segment.name ?? (segment == .wildcard ? "*" : nil) { throw unknown(name, index) }
+            if let name = segment.names.first ?? (segment == .wildcard ? "*" : nil) {
+                throw unknown(name, index)
+            }
         }
         return path
     }
@@ -98,16 +100,22 @@ struct RelocationTarget: Sendable {
             guard !range.isEmpty else { return }
             pieces.append(.text(Substring(decoding: bytes[range], as: UTF8.self)))
         }
-        for (piece, segment) in zip(pattern.pieces, pattern.segments) {
-            guard segment != .wildcard else { throw unknown("*", index) }
-            guard let name = segment.name else { continue }
-            guard names.contains(name) else { throw unknown(name, index) }
-            let isWhole = piece.holeEnd == 0
-            let hole =
-                Int(isWhole ? piece.start : piece.holeStart)..<Int(isWhole ? piece.end : piece.holeEnd)
-            add(written..<hole.lowerBound)
-            pieces.append(.capture(name))
-            written = hole.upperBound
+        for piece in pattern.pieces {
+            guard piece.kind != .wildcard else { throw unknown("*", index) }
+            let holes = bytes.withUnsafeBufferPointer { bytes in
+                piece.holes(in: bytes).map { hole in
+                    let isWhole = hole.end == 0
+                    let start = Int(isWhole ? piece.start : hole.start)
+                    let end = Int(isWhole ? piece.end : hole.end)
+                    return (name: hole.name(in: bytes), range: start..<end)
+                }
+            }
+            for hole in holes {
+                guard names.contains(hole.name) else { throw unknown(hole.name, index) }
+                add(written..<hole.range.lowerBound)
+                pieces.append(.capture(hole.name))
+                written = hole.range.upperBound
+            }
         }
         add(written..<bytes.count)
         return pieces
@@ -174,7 +182,7 @@ struct RelocationTarget: Sendable {
             }
             text = Self.fill(base) { isRest($0) ? rest() : value($0, .component) }
             if !query.isEmpty {
-                let restName = pattern.segments.last?.name ?? ""
+                let restName = pattern.segments.last?.names.first ?? ""
                 parts.query = Self.fill(query) { value($0 == Self.rest ? restName : $0, .query) }
             }
             if scheme == nil, !url.scheme.isEmpty {

@@ -27,12 +27,22 @@ struct RelocationTree: Sendable {
 
     /// Whether there is no redirect.
     private(set) var isEmpty = true
+    private let ignoresCase: Bool
+
+    init(ignoresCase: Bool) { self.ignoresCase = ignoresCase }
+
+    private func step(_ node: Int, _ component: String) -> Step {
+        guard ignoresCase else { return Step(node: node, component: component) }
+        return Step(
+            node: node,
+            component: String(decoding: component.utf8.map { RouteScheme.lowercased($0) }, as: UTF8.self))
+    }
 
     mutating func insert(_ redirect: Int, at origin: RelocationPath) {
         isEmpty = false
         var node = 0
         for component in [origin.scheme] + origin.components {
-            let step = Step(node: node, component: component)
+            let step = step(node, component)
             if let next = steps[step] {
                 node = next
             } else {
@@ -87,7 +97,7 @@ struct RelocationTree: Sendable {
     /// Goes on by one component; false when no redirect does.
     private func search(_ search: inout (node: Int, deepest: Int?), _ component: String) -> Bool {
         if let subtree = nodes[search.node].subtree { search.deepest = subtree }
-        guard let next = steps[Step(node: search.node, component: component)] else { return false }
+        guard let next = steps[step(search.node, component)] else { return false }
         search.node = next
         return true
     }

@@ -14,6 +14,13 @@ extension RoutePattern {
             case .partial(let prefix, _, let suffix, let converter):
                 guard let text = converter.map(sample) ?? "waypost~sample" else { return nil }
                 components.append(prefix + text + suffix)
+            case .several(let prefix, let parts):
+                var component = prefix
+                for part in parts {
+                    guard let text = part.converter.map(sample) ?? "waypost~sample" else { return nil }
+                    component += text + part.suffix
+                }
+                components.append(component)
             case .typed(_, let converter):
                 guard let text = sample(converter) else { return nil }
                 components.append(text)

@@ -66,9 +66,16 @@ enum RouteScheme {
         }
     }
 
-    /// A scheme's byte in lower case.
+    /// A byte in lower case, if it is an ASCII letter.
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 {
         byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+    }
+
+    /// Whether two texts have the same bytes, or the same but for the case of ASCII letters.
+    static func equals(_ one: String, _ other: String, ignoringCase: Bool) -> Bool {
+        ignoringCase
+            ? one.utf8.elementsEqual(other.utf8) { lowercased($0) == lowercased($1) }
+            : one.utf8.elementsEqual(other.utf8)
     }
 }

@@ -11,6 +11,9 @@ struct CaptureLayout: Sendable {
         /// The converter's number plus one; 0 without one.
         var converter = 0
         var isRest = false
+        /// Of several placeholders in a component, the literals between them and which one this is; empty otherwise.
+        var between: [[UInt8]] = []
+        var number = 0
         /// How many bytes it takes in the pattern's text, delimiters included.
         var written = 0
 
@@ -19,9 +22,34 @@ struct CaptureLayout: Sendable {
             nameBytes = Array(name.utf8)
             self.position = position
         }
+
+        /// What it takes of a component that the pattern took.
+        func text(of component: String, ignoringCase: Bool) -> String {
+            if !between.isEmpty { return part(of: component, ignoringCase) }
+            guard prefix + suffix > 0 else { return component }
+            return String(decoding: component.utf8.dropFirst(prefix).dropLast(suffix), as: UTF8.self)
+        }
+
+        private func part(of component: String, _ ignoringCase: Bool) -> String {
+            let compared = component.utf8.map { ignoringCase ? RouteScheme.lowercased($0) : $0 }
+            return compared.withUnsafeBufferPointer { bytes in
+                var holes = SeveralHoles(bytes, prefix: prefix, suffix: suffix)
+                var hole: Range<Int>?
+                for literal in between.prefix(number + 1) {
+                    hole = literal.withUnsafeBufferPointer { holes.next(before: $0) }
+                }
+                if number == between.count { hole = holes.last }
+                guard let hole else { return "" }
+                return String(
+                    decoding: component.utf8.dropFirst(hole.lowerBound).prefix(hole.count), as: UTF8.self)
+            }
+        }
     }
 
     var captures: [Capture] = []
+    /// The optional parts of the patterns, and whether these are such without all of them.
+    var optional = OptionalParts()
+    var isShorter = false
     /// ``PatternShape/key``, or 0.
     var shape: UInt32 = 0
     /// By which it is found; and how many routes have it, so that it goes with the last of them.
@@ -45,33 +73,47 @@ struct CaptureLayout: Sendable {
 struct CapturedSegments {
     private(set) var hash: UInt64 = 0
     // Only of non-literal pieces: plain placeholders have nothing but name and position.
-    private var nonLiteral: [(position: Int, prefix: Int, suffix: Int, converter: Int)] = []
+    private var nonLiteral: [(position: Int, key: NonLiteralKey)] = []
 
     mutating func add(
         _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, position: Int, key: NonLiteralKey? = nil,
         _ seed: TableSeed
     ) {
+        if piece.kind == .several {
+            for hole in piece.holes(in: bytes).dropFirst() { add(name: hole, in: bytes, 0, seed) }
+        }
         var traits = UInt64(truncatingIfNeeded: position) ^ UInt64(piece.end &- piece.start) &<< 32
         if let key {
-            nonLiteral.append((position, key.prefix.count, key.suffix.count, key.converter))
+            nonLiteral.append((position, key))
             traits ^= UInt64(
                 truncatingIfNeeded: key.prefix.count &<< 40 ^ key.suffix.count &<< 24 ^ key.converter &<< 8)
             traits ^= UInt64(key.kind.rawValue &+ 1) &<< 56
         }
-        let name = seed.component(piece.nameBytes(in: bytes)).hash
+        add(name: piece.hole, in: bytes, traits, seed)
+    }
+
+    @inline(__always)
+    private mutating func add(
+        name hole: PatternHole, in bytes: UnsafeBufferPointer<UInt8>, _ traits: UInt64, _ seed: TableSeed
+    ) {
+        let name = seed.component(hole.nameBytes(in: bytes)).hash
         hash = TableSeed.mix(hash ^ name, traits ^ seed.second)
     }
 
     func layout(of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>) -> CaptureLayout {
         var layout = CaptureLayout()
-        forEach(pattern) { piece, position in
-            var capture = CaptureLayout.Capture(name: piece.name(in: bytes), position: position)
+        layout.optional = pattern.optional
+        layout.isShorter = pattern.isShorter
+        forEach(pattern, in: bytes) { piece, hole, number, position in
+            var capture = CaptureLayout.Capture(name: hole.name(in: bytes), position: position)
             capture.written = Int(piece.end &- piece.start)
-            if let more = nonLiteral.first(where: { $0.position == position }) {
-                capture.prefix = more.prefix
-                capture.suffix = more.suffix
-                capture.converter = more.converter
+            if let key = nonLiteral.first(where: { $0.position == position })?.key {
+                capture.prefix = key.prefix.count
+                capture.suffix = key.suffix.count
+                capture.converter = number == 0 ? key.converter : key.further[number - 1].converter
                 capture.isRest = piece.kind == .rest
+                capture.between = key.further.map(\.literal)
+                capture.number = number
             }
             layout.captures.append(capture)
             return true
@@ -83,36 +125,47 @@ struct CapturedSegments {
     func describes(_ known: CaptureLayout, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>)
         -> Bool
     {
-        known.captures.withUnsafeBufferPointer { captures in
-            var number = 0
+        guard known.optional == pattern.optional, known.isShorter == pattern.isShorter else { return false }
+        return known.captures.withUnsafeBufferPointer { captures in
+            var count = 0
             var isEqual = true
-            forEach(pattern) { piece, position in
+            forEach(pattern, in: bytes) { piece, hole, number, position in
                 isEqual = false
-                guard number < captures.count else { return false }
+                guard count < captures.count else { return false }
                 isEqual =
-                    captures[number].position == position && captures[number].isRest == (piece.kind == .rest)
-                    && captures[number].written == Int(piece.end &- piece.start)
-                    && hasNonLiteral(of: captures[number], position)
-                    && captures[number].nameBytes.withUnsafeBufferPointer { piece.hasName($0, in: bytes) }
-                number += 1
+                    captures[count].position == position && captures[count].isRest == (piece.kind == .rest)
+                    && captures[count].written == Int(piece.end &- piece.start)
+                    && hasNonLiteral(of: captures[count], position, number)
+                    && captures[count].nameBytes.withUnsafeBufferPointer { hole.hasName($0, in: bytes) }
+                count += 1
                 return isEqual
             }
-            return isEqual && number == captures.count
+            return isEqual && count == captures.count
         }
     }
 
     @inline(__always)
-    private func hasNonLiteral(of known: CaptureLayout.Capture, _ position: Int) -> Bool {
-        if nonLiteral.isEmpty { return known.prefix + known.suffix + known.converter == 0 }
-        let more = nonLiteral.first { $0.position == position } ?? (position, 0, 0, 0)
-        return known.prefix == more.prefix && known.suffix == more.suffix && known.converter == more.converter
+    private func hasNonLiteral(of known: CaptureLayout.Capture, _ position: Int, _ number: Int) -> Bool {
+        guard !nonLiteral.isEmpty, let key = nonLiteral.first(where: { $0.position == position })?.key else {
+            return known.prefix + known.suffix + known.converter == 0
+        }
+        return known.prefix == key.prefix.count && known.suffix == key.suffix.count
+            && known.converter == (number == 0 ? key.converter : key.further[number - 1].converter)
+            && known.number == number && known.between.elementsEqual(key.further) { $0 == $1.literal }
     }
 
-    private func forEach(_ pattern: RoutePattern, _ body: (PatternPiece, Int) -> Bool) {
+    private func forEach(
+        _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
+        _ body: (PatternPiece, PatternHole, _ number: Int, _ position: Int) -> Bool
+    ) {
         let before = pattern.base == nil ? 0 : 1
         let pieces = pattern.pieces.span
         for index in pieces.indices where pieces[index].isNamed {
-            if !body(pieces[index], before + index) { return }
+            let piece = pieces[index]
+            if !body(piece, piece.hole, 0, before + index) { return }
+            guard piece.kind == .several else { continue }
+            for (number, hole) in piece.holes(in: bytes).enumerated().dropFirst()
+            where !body(piece, hole, number, before + index) { return }
         }
     }
 }

@@ -179,7 +179,12 @@ struct PathSplitter {
     }
 
     /// Splits text with `%` in it: every component is decoded into `scratch`, which has space for all of it.
-    mutating func splitEncoded(from start: Int, to end: Int, scratch: UnsafeMutablePointer<UInt8>) {
+    ///
+    /// With `lower` the text to compare is written there, at the same places and in lower case.
+    mutating func splitEncoded(
+        from start: Int, to end: Int, scratch: UnsafeMutablePointer<UInt8>,
+        lower: UnsafeMutablePointer<UInt8>? = nil
+    ) {
         var start = start
         while start < end, count < capacity {
             var next = start
@@ -187,7 +192,13 @@ struct PathSplitter {
             if next > start {
                 let raw = UnsafeBufferPointer(start: text + start, count: next &- start)
                 let decoded = PercentCoding.decode(raw, into: scratch + start)
-                var component = seed.component(UnsafeBufferPointer(start: scratch + start, count: decoded))
+                if let lower {
+                    for index in start..<start &+ decoded {
+                        lower[index] = RouteScheme.lowercased(scratch[index])
+                    }
+                }
+                let text = UnsafeBufferPointer(start: (lower ?? scratch) + start, count: decoded)
+                var component = seed.component(text)
                 component.start = UInt32(truncatingIfNeeded: start)
                 component.length = UInt32(truncatingIfNeeded: next &- start)
                 component.textStart = component.start

@@ -48,7 +48,7 @@ extension RoutePattern {
     /// Where the components begin in its text, if they stand there as they do in a URL: nothing encoded, one `/`
     /// between two, and none or one `/` at the end; and not more or longer placeholders than a layout can hold.
     var comparablePathStart: UInt8? {
-        guard base == nil else { return nil }
+        guard base == nil, optional.areNone else { return nil }
         guard let first = pieces.first, let last = pieces.last else { return 0 }
         var next = first.start
         var placeholders = 0

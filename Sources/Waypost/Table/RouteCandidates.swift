@@ -71,11 +71,23 @@ extension RouteTable {
             withSearch(bytes, url.parts) { search in
                 var list = CandidateList()
                 search.visitAll(&list)
-                return list.sorted().map {
+                return withoutRepeats(list.sorted()).map {
                     search.match($0, pathEnd: Int(url.parts.pathEnd))
                 }
             }
         }
         return all ?? []
+    }
+
+    /// A parent with optional parts may take a URL in several ways, of which the first counts.
+    private func withoutRepeats(_ entries: [UInt32]) -> [UInt32] {
+        var known: Set<String> = []
+        return entries.filter { number in
+            let entry = storage.entries[number]
+            guard entry.takesDeeper, !storage.captures[Int(entry.layout)].optional.areNone else {
+                return true
+            }
+            return known.insert("\(entry.priority) \(storage.patternText(entry))").inserted
+        }
     }
 }

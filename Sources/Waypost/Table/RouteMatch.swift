@@ -55,7 +55,7 @@ public struct RouteMatch: Sendable, Hashable {
     /// Where the component lies that a placeholder matched, in the bytes that were matched: percent-encoded still,
     /// and with the literal parts of a partial one.
     ///
-    /// A rest runs to the end of the path.
+    /// A rest runs to the end of the path. Several placeholders of one component have all of it.
     ///
     /// Nil for a parameter that there is not, and for all behind the eighth.
     public func range(ofParameter number: Int) -> Range<Int>? {

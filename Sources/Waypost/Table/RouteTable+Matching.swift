@@ -6,8 +6,8 @@ extension RouteTable {
 
     /// The best route for `url`.
     ///
-    /// No memory is allocated, unless the table has patterns of more than 23 components, the URL is encoded and
-    /// longer than a kilobyte, or a custom converter is asked.
+    /// No memory is allocated, unless the table has patterns of more than 23 components, the URL is longer than a
+    /// kilobyte and encoded or matched without case, or a custom converter is asked.
     public func firstMatch(_ url: RouteURL) -> RouteMatch? {
         url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
             firstMatch(bytes, url.parts)
@@ -186,7 +186,7 @@ extension RouteTable {
         isEncoded: Bool?, target: UnsafeMutablePointer<PathComponent>, _ body: (TableSearch) -> Result?
     ) -> Result? {
         let reader = storage.reader
-        if isEncoded != true {
+        if isEncoded != true, !reader.pointee.ignoresCase {
             var splitter = PathSplitter(
                 text: text, limit: limit, seed: reader.pointee.seed, target: target,
                 capacity: reader.pointee.deepest &+ 1)
@@ -196,7 +196,8 @@ extension RouteTable {
             if !sawPercent || isEncoded != nil {
                 return body(
                     TableSearch(
-                        reader: reader, components: target, count: splitter.count, text: text, scheme: scheme)
+                        reader: reader, components: target, count: splitter.count, text: text, given: text,
+                        scheme: scheme)
                 )
             }
         }
@@ -208,16 +209,22 @@ extension RouteTable {
         _ target: UnsafeMutablePointer<PathComponent>, _ body: (TableSearch) -> Result?
     ) -> Result? {
         let reader = storage.reader
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(path.upperBound, 1)) { space in
-            guard let scratch = space.baseAddress else { return nil }
+        let space = max(path.upperBound, 1)
+        let ignoresCase = reader.pointee.ignoresCase
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ignoresCase ? 2 * space : space) {
+            guard let scratch = $0.baseAddress else { return nil }
+            let lower = ignoresCase ? scratch + space : nil
             var splitter = PathSplitter(
                 text: text, limit: limit, seed: reader.pointee.seed, target: target,
                 capacity: reader.pointee.deepest &+ 1)
-            splitter.splitEncoded(from: host.lowerBound, to: host.upperBound, scratch: scratch)
-            splitter.splitEncoded(from: path.lowerBound, to: path.upperBound, scratch: scratch)
+            splitter.splitEncoded(
+                from: host.lowerBound, to: host.upperBound, scratch: scratch, lower: lower)
+            splitter.splitEncoded(
+                from: path.lowerBound, to: path.upperBound, scratch: scratch, lower: lower)
             return body(
                 TableSearch(
-                    reader: reader, components: target, count: splitter.count, text: scratch, scheme: scheme))
+                    reader: reader, components: target, count: splitter.count, text: lower ?? scratch,
+                    given: scratch, scheme: scheme))
         }
     }
 
@@ -245,10 +252,7 @@ extension RouteTable {
                 text =
                     capture.isRest ? all[capture.position...].joined(separator: "/") : all[capture.position]
             }
-            if capture.prefix + capture.suffix > 0 {
-                text = String(
-                    decoding: text.utf8.dropFirst(capture.prefix).dropLast(capture.suffix), as: UTF8.self)
-            }
+            text = capture.text(of: text, ignoringCase: storage.ignoresCase)
             let converter = capture.converter - 1
             parameters.append(
                 CapturedParameter(

@@ -44,6 +44,7 @@ extension RouteTable {
         withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: PatternLikeness.components) { space in
             let likeness = PatternLikeness(wanted: wanted, space: space)
             storage.forEachEntry { _, entry in
+                guard !storage.captures[Int(entry.layout)].isShorter else { return true }
                 let guess = likeness.of(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
                 if guess > least {
                     likest.append((guess, entry))
@@ -99,7 +100,8 @@ private struct PatternLikeness {
             let isOver = end == text.count || text[end] == UInt8(ascii: "?") || text[end] == UInt8(ascii: "#")
             if isOver || text[end] == UInt8(ascii: "/") {
                 if end > start {
-                    space[count] = start..<end
+                    // What stands before an optional part ends with its parenthesis.
+                    space[count] = start..<(text[end - 1] == UInt8(ascii: "(") ? end - 1 : end)
                     count += 1
                 }
                 if isOver { break }
@@ -116,6 +118,8 @@ struct PatternSketch {
     private var scheme: [UInt8] = []
     private var components: [[UInt8]?] = []
     private var endsWithRest = false
+    /// Behind how many components an optional part begins.
+    private var cuts: [Int] = []
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
         var start = 0
@@ -127,7 +131,17 @@ struct PatternSketch {
         }
         let end =
             text[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.count
-        for component in text[start..<end].split(separator: UInt8(ascii: "/")).prefix(16) {
+        let all = text[start..<end].split(separator: UInt8(ascii: "/")).prefix(16)
+        for (number, part) in all.enumerated() {
+            var component = part
+            if component.last == UInt8(ascii: "("), number + 1 < all.count {
+                component.removeLast()
+                cuts.append(components.count + (component.isEmpty ? 0 : 1))
+                if component.isEmpty { continue }
+            }
+            if number + 1 == all.count {
+                for _ in cuts where component.last == UInt8(ascii: ")") { component.removeLast() }
+            }
             let isLiteral = !component.contains { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "<") }
             endsWithRest = component.elementsEqual("**".utf8) || component.starts(with: "<path:".utf8)
             if isLiteral, !endsWithRest, !component.elementsEqual("*".utf8) {
@@ -145,7 +159,9 @@ struct PatternSketch {
     func distance(to wanted: [[UInt8]], scheme wantedScheme: [UInt8]) -> Int {
         var row = [0]
         for other in wanted { row.append((row.last ?? 0) + max(3, other.count)) }
-        for component in components {
+        var shorter = Int.max
+        for (number, component) in components.enumerated() {
+            if cuts.contains(number) { shorter = min(shorter, row.last ?? shorter) }
             var next = [row[0] + (component.map { max(3, $0.count) } ?? 3)]
             for (index, other) in wanted.enumerated() {
                 // What a placeholder takes is not known to be wrong, but an equal literal is better.
@@ -155,7 +171,7 @@ struct PatternSketch {
             }
             row = next
         }
-        var distance = row.last ?? 0
+        var distance = min(row.last ?? 0, shorter)
         if endsWithRest { distance = min(distance, row.min() ?? distance) }
         if !scheme.isEmpty { distance += EditDistance.between(scheme, wantedScheme) }
         return distance

@@ -14,9 +14,14 @@
 /// 2. patterns that take the whole URL, then parents that take deeper URLs (the nearest first), then the fallback
 ///    of the scheme (`scheme://`), then the fallback of all (`://`);
 /// 3. component by component from the left: literal, partial, typed, plain placeholder, `*`, rest. Among partial
-///    ones more literal bytes come first; among typed ones custom converters and constraints by name, then
+///    ones more literal bytes come first, then a longer fixed beginning, then more placeholders, then the literals by
+///    text, then the converters; among typed ones custom converters and constraints by name, then
 ///    `uuid`, `int`, `double`, `bool`;
 /// 4. a pattern with a scheme before the same pattern without.
+///
+/// A pattern with optional parts is one route: it comes where that of the patterns it stands for comes that takes the URL.
+///
+/// A table that matches without case compares literals in lower case; the order is that of its patterns so written.
 ///
 /// # Changing
 /// A copy shares its memory with the original page by page, so that adding one route to 100 000 copies some twenty
@@ -45,7 +50,8 @@ public struct RouteTable: Sendable {
         var syntax = syntax
         syntax.converterNames.formUnion(converters.keys)
         self.syntax = syntax
-        storage = TableStorage(converters: ConverterList(converters), seed: seed)
+        storage = TableStorage(
+            converters: ConverterList(converters), seed: seed, ignoresCase: syntax.ignoresCase)
     }
 
     /// How many routes there are.
@@ -70,7 +76,8 @@ public struct RouteTable: Sendable {
     ///   - takesDeeper: whether it also takes URLs with further components, when nothing takes them whole.
     ///   - index: what a match gives.
     ///   - replacing: whether it takes the place of a route that no URL could tell from it; names of placeholders
-    ///     make no difference, priorities do.
+    ///     make no difference, priorities do. Two patterns of which only some optional parts are the same stay in
+    ///     conflict.
     /// - Returns: the index of the route that was replaced.
     /// - Throws: ``RouteConflict`` when its place is held and `replacing` is false; the table stays as it was.
     @discardableResult
@@ -79,10 +86,14 @@ public struct RouteTable: Sendable {
         replacing: Bool = false
     ) throws(RouteConflict) -> UInt32? {
         makeUnique()
+        let takesDeeper = takesDeeper || syntax.parentsTakeDeeper
+        guard pattern.optional.areNone else {
+            return try storage.insertRows(
+                pattern, priority: Int64(priority), takesDeeper: takesDeeper, index: index,
+                replacing: replacing)
+        }
         return try storage.insert(
-            pattern, priority: Int64(priority), takesDeeper: takesDeeper || syntax.parentsTakeDeeper,
-            index: index,
-            replacing: replacing)
+            pattern, priority: Int64(priority), takesDeeper: takesDeeper, index: index, replacing: replacing)
     }
 
     /// Removes the routes that have exactly this pattern, names of placeholders included, with any priority or with
@@ -90,7 +101,9 @@ public struct RouteTable: Sendable {
     @discardableResult
     public mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> [UInt32] {
         makeUnique()
-        return storage.remove(pattern, priority: priority.map { Int64($0) })
+        let priority = priority.map { Int64($0) }
+        return pattern.optional.areNone
+            ? storage.remove(pattern, priority: priority) : storage.removeRows(pattern, priority: priority)
     }
 
     /// Frees the space that a table has for growing, and moves what a large one is made of together, which makes look-ups
@@ -129,6 +142,7 @@ public struct RouteTable: Sendable {
         var all: [Listing] = []
         all.reserveCapacity(count)
         storage.forEachEntry { _, entry in
+            guard !storage.captures[Int(entry.layout)].isShorter else { return true }
             all.append(
                 Listing(
                     pattern: storage.patternText(entry), priority: Int(entry.priority),

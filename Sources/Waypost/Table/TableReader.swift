@@ -19,8 +19,9 @@ struct TableReader {
     var hasOnePriority: Bool
     var hasDeeperTakers: Bool
     var hasSchemes: Bool
-    /// Whether the search by shapes may be tried: one priority, no parents that take deeper URLs.
+    /// Whether the search by shapes may be tried: one priority, no parents that take deeper URLs, and with case.
     var isPlain: Bool
+    var ignoresCase: Bool
 
     @inline(__always)
     func node(_ index: UInt32) -> UnsafeMutablePointer<TableNode> {

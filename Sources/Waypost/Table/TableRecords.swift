@@ -104,10 +104,45 @@ struct NonLiteralEdge: BitwiseCopyable {
     var converter: UInt16
     var prefixLength: UInt16
     var suffixLength: UInt16
-    /// Prefix and suffix, one behind the other.
+    /// How many bytes ``Parts`` take; 0 unless there are several placeholders.
+    var furtherLength: UInt16 = 0
+    /// Prefix and suffix, one behind the other, and then the further placeholders.
     var text: UInt32
     var child: UInt32
     var next: UInt32
+
+    /// The bytes of prefix and suffix.
+    var literalLength: Int { Int(prefixLength) &+ Int(suffixLength) }
+    var textLength: Int { literalLength &+ Int(furtherLength) }
+
+    /// The placeholders of a component behind the first, one behind the other: the length of the literal before it, its
+    /// converter's number plus one, both in two bytes, and the literal.
+    struct Parts {
+        private var left: UnsafeBufferPointer<UInt8>.SubSequence
+
+        init(_ bytes: UnsafeBufferPointer<UInt8>) { left = bytes[...] }
+
+        mutating func next() -> (literal: UnsafeBufferPointer<UInt8>, converter: Int)? {
+            guard left.count >= 4 else { return nil }
+            let length = number()
+            let converter = number()
+            guard left.count >= length else { return nil }
+            defer { left = left.dropFirst(length) }
+            return (UnsafeBufferPointer(rebasing: left.prefix(length)), converter)
+        }
+
+        private mutating func number() -> Int {
+            defer { left = left.dropFirst(2) }
+            return Int(left[left.startIndex]) | Int(left[left.startIndex + 1]) &<< 8
+        }
+
+        static func write(_ part: NonLiteralKey.Part, to bytes: inout [UInt8]) {
+            for number in [part.literal.count, part.converter] {
+                bytes += [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number &>> 8)]
+            }
+            bytes += part.literal
+        }
+    }
 }
 
 /// One route of the table.

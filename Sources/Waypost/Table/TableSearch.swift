@@ -9,6 +9,8 @@ struct TableSearch {
     let count: Int
     /// What the components' texts lie in.
     let text: UnsafePointer<UInt8>
+    /// The same with the case that it has in the URL, which is what placeholders take.
+    let given: UnsafePointer<UInt8>
     let scheme: UInt32
 
     /// The classes of §3, in their order.
@@ -142,11 +144,36 @@ struct TableSearch {
                 return false
             }
         }
+        if nonLiteral.furtherLength > 0 { return acceptsSeveral(nonLiteral, component) }
         if nonLiteral.converter == 0 { return true }
-        let hole = UnsafeBufferPointer(start: start + prefix, count: length &- prefix &- suffix)
+        let hole = UnsafeBufferPointer(
+            start: given + Int(component.textStart) + prefix, count: length &- prefix &- suffix)
         return reader.pointee.converters._withUnsafeGuaranteedRef {
             $0.accepts(hole, converter: Int(nonLiteral.converter) &- 1)
         }
+    }
+
+    /// Whether the middle of a component, whose ends are known to fit, fits several placeholders.
+    private func acceptsSeveral(_ nonLiteral: NonLiteralEdge, _ component: PathComponent) -> Bool {
+        let start = Int(component.textStart)
+        let bytes = UnsafeBufferPointer(start: text + start, count: Int(component.textLength))
+        let given = UnsafeBufferPointer(start: given + start, count: Int(component.textLength))
+        let known = reader.pointee.bytes(nonLiteral.text, count: nonLiteral.textLength)
+        var holes = SeveralHoles(
+            bytes, prefix: Int(nonLiteral.prefixLength), suffix: Int(nonLiteral.suffixLength))
+        var parts = NonLiteralEdge.Parts(UnsafeBufferPointer(rebasing: known[nonLiteral.literalLength...]))
+        var converter = Int(nonLiteral.converter)
+        func converts(_ hole: Range<Int>) -> Bool {
+            converter == 0
+                || reader.pointee.converters._withUnsafeGuaranteedRef {
+                    $0.accepts(UnsafeBufferPointer(rebasing: given[hole]), converter: converter &- 1)
+                }
+        }
+        while let part = parts.next() {
+            guard let hole = holes.next(before: part.literal), converts(hole) else { return false }
+            converter = part.converter
+        }
+        return holes.last.map(converts) ?? false
     }
 
     // MARK: All hits

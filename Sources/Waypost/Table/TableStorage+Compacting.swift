@@ -70,8 +70,7 @@ extension TableStorage {
         var nonLiteral: UInt32 = 1
         while nonLiteral < nonLiterals.count {
             let record = nonLiterals[nonLiteral]
-            let text = fresh.append(
-                old.bytes(record.text, count: Int(record.prefixLength) + Int(record.suffixLength)))
+            let text = fresh.append(old.bytes(record.text, count: record.textLength))
             nonLiterals.update(nonLiteral) { $0.text = text }
             nonLiteral += 1
         }

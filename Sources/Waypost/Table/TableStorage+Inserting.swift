@@ -41,7 +41,7 @@ extension TableStorage {
         while next != 0 {
             let entry = entries[next]
             if entry.priority == priority, entry.scheme == scheme {
-                guard replacing else {
+                guard replacing, captures[Int(entry.layout)].optional == pattern.optional else {
                     throw RouteConflict(
                         pattern: pattern.text, rival: patternText(entry), priority: Int(priority),
                         rivalIndex: entry.index)
@@ -66,7 +66,7 @@ extension TableStorage {
         }
         addShape(of: entry, pattern, in: bytes, path)
         captures[Int(entry.layout)].uses += 1
-        count += 1
+        if !pattern.isShorter { count += 1 }
         priorities.add(priority)
         if takesDeeper { deeperTakers += 1 }
         if scheme != 0 {
@@ -118,7 +118,7 @@ extension TableStorage {
         var path = TreePath(node: TableNode.root, hash: PathHash.root)
         var position = 0
         if let base = pattern.base {
-            base.utf8Span.span.withUnsafeBufferPointer { follow(seed.component($0), $0, &path) }
+            withText(of: base) { follow(seed.component($0), $0, &path) }
             position = 1
         }
         let pieces = pattern.pieces.span
@@ -134,9 +134,10 @@ extension TableStorage {
                 case .placeholder:
                     captured.add(piece, in: bytes, position: position, seed)
                     followPlaceholder(&path)
-                case .wildcard, .rest, .typed, .partial:
-                    let name = piece.converter(in: bytes)
-                    let key = NonLiteralKey(piece, in: bytes, converter: converterNumber(name))
+                case .wildcard, .rest, .typed, .partial, .several:
+                    let key = NonLiteralKey(piece, in: bytes, ignoresCase: ignoresCase) {
+                        converterNumber($0)
+                    }
                     if piece.kind != .wildcard {
                         captured.add(piece, in: bytes, position: position, key: key, seed)
                     }
@@ -156,6 +157,7 @@ extension TableStorage {
         _ components: UnsafeMutableBufferPointer<PathComponent>
     ) -> Int {
         var path = start
+        if ignoresCase { return 0 }
         for index in pieces.indices {
             let piece = pieces[index]
             switch piece.kind {
@@ -175,11 +177,26 @@ extension TableStorage {
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
         let raw = piece.literal(in: bytes)
-        guard piece.isEncoded else { return body(raw) }
+        guard piece.isEncoded || ignoresCase else { return body(raw) }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(raw.count, 1)) { copy in
             guard let base = copy.baseAddress else { return body(raw) }
-            return body(UnsafeBufferPointer(start: base, count: PercentCoding.decode(raw, into: base)))
+            var count = raw.count
+            if piece.isEncoded {
+                count = PercentCoding.decode(raw, into: base)
+            } else {
+                _ = copy.update(fromContentsOf: raw)
+            }
+            if ignoresCase {
+                for index in 0..<count { base[index] = RouteScheme.lowercased(base[index]) }
+            }
+            return body(UnsafeBufferPointer(start: base, count: count))
         }
+    }
+
+    /// The same for the fixed host of Mode 2.
+    func withText<Result>(of base: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        guard ignoresCase else { return base.utf8Span.span.withUnsafeBufferPointer(body) }
+        return base.utf8.map { RouteScheme.lowercased($0) }.withUnsafeBufferPointer(body)
     }
 
     private func follow(
@@ -233,13 +250,15 @@ extension TableStorage {
             next = nonLiterals[next].next
         }
         let child = makeNode()
-        let text = (key.prefix + key.suffix).withUnsafeBufferPointer { texts.append($0) }
+        let bytes = key.text
+        let text = bytes.withUnsafeBufferPointer { texts.append($0) }
         let new = makeNonLiteral(
             NonLiteralEdge(
                 kind: key.kind, converter: UInt16(truncatingIfNeeded: key.converter),
                 prefixLength: UInt16(truncatingIfNeeded: key.prefix.count),
-                suffixLength: UInt16(truncatingIfNeeded: key.suffix.count), text: text, child: child,
-                next: next))
+                suffixLength: UInt16(truncatingIfNeeded: key.suffix.count),
+                furtherLength: UInt16(truncatingIfNeeded: bytes.count - key.prefix.count - key.suffix.count),
+                text: text, child: child, next: next))
         if before == 0 {
             nodes.update(parent) { $0.nonLiteral = new }
         } else {
@@ -263,7 +282,7 @@ extension TableStorage {
         of captured: CapturedSegments, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>,
         shape: UInt32
     ) -> UInt32 {
-        let hash = seed.layout(captured.hash, shape)
+        let hash = seed.layout(captured.hash ^ UInt64(pattern.optional.bits), shape)
         let tag = HashedNumber.tag(hash)
         let known = layoutNumbers.find(hash) {
             $0.tag == tag && captures[Int($0.number)].shape == shape

@@ -2,7 +2,9 @@ extension TableStorage {
     /// The path that leads to a pattern's entries; nil when it has other components than literals and plain
     /// placeholders, or too many.
     func path(of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>) -> PatternPath? {
-        guard !pattern.isFallback, pattern.depths.upperBound <= PatternShape.deepest else { return nil }
+        guard !pattern.isFallback, !ignoresCase, pattern.depths.upperBound <= PatternShape.deepest else {
+            return nil
+        }
         let path = beginning(of: pattern, in: bytes)
         return path.shape.depth == pattern.depths.upperBound ? path : nil
     }
@@ -66,7 +68,7 @@ extension TableStorage {
     private func countOther(
         _ entry: TableEntry, _ pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>, by change: Int
     ) {
-        guard captures[Int(entry.layout)].shape == 0, !pattern.isFallback else { return }
+        guard captures[Int(entry.layout)].shape == 0, !pattern.isFallback, !ignoresCase else { return }
         shapes.count(others: pattern.depths, beginning(of: pattern, in: bytes).firstPart, by: change)
     }
 }

@@ -1,6 +1,6 @@
 extension TableStorage {
     /// One step on the path to a pattern's end.
-    private enum Step {
+    enum Step {
         case literal(hash: UInt64, length: Int)
         case placeholder
         case nonLiteral(UInt32)
@@ -56,17 +56,18 @@ extension TableStorage {
     private func holds(_ entry: TableEntry, _ pattern: RoutePattern) -> Bool {
         guard (entry.scheme == 0) == (pattern.scheme == nil) else { return false }
         if pattern.scheme != nil, entry.scheme != schemeNode(of: pattern) { return false }
-        return captures[Int(entry.layout)].captures.map(\.name) == pattern.placeholderNames
+        let layout = captures[Int(entry.layout)]
+        return layout.optional == pattern.optional && layout.captures.map(\.name) == pattern.placeholderNames
     }
 
-    private func schemeNode(of pattern: RoutePattern) -> UInt32 {
+    func schemeNode(of pattern: RoutePattern) -> UInt32 {
         guard let scheme = pattern.scheme else { return 0 }
         return scheme.utf8Span.span.withUnsafeBufferPointer { text in
             text.baseAddress.map { edgeReader.scheme(seed.component(text), in: $0) } ?? 0
         }
     }
 
-    private func findEnd(
+    func findEnd(
         of pattern: RoutePattern, in bytes: UnsafeBufferPointer<UInt8>
     ) -> (UInt32, [(parent: UInt32, step: Step)])? {
         let scheme = schemeNode(of: pattern)
@@ -82,7 +83,7 @@ extension TableStorage {
             steps.append((parent, .literal(hash: path.hash, length: text.count)))
             return path.node != 0
         }
-        if let base = pattern.base, !base.utf8Span.span.withUnsafeBufferPointer(follow) { return nil }
+        if let base = pattern.base, !withText(of: base, follow) { return nil }
         for piece in pattern.pieces {
             switch piece.kind {
             case .literal:
@@ -92,11 +93,10 @@ extension TableStorage {
                 path.hash = seed.placeholder(behind: path.hash)
                 path.node = nodes[path.node].placeholder
             default:
-                let name = piece.converter(in: bytes)
-                let number =
+                let key = NonLiteralKey(piece, in: bytes, ignoresCase: ignoresCase) { name in
                     name.map { (converters.number(of: converters.canonical($0)) ?? Int(UInt16.max)) + 1 } ?? 0
-                let nonLiteral = findNonLiteral(
-                    NonLiteralKey(piece, in: bytes, converter: number), under: path.node)
+                }
+                let nonLiteral = findNonLiteral(key, under: path.node)
                 steps.append((path.node, .nonLiteral(nonLiteral)))
                 path.hash = seed.nonLiteral(nonLiteral, behind: path.hash)
                 path.node = nonLiteral == 0 ? 0 : nonLiterals[nonLiteral].child
@@ -121,7 +121,7 @@ extension TableStorage {
         } else {
             entries.update(before) { $0.next = entry.next }
         }
-        count -= 1
+        if !captures[Int(entry.layout)].isShorter { count -= 1 }
         if entry.takesDeeper { deeperTakers -= 1 }
         if entry.scheme != 0 {
             schemes -= 1
@@ -178,7 +178,7 @@ extension TableStorage {
             while nonLiterals[before].next != index { before = nonLiterals[before].next }
             nonLiterals.update(before) { $0.next = nonLiteral.next }
         }
-        deadText += Int(nonLiteral.prefixLength) + Int(nonLiteral.suffixLength)
+        deadText += nonLiteral.textLength
         let free = freeNonLiteral
         nonLiterals.update(index) { $0.next = free }
         freeNonLiteral = index

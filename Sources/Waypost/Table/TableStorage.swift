@@ -18,6 +18,8 @@ final class TableStorage: @unchecked Sendable {
     @exclusivity(unchecked) var texts = TextArena()
     @exclusivity(unchecked) var converters: ConverterList
     let seed: TableSeed
+    /// Whether literals are compared in lower case.
+    let ignoresCase: Bool
 
     @exclusivity(unchecked) var captures: [CaptureLayout] = []
     /// The numbers of layouts by their hash.
@@ -45,8 +47,9 @@ final class TableStorage: @unchecked Sendable {
     /// It has a place of its own so that a search takes one pointer along.
     let reader: UnsafeMutablePointer<TableReader>
 
-    init(converters: ConverterList, seed: TableSeed) {
+    init(converters: ConverterList, seed: TableSeed, ignoresCase: Bool) {
         self.converters = converters
+        self.ignoresCase = ignoresCase
         self.seed = seed
         // Record 0 means none; then come root, fallback and schemes.
         shapes = PatternShapes(seed: seed)
@@ -79,6 +82,7 @@ final class TableStorage: @unchecked Sendable {
         texts = other.texts
         converters = other.converters
         seed = other.seed
+        ignoresCase = other.ignoresCase
         captures = other.captures
         layoutNumbers = other.layoutNumbers
         priorities = other.priorities
@@ -116,7 +120,7 @@ final class TableStorage: @unchecked Sendable {
             paths: paths.directory, pathShift: paths.shift, shapes: shapes.reader, texts: texts.directory,
             seed: seed, converters: .passUnretained(converters), deepest: deepest,
             hasOnePriority: priorities.areOne, hasDeeperTakers: deeperTakers > 0, hasSchemes: schemes > 0,
-            isPlain: priorities.areOne && deeperTakers == 0)
+            isPlain: priorities.areOne && deeperTakers == 0 && !ignoresCase, ignoresCase: ignoresCase)
     }
 
     /// The bytes that the table's records and texts hold.

@@ -9,7 +9,7 @@ struct ResolveCommand: OperatorCommand {
             With --cases it reads cases, one JSON object per line, and prints one answer per line in the same order: \
             a team can keep its URLs and their targets in a file and check them in CI. A case has "open" and, if \
             needed, "id", "routes" (patterns), "priorities", "params", "maps" (patches, in order), "dialect", \
-            "config" (webPath, host, allowedSchemes) and "client" (agent, build, locale, labels, at); the options apply \
+            "config" (webPath, host, allowedSchemes, ignoresCase) and "client" (agent, build, locale, labels, at); the options apply \
             to what it leaves out. An answer has "route", "params", "url", "hops", "presentation" and "error", and \
             "rules" where map entries have conditions or exceptions. If a case has "expect", each of its keys is compared \
             with the answer, and the answer has "pass". The exit status is 1 when a case failed.

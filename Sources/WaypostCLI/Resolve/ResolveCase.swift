@@ -73,10 +73,12 @@ struct ResolveCase {
         let host = try text(config?["host"], "config.host")
         let webPath = try text(config?["webPath"], "config.webPath")
         let schemes = try texts(config?["allowedSchemes"], "config.allowedSchemes")
+        let ignoresCase = try field(
+            config?["ignoresCase"], "config.ignoresCase", "true or false", \.boolValue)
         do throws(RouterSetup.Fault) {
             return try RouterSetup(
                 dialect: dialect ?? Dialect.waypost.name, host: host, webPath: webPath,
-                allowedSchemes: schemes)
+                allowedSchemes: schemes, ignoresCase: ignoresCase ?? false)
         } catch {
             throw Rejection(.badField, error.detail)
         }

@@ -25,6 +25,9 @@ struct RouterOptions: ParsableArguments {
             valueName: "scheme"))
     var schemes: [String] = []
 
+    @Flag(help: "Match the letters of host and path in either case.")
+    var ignoreCase = false
+
     func validate() throws {
         do {
             _ = try setup()
@@ -36,7 +39,8 @@ struct RouterOptions: ParsableArguments {
     /// The settings, checked.
     func setup() throws(RouterSetup.Fault) -> RouterSetup {
         try RouterSetup(
-            dialect: dialect, host: host, webPath: webPath, allowedSchemes: schemes.isEmpty ? nil : schemes)
+            dialect: dialect, host: host, webPath: webPath, allowedSchemes: schemes.isEmpty ? nil : schemes,
+            ignoresCase: ignoreCase)
     }
 }
 
@@ -50,9 +54,11 @@ struct RouterSetup: Hashable {
     private(set) var dialect: Dialect
     private(set) var webPath: String?
     private(set) var allowedSchemes: Set<String>?
+    private(set) var ignoresCase: Bool
 
     init(
-        dialect name: String, host: String? = nil, webPath: String? = nil, allowedSchemes: [String]? = nil
+        dialect name: String, host: String? = nil, webPath: String? = nil, allowedSchemes: [String]? = nil,
+        ignoresCase: Bool = false
     ) throws(Fault) {
         guard var dialect = Dialect(name: name) else {
             throw Fault(
@@ -68,10 +74,12 @@ struct RouterSetup: Hashable {
         self.dialect = dialect
         self.webPath = webPath
         self.allowedSchemes = allowedSchemes.map(Set.init)
+        self.ignoresCase = ignoresCase
     }
 
     var configuration: RouterConfiguration {
         RouterConfiguration(
-            dialect: dialect, allowedSchemes: allowedSchemes, webPath: webPath, registersLinked: false)
+            dialect: dialect, allowedSchemes: allowedSchemes, webPath: webPath,
+            ignoresCase: ignoresCase, registersLinked: false)
     }
 }

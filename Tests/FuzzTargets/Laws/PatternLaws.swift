@@ -1,9 +1,9 @@
-import Waypost
+@testable import Waypost
 
 /// Patterns, and a table of them.
 ///
 /// The input is lines: patterns, and last the URL that is looked for. A line that begins with `!` has a higher
-/// priority, one with `~` takes deeper URLs, one with `-` is taken out again.
+/// priority, one with `~` takes deeper URLs, one with `-` is taken out again. After a first line `^`, nothing has case.
 enum PatternLaws: Laws {
     private static let maximumLines = 12
 
@@ -12,22 +12,30 @@ enum PatternLaws: Laws {
         _ = try? RoutePattern(text) as RoutePattern
     }
 
+    private static func isSame(_ one: RoutePattern, _ other: RoutePattern) -> Bool {
+        one == other
+            || one.ignoresCase && one.takesTheSame(as: other)
+                && one.placeholderNames == other.placeholderNames
+    }
+
     static func check(_ bytes: [UInt8]) throws(BrokenLaw) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: maximumLines).map {
             String(decoding: $0, as: UTF8.self)
         }
-        var table = RouteTable()
+        var syntax = PatternSyntax()
+        syntax.ignoresCase = lines.first == "^"
+        var table = RouteTable(syntax: syntax)
         var reference = ReferenceMatcher()
         for (index, line) in lines.enumerated() {
             let mark = ["!", "~", "-"].first { line.utf8.starts(with: $0.utf8) }
             let text = mark == nil ? line : String(decoding: line.utf8.dropFirst(), as: UTF8.self)
-            guard let pattern = try pattern(text) else { continue }
+            guard let pattern = try pattern(text, table) else { continue }
             if mark == "-" {
                 let removed = table.remove(pattern)
-                let expected = reference.routes.filter { $0.pattern == pattern }.map(\.index)
+                let expected = reference.routes.filter { isSame($0.pattern, pattern) }.map(\.index)
                 try BrokenLaw.unless(
                     removed.sorted() == expected, "exactly the routes of a pattern are removed")
-                reference.routes.removeAll { $0.pattern == pattern }
+                reference.routes.removeAll { isSame($0.pattern, pattern) }
                 try BrokenLaw.unless(table.index(of: pattern) == nil, "a removed pattern is gone")
                 continue
             }
@@ -62,14 +70,39 @@ enum PatternLaws: Laws {
                 table.firstMatch(url)?.index == expected.first, "the first match is the best")
             try BrokenLaw.unless(
                 copy.firstMatch(url)?.index == expected.first, "a compact table finds the same")
+            for route in reference.routes.prefix(3) { try checkInverse(route.pattern, syntax, url) }
         }
     }
 
+    /// What a pattern captures makes a URL that has the same components.
+    private static func checkInverse(
+        _ pattern: RoutePattern, _ syntax: PatternSyntax, _ url: RouteURL
+    ) throws(BrokenLaw) {
+        // Those of browsers have hosts that can't be written again, and a rest has slashes.
+        let isRest = if case .rest = pattern.segments.last { true } else { false }
+        guard !isRest, !pattern.isFallback, !pattern.segments.contains(.wildcard),
+            !["http", "https", "ws", "wss", "ftp", "file"].contains(url.scheme),
+            let descriptor = try? RouteDescriptor(pattern.text, syntax: syntax),
+            descriptor.names == pattern.placeholderNames,
+            let parameters = descriptor.parameters(of: url.text)
+        else { return }
+        var values: [String: JSONValue] = [:]
+        for name in descriptor.names { values[name] = parameters.path[name] }
+        // Numbers may be written in another way than they were, and without values the longest pattern is made.
+        guard values.values.allSatisfy({ $0.stringValue != nil }), values.count == descriptor.names.count,
+            pattern.optional.areNone
+        else { return }
+        let made = try? descriptor.url(for: values, scheme: url.scheme)
+        try BrokenLaw.unless(
+            made.flatMap { descriptor.parameters(of: $0) }?.path == parameters.path,
+            "what a pattern captures makes a URL that gives it back")
+    }
+
     /// The pattern; nil when the text is none.
-    private static func pattern(_ text: String) throws(BrokenLaw) -> RoutePattern? {
+    private static func pattern(_ text: String, _ table: RouteTable) throws(BrokenLaw) -> RoutePattern? {
         let pattern: RoutePattern
         do throws(RoutePatternError) {
-            pattern = try RoutePattern(text)
+            pattern = try table.pattern(text)
         } catch {
             try BrokenLaw.unless(0...text.utf8.count ~= error.offset, "an error is at a byte of the text")
             return nil

@@ -9,7 +9,8 @@ enum URLLaws: Laws {
         [
             "scheme://router/demo", "myapp://orders/:id", "s://:id/<int:n>/v:major.html/*/**", "<path:rest>",
             "a/<uuid:u>/<double:d>/<bool:b>", "/a/b%2Fc/%E4%B8%AD/中", "s://", "https://example.com/:a/:b",
-            "s://h/x:name.y/:z", "/:one/:two/:three",
+            "s://h/x:name.y/:z", "/:one/:two/:three", "s://h/:a-:b", "s://opt/:a(/b(/:c))",
+            "s://h/<int:a>.<int:b>-:c/x",
         ],
         // Literals and plain placeholders of one priority, which are searched in another way.
         [
