@@ -200,16 +200,21 @@ enum Circumstance: String {
     /// broker's return, before it can have taken a report.
     private func fillOutbox(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
         // One message at a time, so that the reports have not left when the row's command comes.
-        let agent = try fixture.agent(["--outbox-records", "5", "--in-flight", "1"])
+        let agent = try fixture.agent([
+            "--outbox-records", "5", "--in-flight", "1", "--handler-deadline", "600",
+        ])
         try await agent.online()
-        var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[20000]"#]
+        // As long as a busy machine may take from the first reply to the freezing; the others wait so long.
+        let expires = Int64(Date().timeIntervalSince1970 * 1_000) + 600_000
+        var commands = [#""id":"nap","type":"call","service":"ClockService","method":"sleep","args":[40000]"#]
         commands += (0..<20).map {
             #""id":"f\#($0)","type":"open","url":"scheme://router/none/\#($0)"# + "\""
         }
         commands.append(
             #""id":"end","type":"call","service":"LedgerService","method":"append","args":["end"]"#)
         for command in commands {
-            try await fixture.backend.publish("{\"lane\":\"one\",\(command)}", to: "waypost/v1/k1/cmd/me")
+            try await fixture.backend.publish(
+                "{\"lane\":\"one\",\"exp\":\(expires),\(command)}", to: "waypost/v1/k1/cmd/me")
         }
         try await fixture.backend.wait(for: "the nap to be taken") { seen in
             seen.contains { $0.json?["id"] == "nap" && $0.json?["status"] == "accepted" }
