@@ -60,6 +60,26 @@ import WaypostMessages
         try await harness.close()
     }
 
+    @Test func `runs once when the gate is opened while the agent stops`() async throws {
+        for round in 1...10 {
+            isLoggedIn.withLock { $0 = false }
+            let directory = NSTemporaryDirectory() + "waypost-held-\(UUID().uuidString)"
+            let first = try await AgentHarness(directory: directory, router: router())
+            first.receive(open("c1"), on: "waypost/v1/k1/cmd/me")
+            try await first.until("held") { !held($0).isEmpty }
+            async let isClosed: Void = first.close()
+            isLoggedIn.withLock { $0 = true }
+            gate.open()
+            try await isClosed
+            let second = try await AgentHarness(directory: directory, router: router())
+            // It ran before the stop, or runs now.
+            if first.replies(to: "c1").isEmpty { _ = try await second.reply(to: "c1") }
+            #expect((first.replies(to: "c1") + second.replies(to: "c1")).allSatisfy { $0.code == .ok })
+            #expect(runs.withLock(\.self) == round)
+            try await second.close()
+        }
+    }
+
     @Test func `does not hold up a stop, and runs at the next start`() async throws {
         let directory = NSTemporaryDirectory() + "waypost-held-\(UUID().uuidString)"
         let first = try await AgentHarness(directory: directory, router: router())

@@ -185,9 +185,12 @@ final class CommandExecutor: Sendable {
     /// The start of what must not run twice is stored first.
     private func beforeHandler(of job: CommandJob, _ start: HandlerStart) async throws {
         let now = clock.monotonic()
-        // A command that has ended already, at its deadline or by a cancellation, must not begin after that.
+        // A command that has ended already, at its deadline or by a cancellation, must not begin after that, nor one
+        // that was left for the next start.
         let goesOn = state.withLock { state in
-            guard state.queues.goesOn(job.sequence) else { return false }
+            guard state.queues.goesOn(job.sequence), !state.leftOnDisk.contains(job.sequence) else {
+                return false
+            }
             if !start.isIdempotent { state.queues.storingStart(job.sequence, at: now) }
             return true
         }
