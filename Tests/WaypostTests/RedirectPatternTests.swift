@@ -69,6 +69,8 @@ import Testing
         ("a://p/:", "a://q", "orginPath"), ("a://p/<x", "a://q", "orginPath"),
         ("a://p/:a/:a", "a://q", "orginPath"), ("a://p/**/x", "a://q", "orginPath"),
         ("a://p/<none:x>", "a://q", "orginPath"), ("a://p/:id", "a://q/%00:id", "targetPath"),
+        ("a://p/:id", "a://q?x=%00", "targetPath"), ("a://p/:id", "a://q?x=:id&y=\u{7f}", "targetPath"),
+        ("a://p/:id", "a://q#\u{9b}", "targetPath"), ("a://p/:id", "a://q/:id#\u{1}", "targetPath"),
         (
             "a://" + Array(repeating: ":a", count: 1).joined() + String(repeating: "/x", count: 64), "a://q",
             "orginPath"

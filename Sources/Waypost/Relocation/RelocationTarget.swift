@@ -65,8 +65,10 @@ struct RelocationTarget: Sendable {
         let isHole = { (piece: Piece) in if case .capture = piece { true } else { false } }
         isFixed = !base.contains(where: isHole) && query.isEmpty
         // Read once with samples, for what is no URL whatever is captured.
+        var example = parts
+        if !query.isEmpty { example.query = Self.fill(query) { _ in "waypost~sample" } }
         let sample = try RelocationPath(
-            Self.fill(base) { _ in "waypost~sample" }, index: index, field: "targetPath")
+            example.text(after: Self.fill(base) { _ in "waypost~sample" }), index: index, field: "targetPath")
         scheme = sample.scheme.isEmpty && from.scheme == nil ? nil : sample.scheme
         let isHostCaptured = pattern?.segments.first.map { !$0.names.isEmpty } ?? false
         host = isHostCaptured ? nil : sample.components.first ?? ""

@@ -14,6 +14,11 @@ struct URLTextParts: Sendable {
         query = mark.map { String(Substring(front.utf8[$0...].dropFirst())) }
     }
 
+    /// Another beginning with this query and this fragment.
+    func text(after base: String) -> String {
+        base + (query.map { "?" + $0 } ?? "") + (fragment.map { "#" + $0 } ?? "")
+    }
+
     /// This query and those pairs of the other whose keys it does not name.
     func query(joining other: String?) -> String {
         guard let query, !query.isEmpty else { return other ?? "" }
