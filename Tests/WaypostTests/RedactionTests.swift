@@ -53,6 +53,8 @@ import Testing
             (#"{"password": "SEC\"RET", "x":1}"#, #"{"password": "***", "x":1}"#),
             (#"{\"token\":\"SECRET\",\"x\":\"seen\"}"#, #"{\"token\":\"***\",\"x\":\"seen\"}"#),
             (#"token=\"SECRET"#, #"token=\"***"#),
+            (#"token=\"SECRET" seen"#, #"token=\"***" seen"#),
+            (#"token=\"SECRET\" seen"#, #"token=\"***\" seen"#),
             (#"Login(token: "SECRET", name: "seen")"#, #"Login(token: "***", name: "seen")"#),
             ("Authorization: Bearer SECRET\nseen", "Authorization: ***\nseen"),
             ("cookie: a=SECRET; b=SECRET", "cookie: ***"),

@@ -144,7 +144,8 @@ package struct Redaction: Sendable, Hashable {
                 bytes[$0] == quote && (isEscaped || bytes[$0 - 1] != UInt8(ascii: "\\"))
             }
             // Without a closing quote, all that follows.
-            return start + 1..<max(start + 1, end.map { isEscaped ? $0 - 1 : $0 } ?? bytes.count)
+            let isWhole = end.map { !isEscaped || bytes[$0 - 1] != UInt8(ascii: "\\") } ?? true
+            return start + 1..<max(start + 1, (end ?? bytes.count) - (isWhole ? 0 : 1))
         }
         var end = endOfValue(in: bytes, from: start)
         // A header has words in its value: `Authorization: Bearer x`, `Cookie: a=b; c=d`.
