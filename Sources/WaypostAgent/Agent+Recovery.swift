@@ -35,7 +35,8 @@ extension Agent {
     ) throws(StoreError) -> (jobs: [CommandJob], commands: Int) {
         var jobs: [CommandJob] = []
         var commands = 0
-        // In a lane one runs after another: only the first of each lane can have been started.
+        // In a lane one runs after another, so the first that has no result is the one that was started. A held open
+        // counts like it.
         var lanes: Set<String> = []
         var last: Int64 = 0
         while true {

@@ -50,6 +50,22 @@ import WaypostMessages
         try await harness.close()
     }
 
+    @Test func `does not hold up its lane, nor those of others`() async throws {
+        let harness = try await AgentHarness(router: router())
+        harness.receive(open("c1"), on: "waypost/v1/k1/cmd/me")
+        try await harness.until("held") { !held($0).isEmpty }
+        // In the same lane, of the same sender and of another.
+        let call = #""type":"call","service":"None","method":"none"}"#
+        #expect(try await harness.command(#"{"id":"c2",\#(call)"#).code == .noService)
+        #expect(try await harness.command(#"{"id":"c3",\#(call)"#, from: "other").code == .noService)
+        #expect(harness.replies(to: "c1").isEmpty)
+        isLoggedIn.withLock { $0 = true }
+        gate.open()
+        #expect(try await harness.reply(to: "c1").code == .ok)
+        #expect(try await harness.command(#"{"id":"c4",\#(call)"#).code == .noService)
+        try await harness.close()
+    }
+
     @Test func `can be canceled`() async throws {
         let harness = try await AgentHarness(router: router())
         harness.receive(open("c1"), on: "waypost/v1/k1/cmd/me")

@@ -25,6 +25,35 @@ import Waypost
         #expect(queues.isIdle)
     }
 
+    @Test func `one that is held leaves its lane and goes on beside it`() {
+        var queues = LaneQueues(deadline: 1_000)
+        #expect(queues.admitted(job(1), at: 0).log == ["run 1"])
+        #expect(queues.admitted(job(2), at: 0).log == [])
+        #expect(queues.admitted(job(3), at: 0).log == [])
+        #expect(queues.held(1, true, at: 100).log == ["run 2"])
+        #expect(queues.held == [1])
+        // What ends beside the lane frees no place in it, and what ends in it leads to the next.
+        #expect(queues.held(1, false, at: 50_000).log == [])
+        #expect(queues.finished(1, .ok(), at: 50_500).log == ["end 1 OK"])
+        #expect(queues.finished(2, .ok(), at: 50_600).log == ["end 2 OK", "run 3"])
+        #expect(queues.finished(3, .ok(), at: 50_700).log == ["end 3 OK"])
+        #expect(queues.isIdle)
+    }
+
+    @Test func `the deadline of one that is held stands still, and then goes on`() {
+        var queues = LaneQueues(deadline: 1_000)
+        #expect(queues.admitted(job(1), at: 0).log == ["run 1"])
+        #expect(queues.held(1, true, at: 400).log == [])
+        #expect(queues.ticked(at: 600).log == ["accepted 1"])
+        #expect(queues.ticked(at: 90_000).log == [])
+        #expect(queues.held(1, false, at: 90_000).log == [])
+        #expect(queues.ticked(at: 90_599).log == [])
+        #expect(queues.ticked(at: 90_600).log.contains { $0.hasPrefix("end 1 DEADLINE") })
+        // Twice held and never let go.
+        #expect(queues.held(1, true, at: 90_700).log == [])
+        #expect(queues.isIdle)
+    }
+
     @Test func `a lane that hangs does not hold up another`() {
         var queues = LaneQueues()
         #expect(queues.admitted(job(1, lane: "slow"), at: 0).log == ["run 1"])

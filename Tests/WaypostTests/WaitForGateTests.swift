@@ -44,6 +44,18 @@ import Threading
         #expect(router.waitingOpens.isEmpty)
     }
 
+    @Test func `an interceptor that opens its own gate is not asked for ever`() async throws {
+        let router = Router()
+        try router.register("a://x") { _ in .opened() }
+        try router.intercept { [gate] _ in
+            gate.open()
+            return .wait(for: gate, atMost: .milliseconds(20))
+        }
+        let opening = await router.open("a://x")
+        #expect(opening.code == .deadline)
+        #expect(opening.detail.contains("waited too long for login"))
+    }
+
     @Test func `what happens between the question and the wait is not missed`() async throws {
         let router = Router()
         try router.register("a://x") { _ in .opened() }
@@ -122,6 +134,21 @@ import Threading
         isLoggedIn.withLock { $0 = true }
         gate.open()
         #expect(await opening.value.outcome == .fellBack(to: "a://orders/7"))
+    }
+
+    @Test func `one sender takes no more than its share`() async throws {
+        let router = try router()
+        let opens = (0..<WaitingOpens.maximumOfCaller).map { number in
+            Task { await router.open("a://orders/\(number)", context: OpenContext(caller: "flood")) }
+        }
+        try await until { router.waitingOpens.count == WaitingOpens.maximumOfCaller }
+        #expect(await router.open("a://orders/x", context: OpenContext(caller: "flood")).code == .busy)
+        let other = Task { await router.open("a://orders/x", context: OpenContext(caller: "ops")) }
+        try await until { router.waitingOpens.count == WaitingOpens.maximumOfCaller + 1 }
+        isLoggedIn.withLock { $0 = true }
+        gate.open()
+        #expect(await other.value.isSuccess)
+        for open in opens { #expect(await open.value.isSuccess) }
     }
 
     @Test func `no more than a thousand wait`() async throws {

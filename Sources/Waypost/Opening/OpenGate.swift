@@ -99,6 +99,8 @@ public struct WaitingOpen: Sendable, Hashable {
 struct WaitingOpens: Sendable {
     /// The most opens that wait at a time; what comes on top ends with 429.
     static let maximum = 1_000
+    /// The most of one sender of commands, so that none takes the places of all others.
+    static let maximumOfCaller = 250
 
     private var opens: [UInt64: WaitingOpen] = [:]
     private var next: UInt64 = 0
@@ -106,9 +108,16 @@ struct WaitingOpens: Sendable {
     /// In the order in which they began to wait.
     var all: [WaitingOpen] { opens.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Nil when there are too many.
-    mutating func add(_ open: WaitingOpen) -> UInt64? {
-        guard opens.count < Self.maximum else { return nil }
+    /// - Throws: ``Rejection`` 429 when there are too many.
+    mutating func add(_ open: WaitingOpen) throws(Rejection) -> UInt64 {
+        guard opens.count < Self.maximum else {
+            throw Rejection(.busy, "\(Self.maximum) opens wait already")
+        }
+        if let caller = open.caller {
+            guard opens.values.count(where: { $0.caller == caller }) < Self.maximumOfCaller else {
+                throw Rejection(.busy, "\(Self.maximumOfCaller) opens of \(caller) wait already")
+            }
+        }
         next += 1
         opens[next] = open
         return next

@@ -248,14 +248,19 @@ extension Router {
     ) async -> Outcome? {
         let url = request.url.text
         let context = request.context
-        let number = waiting.withLock {
-            $0.add(
-                WaitingOpen(
-                    url: url, gate: gate.name, interceptor: interceptor.name, since: OpenRecord.now,
-                    ref: context.ref, caller: context.caller))
+        func tooLong() -> Outcome {
+            .failed(RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
         }
-        guard let number else {
-            return .rejected(Rejection(.busy, "\(WaitingOpens.maximum) opens wait already"))
+        // An interceptor that opens its gate itself would be asked for ever.
+        guard limit > .zero else { return tooLong() }
+        let open = WaitingOpen(
+            url: url, gate: gate.name, interceptor: interceptor.name, since: OpenRecord.now,
+            ref: context.ref, caller: context.caller)
+        let number: UInt64
+        do throws(Rejection) {
+            number = try waiting.withLock { (waiting) throws(Rejection) in try waiting.add(open) }
+        } catch {
+            return .rejected(error)
         }
         defer { waiting.withLock { $0.remove(number) } }
         notify(
@@ -267,9 +272,7 @@ extension Router {
         switch await gate.wait(since: seen, atMost: limit, clock: configuration.clock) {
         case .finished: return nil
         case .canceled: return .failed(.canceled(RouteURL.withoutValues(url)))
-        case .deadline:
-            return .failed(
-                RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
+        case .deadline: return tooLong()
         }
     }
 

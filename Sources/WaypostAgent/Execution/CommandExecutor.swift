@@ -25,7 +25,8 @@ final class CommandExecutor: Sendable {
     private struct State {
         var queues: LaneQueues
         var tasks: [Int64: Task<Void, Never>] = [:]
-        /// Commands whose start could not be stored: they have no result.
+        /// Commands without a result that stay for the next start: at a stop those that are held, and those whose
+        /// start could not be stored.
         var leftOnDisk: Set<Int64> = []
         var isTicking = false
         var isStopping = false
@@ -208,13 +209,14 @@ final class CommandExecutor: Sendable {
     /// An interceptor holds a command, or lets it go on.
     private func held(_ job: CommandJob, _ isHeld: Bool) {
         let now = clock.monotonic()
-        let task = change { state in
-            state.queues.held(job.sequence, isHeld, at: now)
-            guard isHeld, state.isStopping else { return Task<Void, Never>?.none }
+        let (actions, task) = change { state in
+            let actions = state.queues.held(job.sequence, isHeld, at: now)
+            guard isHeld, state.isStopping else { return (actions, Task<Void, Never>?.none) }
             // Nothing will open the gate any more.
             state.leftOnDisk.insert(job.sequence)
-            return state.tasks[job.sequence]
+            return (actions, state.tasks[job.sequence])
         }
+        act(on: actions)
         cancel(task)
     }
 

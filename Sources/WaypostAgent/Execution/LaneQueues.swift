@@ -4,6 +4,8 @@ import WaypostMessages
 
 /// Which command runs next: one after another within a lane, lanes side by side.
 ///
+/// One that an interceptor holds leaves its lane, so that a sender can't stop those behind it; it goes on beside them.
+///
 /// Decisions only; the executor acts.
 struct LaneQueues: Sendable {
     /// What the executor has to do.
@@ -67,9 +69,15 @@ struct LaneQueues: Sendable {
     mutating func startStored(_ sequence: Int64, at now: Int64) -> Bool { goesOn(sequence, at: now) }
 
     /// An interceptor holds a command, or lets it go on; the time between does not count.
-    mutating func held(_ sequence: Int64, _ isHeld: Bool, at now: Int64) {
-        if isHeld { running[sequence]?.waitingSince = now } else { _ = goesOn(sequence, at: now) }
+    mutating func held(_ sequence: Int64, _ isHeld: Bool, at now: Int64) -> [Action] {
+        guard let job = running[sequence]?.job else { return [] }
         running[sequence]?.isHeld = isHeld
+        guard isHeld else {
+            _ = goesOn(sequence, at: now)
+            return []
+        }
+        running[sequence]?.waitingSince = now
+        return left(job, at: now)
     }
 
     /// The commands that interceptors hold.
@@ -85,16 +93,21 @@ struct LaneQueues: Sendable {
     mutating func finished(_ sequence: Int64, _ result: CommandResult, at now: Int64) -> [Action] {
         guard let entry = running.removeValue(forKey: sequence) else { return [] }
         count -= 1
-        occupied[entry.job.command.lane] = nil
         return [.end(entry.job, result, milliseconds: max(0, now - entry.started))]
-            + next(in: entry.job.command.lane, at: now)
+            + left(entry.job, at: now)
+    }
+
+    /// A command does not take its lane any more; nothing when it had left it before.
+    private mutating func left(_ job: CommandJob, at now: Int64) -> [Action] {
+        guard occupied[job.command.lane] == job.sequence else { return [] }
+        occupied[job.command.lane] = nil
+        return next(in: job.command.lane, at: now)
     }
 
     /// A command could not be started, because the agent stops: it stays on disk for the next start.
     mutating func leftOnDisk(_ sequence: Int64) {
-        guard let entry = running.removeValue(forKey: sequence) else { return }
+        guard running.removeValue(forKey: sequence) != nil else { return }
         count -= 1
-        occupied[entry.job.command.lane] = nil
     }
 
     private mutating func next(in lane: String, at now: Int64) -> [Action] {
