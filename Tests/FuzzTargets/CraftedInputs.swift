@@ -82,6 +82,7 @@ enum CraftedInputs {
     static let places: [Place] =
         [
             "…", #"{"…":1}"#, #"{"id":"a","type":"…"}"#, #"{"id":"…","type":"ping"}"#,
+            #"{"id":"a","type":"ping","…":1}"#,
             #"{"id":"a","type":"ping","lane":"…"}"#, #"{"id":"a","type":"log","for":1,"level":"…"}"#,
             #"{"id":"a","type":"cancel","target":"…"}"#, #"{"id":"a","type":"open","url":"…"}"#,
             #"{"payloadType":"…","payload":"","signatures":[]}"#,

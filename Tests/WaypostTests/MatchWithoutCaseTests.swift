@@ -108,6 +108,15 @@ import Testing
             ])
         let error = #expect(throws: RelocationError.self) { try router.relocate([twice]) }
         #expect(error?.index == 1)
+        // The same text again takes the place of the first, as it does with case.
+        let again = RelocationLayer(
+            name: "all",
+            entries: [
+                .init(.replace(origin: "app://a", target: "app://new/1")),
+                .init(.replace(origin: "app://a", target: "app://new/2")),
+            ])
+        try router.relocate([again])
+        #expect(await router.open("app://A").value == "2")
         let circle = RelocationLayer(
             name: "all",
             entries: [

@@ -38,14 +38,18 @@ struct Interceptor: Sendable {
     let priority: Int
     let deadline: Duration?
     let body: @Sendable (RouteRequest) async -> InterceptorDecision
-    private let scope: InterceptorScope
-    /// The group whose routes it sees, and no others.
-    private let group: GroupMark?
+    private let reach: Reach
     /// The patterns of the scope, read.
     let patterns: [RoutePattern]
     /// The subtree of the scope, read.
     let subtree: RouteURL?
     private let ignoresCase: Bool
+
+    private enum Reach {
+        case scope(InterceptorScope)
+        /// The routes of this group, and no others.
+        case group(GroupMark)
+    }
 
     /// - Parameters:
     ///   - ignoresCase: Whether a subtree is compared without case.
@@ -59,9 +63,8 @@ struct Interceptor: Sendable {
         self.id = id
         self.name = name
         self.priority = priority
-        self.scope = scope
+        reach = .scope(scope)
         self.ignoresCase = ignoresCase
-        group = nil
         self.deadline = deadline
         self.body = body
         var patterns: [RoutePattern] = []
@@ -90,8 +93,7 @@ struct Interceptor: Sendable {
         priority = added.priority
         self.deadline = added.deadline ?? deadline
         body = added.body
-        scope = .all
-        group = added.mark
+        reach = .group(added.mark)
         patterns = []
         subtree = nil
         ignoresCase = false
@@ -99,15 +101,15 @@ struct Interceptor: Sendable {
 
     /// What guards a destination guards it also under a path that relocation added.
     func sees(_ route: StoredRoute, _ url: RouteURL) -> Bool {
-        if let group { return route.route.groups.contains { $0 === group } }
-        return switch scope {
-        case .all: true
-        case .metadata(let key, let value):
+        switch reach {
+        case .group(let group): route.route.groups.contains { $0 === group }
+        case .scope(.all): true
+        case .scope(.metadata(let key, let value)):
             route.route.hasMetadata(key, value)
-        case .patterns(let texts):
+        case .scope(.patterns(let texts)):
             names(route.pattern, texts) || route.ownPatterns.contains { names($0, texts) }
-        case .allBut(let texts): !names(route.pattern, texts)
-        case .subtree:
+        case .scope(.allBut(let texts)): !names(route.pattern, texts)
+        case .scope(.subtree):
             covers(url.scheme, url.components)
                 || route.ownPatterns.contains { covers($0.scheme ?? "", $0.segments.map(\.literal)) }
         }
@@ -115,7 +117,7 @@ struct Interceptor: Sendable {
 
     /// The metadata of the scope.
     var metadata: (key: String, value: JSONValue?)? {
-        if case .metadata(let key, let value) = scope { (key, value) } else { nil }
+        if case .scope(.metadata(let key, let value)) = reach { (key, value) } else { nil }
     }
 
     private func names(_ pattern: RoutePattern, _ texts: Set<String>) -> Bool {

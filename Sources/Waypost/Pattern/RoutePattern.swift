@@ -12,19 +12,20 @@
 /// | `<path:rest>`, `**` | one or more components, last only | the rest under `rest`, or `**` |
 /// | `(/edit)`, `(/:tab(/:page))` | components at the end that may be absent | what is there |
 ///
-/// A pattern with a scheme matches that scheme, a pattern without one matches any scheme or none. `scheme://` alone is the fallback of its
-/// scheme from any depth, `://` alone the fallback of all. `/` matches a URL without components.
+/// A pattern with a scheme matches that scheme, a pattern without one matches any scheme or none. `scheme://` alone is
+/// the fallback of its scheme from any depth, `://` alone the fallback of all. `/` matches a URL without components.
 ///
 /// The name after a colon has letters, digits, `_`, `-` and all characters that are not ASCII; another character ends
 /// it. Between `<` and `>` all characters except `/`, `<`, `>`, `:`, `?` and `#` are allowed. Literals may be
-/// percent-encoded; write a literal `:`, `*` or `<` in this form, and a literal `(` before a slash. A query or fragment is not matched.
+/// percent-encoded; write a literal `:`, `*` or `<` in this form, and a literal `(` before a slash. A query or fragment
+/// is not matched.
 ///
-/// Between two placeholders of one component there must be a literal; `-` and `_` right before a placeholder are one, and
-/// no part of the name before. Each placeholder takes at least one byte, and then up to the first place where the literal
-/// behind it stands: with `:from-:to`, `a-b-c` gives `a` and `b-c`. The last takes what is left.
+/// Between two placeholders of one component there must be a literal; `-` and `_` right before a placeholder are one,
+/// and no part of the name before. Each placeholder takes at least one byte, and then up to the first place where the
+/// literal behind it stands: with `:from-:to`, `a-b-c` gives `a` and `b-c`. The last takes what is left.
 ///
-/// Optional parts are whole components and stand at the end of the path, one within the other, at most four. The pattern is
-/// one route for the URLs with and without them.
+/// Optional parts are whole components and stand at the end of the path, one within the other, at most four. The
+/// pattern is one route for the URLs with and without them.
 ///
 /// Two patterns are equal when they have the same scheme and the same components, names included.
 public struct RoutePattern: Sendable {

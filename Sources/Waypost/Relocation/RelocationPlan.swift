@@ -63,9 +63,9 @@ struct RelocationPlan: Sendable {
                     if let fault = rule.fault {
                         faults.append((place, fault))
                     } else {
-                        let isNew = origins.add(
+                        let earlier = origins.add(
                             rule, at: rule.origin.key, isDefault: rule.condition == nil)
-                        guard isNew || !ignoresCase else {
+                        guard earlier.map({ $0.origin.shown == rule.origin.shown }) ?? true else {
                             throw RelocationError(
                                 .badField, index: index, field: "orginPath",
                                 detail:
@@ -195,16 +195,15 @@ private struct RelocationAlternatives<Rule> {
 
     var all: Dictionary<RelocationPath.Key, [Rule]>.Values { lists.values }
 
-    /// Adds a rule, and says whether it is not a second one without a condition in this layer.
+    /// Adds a rule, and returns the one without a condition whose place in this layer it takes.
     @discardableResult
-    mutating func add(_ rule: Rule, at key: RelocationPath.Key, isDefault: Bool) -> Bool {
-        let isNew = !isDefault || layer[key]?.plain == nil
-        if isDefault {
-            layer[key, default: ([], nil)].plain = rule
-        } else {
+    mutating func add(_ rule: Rule, at key: RelocationPath.Key, isDefault: Bool) -> Rule? {
+        guard isDefault else {
             layer[key, default: ([], nil)].conditional.append(rule)
+            return nil
         }
-        return isNew
+        defer { layer[key, default: ([], nil)].plain = rule }
+        return layer[key]?.plain
     }
 
     mutating func endLayer() {

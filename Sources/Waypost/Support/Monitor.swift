@@ -5,7 +5,7 @@ import Threading
 /// A value behind a lock, for which a thread can wait.
 ///
 /// Only for threads of our own: a task would block a thread of the pool. `Sendable`, because the value is used behind
-/// the mutex only, and the two addresses never change.
+/// the mutex only, comes in by sending, and the two addresses never change.
 package final class Monitor<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let change: UnsafeMutablePointer<pthread_cond_t>
@@ -18,7 +18,7 @@ package final class Monitor<Value>: @unchecked Sendable {
         case wait(until: UInt64)
     }
 
-    package init(_ value: Value) {
+    package init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
         change = .allocate(capacity: 1)

@@ -25,7 +25,7 @@ struct RosterReader {
 
 extension OperatorSession {
     /// Brokers that send what they retain in the background need a moment more than the round trip.
-    private static let grace = Duration.milliseconds(200)
+    static let graceOfRetained = Duration.milliseconds(200)
 
     /// Reads until the broker has sent all that it retains for the subscriptions.
     ///
@@ -54,7 +54,7 @@ extension OperatorSession {
             case .alarm:
                 if let time = roundTrip.withLock(\.self) {
                     let silence = ContinuousClock.now - newest
-                    let needed = max(time, Self.grace)
+                    let needed = max(time, Self.graceOfRetained)
                     if silence >= needed { return true }
                     alarm.cancel()
                     alarm = self.alarm(after: min(needed - silence, end - .now))

@@ -2,9 +2,6 @@ import MQTTLink
 import WaypostMessages
 
 extension OperatorSession {
-    /// How long what the broker keeps of an agent may come after its answer to a SUBSCRIBE.
-    private static let grace = Duration.milliseconds(200)
-
     /// Waits for what agents answer: for the first answer of one agent, and of a group until the time is over.
     ///
     /// An agent that was offline before it was asked is not waited for, unless `--wait` says so.
@@ -34,7 +31,7 @@ extension OperatorSession {
                 // Its health, which comes after this, may say that it came back.
                 isLookedAt = true
                 _ = await fence()
-                alarm(after: Self.grace)
+                alarm(after: Self.graceOfRetained)
             }
             guard let answer = answer(message), answered.insert(agent(answer)).inserted else { continue }
             each(answer)

@@ -49,6 +49,8 @@ enum CommandLaws: Laws {
         guard let json = try? JSONValue(parsing: command.encoded(), limits: .trustedFile),
             var again = try? Command(id: command.id, fields: json, arrival: arrival)
         else { throw BrokenLaw(law: "a command that was read can be written") }
+        try BrokenLaw.unless(
+            !again.warnings.contains { $0.hasPrefix("the field ") }, "what is written has no misspelt field")
         // Fields that are ignored are not written.
         again.warnings = command.warnings
         try BrokenLaw.unless(again == command, "a command is read as it was written")
