@@ -249,7 +249,8 @@ extension Router {
         let url = request.url.text
         let context = request.context
         func tooLong() -> Outcome {
-            .failed(RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
+            .failed(
+                RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
         }
         // An interceptor that opens its gate itself would be asked for ever.
         guard limit > .zero else { return tooLong() }
