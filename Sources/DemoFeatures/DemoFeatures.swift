@@ -15,10 +15,13 @@ public enum DemoFeatures {
     public static func register(in router: Router, stateDirectory: String) throws {
         let account = Account()
         let ledger = LedgerService(directory: stateDirectory)
+        let screens = DemoScreens(shown: NavigationStack(tabs: 2))
+        router.use(screens.shown)
         try router.register(
-            TheRouterScreens.routes
+            TheRouterScreens.routes(screens)
                 + [
-                    LoginScreen.route(account), OrdersScreen.route, UserScreen.route, WebScreen.route,
+                    LoginScreen.route(account, screens), OrdersScreen.route(screens),
+                    UserScreen.route(screens), WebScreen.route(screens),
                 ])
         try OrdersScreen.requireLogin(in: router, account)
         try router.services.expose(AppConfigService.exposed)
@@ -26,6 +29,9 @@ public enum DemoFeatures {
         try router.services.expose(ClockService.exposed)
         try router.services.expose(ledger.exposed)
         try AppendActions.register(in: router, ledger)
-        router.declare([PrinterModule(printer: PrinterService(ledger: ledger, directory: stateDirectory))])
+        router.declare([
+            PrinterModule(
+                printer: PrinterService(ledger: ledger, directory: stateDirectory), screens: screens)
+        ])
     }
 }

@@ -34,8 +34,8 @@ extension Agent {
         var link: (any MessageLink)?
         /// The settings in force.
         private(set) var configuration: AgentConfiguration
-        /// Routes that did not fit into the published list.
-        var missingRoutes = 0
+        /// How much did not fit into the published lists, by what they are of.
+        var missing: [String: Int] = [:]
         private var files: [FileMark?]
 
         init(_ configuration: AgentConfiguration) {

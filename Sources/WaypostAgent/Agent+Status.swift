@@ -6,38 +6,76 @@ import WaypostMessages
 extension Agent {
     // MARK: Documents
 
-    /// Publishes the retained documents about the agent: health, the map in force, the routes.
+    /// The screens of each stack that are published when all of them are too many for one message.
+    private static let shownScreens = 3
+
+    /// Publishes the retained documents about the agent: health, the map in force, the routes, what is shown.
     func publishDocuments() {
         publishHealth()
         publishMaps()
+        publishNavigation()
     }
 
     func publishHealth() {
         outbox.publish(topics.health(of: configuration.agent)) { health.json.serialized() }
     }
 
-    /// Publishes the map in force and the routes.
+    /// Publishes the routes and the contract, and then the map in force: who has read that finds the others as they are.
     func publishMaps() {
-        outbox.publish(topics.applied(of: configuration.agent)) {
-            events.redaction.masked(maps.applied).encoded()
-        }
         // Not here, which may be the link's thread: the list of a hundred thousand routes takes a while.
         AgentThreads.start { [self] in
-            outbox.publish(topics.routes(of: configuration.agent)) {
-                let (payload, missing) = routeList(router.routes, within: maximumPayload)
-                reportMissingRoutes(missing)
-                return payload
+            outbox.publish(topics.routes(of: configuration.agent), routeList)
+            outbox.publish(topics.contract(of: configuration.agent), contract)
+            outbox.publish(topics.applied(of: configuration.agent)) {
+                events.redaction.masked(maps.applied).encoded()
             }
         }
     }
 
-    /// The routes as a JSON array, cut to `limit` bytes, and how many were left out.
-    private func routeList(_ routes: [RouteDescription], within limit: Int) -> ([UInt8], missing: Int) {
+    /// Publishes what is shown, when the program has a navigator that says it.
+    func publishNavigation() {
+        guard let navigator = router.navigator, navigator.navigation != nil else { return }
+        outbox.publish(topics.navigation(of: configuration.agent)) {
+            guard let state = navigator.navigation else { return Array("null".utf8) }
+            let payload = events.redaction.masked(state.json).serialized()
+            guard payload.count > maximumPayload else { return payload }
+            return events.redaction.masked(state.json(atMost: Self.shownScreens)).serialized()
+        }
+    }
+
+    private func routeList() -> [UInt8] {
+        let (payload, missing) = array(router.routes.map(\.json), within: maximumPayload)
+        report(missing, missingIn: "routes")
+        return payload
+    }
+
+    /// What can be called, and how URLs are looked up, with each list cut to the space that is left.
+    private func contract() -> [UInt8] {
+        let contract = router.contractWithoutRoutes
+        var payload = Array("{\"router\":".utf8) + contract.settings.json.serialized()
+        var missing = 0
+        let lists = [
+            ("services", contract.services.map(\.json)),
+            ("redirects", contract.redirects.map { .string($0) }),
+        ]
+        for (name, values) in lists {
+            payload += Array(",\"\(name)\":".utf8)
+            // Behind the services there must be room for an empty list.
+            let (list, rest) = array(values, within: maximumPayload - payload.count - 24)
+            payload += list
+            missing += rest
+        }
+        report(missing, missingIn: "services and redirects")
+        return payload + [UInt8(ascii: "}")]
+    }
+
+    /// The values as a JSON array, masked and cut to `limit` bytes, and how many were left out.
+    private func array(_ values: [JSONValue], within limit: Int) -> ([UInt8], missing: Int) {
         var payload: [UInt8] = [UInt8(ascii: "[")]
-        for (index, route) in routes.enumerated() {
-            let entry = events.redaction.masked(route.json).serialized()
+        for (index, value) in values.enumerated() {
+            let entry = events.redaction.masked(value).serialized()
             guard payload.count + entry.count + 2 <= limit else {
-                return (payload + [UInt8(ascii: "]")], routes.count - index)
+                return (payload + [UInt8(ascii: "]")], values.count - index)
             }
             if index > 0 { payload.append(UInt8(ascii: ",")) }
             payload += entry
@@ -45,15 +83,12 @@ extension Agent {
         return (payload + [UInt8(ascii: "]")], 0)
     }
 
-    private func reportMissingRoutes(_ missing: Int) {
-        let before = reloadable.withLock { state in
-            defer { state.missingRoutes = missing }
-            return state.missingRoutes
-        }
+    private func report(_ missing: Int, missingIn list: String) {
+        let before = reloadable.withLock { $0.missing.updateValue(missing, forKey: list) } ?? 0
         guard missing > 0, missing != before else { return }
         reporter.log(
             .warning, "Agent",
-            "the list of routes is cut: \(missing) do not fit into one message of \(maximumPayload) bytes")
+            "the list of \(list) is cut: \(missing) do not fit into one message of \(maximumPayload) bytes")
     }
 
     // MARK: Health
@@ -115,7 +150,7 @@ extension Agent {
         let expired = clockMonitor.wasCorrect ? maps.expired(at: now) : []
         let (unfit, damaged, untrusted) = (maps.unfit, maps.damaged, maps.untrusted)
         let refused = link.refusedSubscriptions
-        let missingRoutes = reloadable.withLock(\.missingRoutes)
+        let missing = reloadable.withLock(\.missing).values.reduce(0, +)
         return [
             HealthReport.Check("store", problem: store.problem?.description ?? storeShortage, ok: "writable"),
             HealthReport.Check("ids", problem: intake.shares.problem, ok: "has free space"),
@@ -158,7 +193,7 @@ extension Agent {
                     ? "set up" : "being set up: \(loadingModules.joined(separator: ", "))"),
             HealthReport.Check(
                 "routes",
-                problem: missingRoutes > 0 ? "the published list is cut; \(missingRoutes) are missing" : nil,
+                problem: missing > 0 ? "the published lists are cut; \(missing) entries are missing" : nil,
                 ok: "published"),
             HealthReport.Check(
                 "subscriptions",

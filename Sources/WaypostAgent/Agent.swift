@@ -197,6 +197,7 @@ public final class Agent: Service {
         self.executor = executor
         self.makeLink = makeLink
         maps.connect { [weak self] in self?.publishMaps() }
+        router.observeNavigation { [weak self] _ in self?.publishNavigation() }
         runner.connect(
             CommandRunner.AgentCommands(
                 health: { [weak self] in self?.health.json ?? .null },

@@ -25,7 +25,7 @@ enum Main {
 
     private static func run() async -> Int32 {
         do {
-            var command = try WaypostCommand.parseAsRoot()
+            var command = try await WaypostCommand.asyncParseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

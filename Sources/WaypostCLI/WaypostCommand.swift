@@ -25,8 +25,9 @@ struct WaypostCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Control agents",
                 subcommands: [
-                    OpenCommand.self, CallCommand.self, CancelCommand.self, RelocateCommand.self,
-                    LogCommand.self,
+                    OpenCommand.self, CallCommand.self, NavigateCommand.self, CancelCommand.self,
+                    RelocateCommand.self,
+                    LogCommand.self, DescribeCommand.self,
                 ]),
             CommandGroup(
                 name: "Watch agents",

@@ -56,6 +56,32 @@ struct CompletionTests {
         #expect(try await status(of: ["bash"], input: script) == 0)
     }
 
+    @Test(
+        arguments: [
+            (["open", ""], "scheme://router/user/:id"), (["call", ""], "LedgerService"),
+            (["call", "CalculatorService", ""], "divide(a:by:)"),
+            (["call", "CalculatorService", "add(a:b:)", "--args", ""], #"'{"a":,"b":}'"#),
+            (["describe", ""], "CalculatorService"),
+        ])
+    func `in bash, TAB offers what the agent has`(_ words: [String], _ offered: String) async throws {
+        let site = try await Site.open()
+        let folder = RunningCommand.executable.deletingLastPathComponent().path
+        let line = ["waypost"] + [words[0], "--agent", "k1"] + words.dropFirst()
+        let quoted = line.map { "'\($0)'" }.joined(separator: " ")
+        let script = """
+            export PATH="\(folder):$PATH" WAYPOST_BROKER="\(site.broker.url)"
+            source <(waypost --generate-completion-script bash)
+            COMP_WORDS=(\(quoted)); COMP_CWORD=\(line.count - 1)
+            COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
+            _waypost waypost "" "\(line[line.count - 2])"
+            printf '%s\n' "${COMPREPLY[@]}" | grep -qxF -f <(cat <<'OFFERED'
+            \(offered)
+            OFFERED
+            )
+            """
+        #expect(try await status(of: ["bash"], input: script) == 0)
+    }
+
     @Test func `agents --names gives what completion offers`() async throws {
         let site = try await Site.open()
         let ending = try await site.run("agents", "--names")

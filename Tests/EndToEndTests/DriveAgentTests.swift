@@ -50,6 +50,70 @@ struct DriveAgentTests {
         #expect(zero.output.first?.contains("division by zero") == true)
     }
 
+    @Test func `what does not fit the agent's contract is not sent, unless it shall be`() async throws {
+        let site = try await Site.open()
+        func call(_ option: String) async throws -> RunningCommand.Ending {
+            try await site.run("call", "CalculatorService", "add", "--args", "[2]", "--agent", "k1", option)
+        }
+        let held = try await call("--json")
+        #expect(held.status == 1)
+        let reply = try JSONValue(parsing: try #require(held.output.first))
+        #expect(reply["name"] == "BAD_FIELD" && reply["status"] == "rejected" && reply["agent"] == "k1")
+        #expect(reply["detail"]?.stringValue?.contains("not sent, --no-check sends it") == true)
+        let sent = try await call("--no-check")
+        #expect(sent.status == 1)
+        #expect(sent.output.first?.contains("argument \"b\" of add(a:b:) is missing (Int)") == true)
+        #expect(sent.output.first?.contains("not sent") == false)
+    }
+
+    @Test func `describe prints a route, a service, and the contract that check reads`() async throws {
+        let site = try await Site.open()
+        let route = try await site.run("describe", "scheme://router/user/7", "--agent", "k1")
+        #expect(route.status == 0 && route.output.first == "scheme://router/user/:id")
+        #expect(route.output.last == "  id  string; in the path; required")
+        let service = try await site.run("describe", "CalculatorService", "--agent", "k1")
+        #expect(service.output.contains("  add(a: Int, b: Int) -> Int, idempotent"))
+        let unknown = try await site.run("describe", "CalculatorServise", "--agent", "k1")
+        #expect(unknown.status == 1)
+        #expect(unknown.errorLines.joined().contains("did you mean CalculatorService?"))
+        let contract = try await site.run("describe", "--agent", "k1", "--json")
+        let file = NSTemporaryDirectory() + "waypost-\(UUID().uuidString).json"
+        let commands = file + "l"
+        defer { for path in [file, commands] { try? FileManager.default.removeItem(atPath: path) } }
+        try #require(contract.output.first).write(toFile: file, atomically: true, encoding: .utf8)
+        try """
+        {"id":"c-1","type":"open","url":"scheme://router/user/7"}
+        {"id":"c-2","type":"call","service":"CalculatorService","method":"add","args":{"a":1,"c":2}}
+        {"id":"c-3","type":"ping","trase":"x"}
+        """.write(toFile: commands, atomically: true, encoding: .utf8)
+        let check = try await site.run("check", "--routes", file, "--commands", commands)
+        #expect(check.status == 1)
+        #expect(
+            check.output.first
+                == "badCommand: \(commands) line 2: c-2: 422 BAD_FIELD: add(a:b:) has no argument \"c\"; did you mean \"a\"?"
+        )
+        #expect(check.output.contains { $0.contains("line 3: c-3: the field trase is unknown") })
+        #expect(check.output.last?.hasSuffix("1 problem, 1 note") == true)
+    }
+
+    @Test func `navigate goes back and says what is shown`() async throws {
+        let site = try await Site.open()
+        for name in ["demo", "user/7"] {
+            _ = try await site.run("open", "scheme://router/\(name)", "--agent", "k1")
+        }
+        let back = try await site.run("navigate", "back", "--agent", "k1")
+        #expect(back.status == 0)
+        #expect(
+            back.output == [
+                "ok: k1", "  tab 0 (in front): TheRouter_Example.TheRouterController", "  tab 1: nothing yet",
+            ])
+        let none = try await site.run("navigate", "dismiss", "--agent", "k1")
+        #expect(none.status == 0 && none.output.first == "ok: k1, nothing changed")
+        #expect(try await site.run("navigate", "showTab", "--tab", "9", "--agent", "k1").status == 1)
+        let wrong = try await site.run("navigate", "bak", "--agent", "k1")
+        #expect(wrong.status == 64 && wrong.errorLines.joined().contains("did you mean back?"))
+    }
+
     @Test func `a redirect is applied, followed, restored`() async throws {
         let site = try await Site.open()
         let demo = "scheme://router/demo"

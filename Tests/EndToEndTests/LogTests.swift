@@ -36,7 +36,7 @@ struct LogTests {
         for id in 1...3 {
             _ = try await site.run("open", "scheme://router/user/\(id)", "--agent", "k1")
         }
-        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1", "--no-check")
         let ending = try await site.run("replay", "--agent", "k1", "--since", "10m", "--json")
         #expect(ending.status == 0)
         #expect(ending.errorLines.isEmpty)
@@ -74,7 +74,7 @@ struct LogTests {
         let logcat = try site.start("logcat", "--failures", "-v", "brief")
         try await logcat.printedError("k1 is online")
         _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
-        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1", "--no-check")
         try await logcat.printed("404 NO_ROUTE")
         logcat.send(signal: SIGTERM)
         let lines = try await logcat.ending().output

@@ -18,11 +18,14 @@ import Waypost
         ]
         var printed: [String] = []
         for (index, command) in commands.enumerated() {
-            let ending = try await RunningCommand.run(
-                command + ["--agent", "k1", "--wait", "30s", "--id", "s\(index)"],
-                environment: ["WAYPOST_BROKER": site.broker.url])
-            // What a handler returns is its own; the demo's route returns its parameters.
-            if ending.status != 0 { printed += ending.output + ending.errorLines }
+            // Once as the agent refuses it, and once as it is refused before it is sent.
+            for further in [["--id", "s\(index)", "--no-check"], []] {
+                let ending = try await RunningCommand.run(
+                    command + ["--agent", "k1", "--wait", "30s"] + further,
+                    environment: ["WAYPOST_BROKER": site.broker.url])
+                // What a handler returns is its own; the demo's route returns its parameters.
+                if ending.status != 0 { printed += ending.output + ending.errorLines }
+            }
         }
         try await backend.wait(for: "the failures") { seen in
             (0..<commands.count).allSatisfy { index in

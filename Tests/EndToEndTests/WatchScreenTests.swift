@@ -34,7 +34,7 @@ struct WatchScreenTests {
         let terminal = try watch(site)
         try await terminal.shows("1 of 1 agents online")
         _ = try await site.run("open", "scheme://router/user/7", "--agent", "k1")
-        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1", "--no-check")
         try await terminal.shows("opened scheme://router/user/7")
         try await terminal.shows("404 NO_ROUTE")
         let screen = terminal.text
@@ -88,7 +88,7 @@ struct WatchScreenTests {
         let site = try await Site.open()
         let terminal = try watch(site, columns: 120)
         try await terminal.shows("1 of 1 agents online")
-        _ = try await site.run("open", "scheme://router/\u{1B}[2Jnowhere", "--agent", "k1")
+        _ = try await site.run("open", "scheme://router/\u{1B}[2Jnowhere", "--agent", "k1", "--no-check")
         let backend = try await Backend(broker: site.broker.url)
         try await backend.publish(
             #"{"t":1,"l":"E","tag":"Evil\u001b[1m","boot":"BBBBBBBB","seq":1,"pid":1,"tid":1,"msg":"a\u001b[2Jb\u009b31mc","type":1}"#,

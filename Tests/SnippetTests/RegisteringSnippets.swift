@@ -40,6 +40,21 @@ func openUser(with router: Router) async throws -> Opening {
         #expect(await router.open("shop://admin/reports/daily?page=2").value == "2")
     }
 
+    @Test func `a route says what it reads`() async throws {
+        let router = Router()
+        // snippet
+        try router.register(
+            "shop://search",
+            parameters: [
+                RouteParameter("text", as: String.self, summary: "What is looked for."),
+                RouteParameter("page", as: Int?.self),
+            ]
+        ) { request in .opened(request.parameters["text"]) }
+        // end snippet
+        #expect(router.routes.first?.parameters.map(\.isRequired) == [true, false])
+        #expect(await router.open("shop://search").code == .ok)
+    }
+
     // snippet
     func openDemo(with router: Router) async -> Opening {
         await RouteBuilder.build("scheme://router/demo")
@@ -95,6 +110,27 @@ func openUser(with router: Router) async throws -> Opening {
         return stack.state
     }
     // end snippet
+
+    // snippet
+    func followAndKeep(_ kept: NavigationState?, save: @escaping @Sendable (NavigationState) -> Void) throws
+        -> Router
+    {
+        let router = Router()
+        let stack = kept.map { NavigationStack(restoring: $0) } ?? NavigationStack(tabs: 3)
+        router.observeNavigation(save)
+        try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: stack)
+        return router
+    }
+    // end snippet
+
+    @Test func `what is shown is kept over a restart`() async throws {
+        let kept = Guarded<NavigationState?>(nil)
+        let before = try followAndKeep(nil) { state in kept.withLock { $0 = state } }
+        _ = await before.open("myapp://orders/1")
+        let after = try followAndKeep(kept.withLock(\.self)) { _ in }
+        #expect(after.navigator?.navigation?.top?.url == "myapp://orders/1")
+        #expect(try await after.navigate(.back).get() == false)
+    }
 
     // snippet
     func findMistakes(in router: Router, exported file: JSONValue) throws -> CheckReport {

@@ -115,7 +115,7 @@ import WaypostMessages
         #expect(message.map { $0.payload.count < 100_000 } == true)
         #expect(harness.check("routes") == false)
         let detail = harness.agent.health.checks.first { $0.name == "routes" }?.detail
-        #expect(detail?.contains("\(14_000 - count) are missing") == true)
+        #expect(detail?.contains("\(14_000 - count) entries are missing") == true)
         _ = try await harness.event { $0.level == .warning && $0.message.contains("\(14_000 - count)") }
         try await harness.close()
     }

@@ -34,6 +34,8 @@ import Testing
         #expect(topics.outbound(topics.state(of: "k"))?.content == .state)
         #expect(topics.outbound(topics.health(of: "k"))?.content == .health)
         #expect(topics.outbound(topics.routes(of: "k"))?.content == .routes)
+        #expect(topics.outbound(topics.contract(of: "k"))?.content == .contract)
+        #expect(topics.outbound(topics.navigation(of: "k"))?.content == .navigation)
         #expect(topics.outbound("waypost/v1/k/cmd/a")?.content == nil)
     }
 

@@ -131,7 +131,9 @@ import Threading
         let method = try #require(try calculator().method("CalculatorService", "add"))
         #expect(method.name == "add(a:b:)")
         #expect(method.selector == "addWithA:b:")
-        #expect(method.arguments == [.init(label: "a", type: "Int"), .init(label: "b", type: "Int")])
+        let int = MethodDescription.Value(of: Int.self)
+        #expect(method.arguments == [.init(label: "a", value: int), .init(label: "b", value: int)])
+        #expect(method.result == int && int.type == "Int" && int.schema == ValueSchema(.integer))
         #expect(method.idempotent)
         #expect(try calculator().services.map(\.name) == ["AppConfigServiceProtocol", "CalculatorService"])
     }

@@ -42,19 +42,22 @@ struct DecodedPage: RoutablePage, Decodable {
     }
 
     @Test func `a type is named by its module, a private one too`() throws {
+        var id = RouteParameter("id", ValueSchema(.string), isRequired: true)
+        id.isInPath = true
         #expect(
             try Self.router().routes == [
                 RouteDescription(
                     path: "types/decoded", className: "Decoded", kind: .action, idempotent: true,
-                    redirects: true),
+                    redirects: true, parameters: DecodedPage.parameters),
                 RouteDescription(
                     path: "types/deeper", className: "WaypostTests.Hidden.Deeper", redirects: true),
                 RouteDescription(
                     path: "types/hidden", className: "WaypostTests.Hidden", priority: 5, redirects: true),
                 RouteDescription(
                     path: "types/screen/:id", className: "WaypostTests.ScreenPage", takesDeeper: true,
-                    redirects: true),
+                    redirects: true, parameters: [id]),
             ])
+        #expect(DecodedPage.parameters.map(\.text) == ["name: string", "size?: integer"])
     }
 
     @Test func `a type opens by itself or sends the request on`() async throws {

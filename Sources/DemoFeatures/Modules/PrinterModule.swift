@@ -7,14 +7,9 @@ import Waypost
 /// The set-up fails when there is a file `no-paper` in the state directory.
 struct PrinterModule: RouteModule {
     let printer: PrinterService
+    let screens: DemoScreens
 
-    var routes: [Route] {
-        [
-            Route("scheme://router/printer", name: "PrinterScreen", idempotent: true) { request in
-                Screen.opened("PrinterScreen", request)
-            }
-        ]
-    }
+    var routes: [Route] { [screens.page("scheme://router/printer", "PrinterScreen")] }
 
     var services: [ExposedService] {
         [

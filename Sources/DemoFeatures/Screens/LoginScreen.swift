@@ -12,12 +12,12 @@ final class Account: Sendable {
 
 /// Logs a user in: `scheme://router/login?user=NAME`.
 enum LoginScreen {
-    static func route(_ account: Account) -> Route {
+    static func route(_ account: Account, _ screens: DemoScreens) -> Route {
         Route("scheme://router/login", name: "LoginScreen", idempotent: true) { request in
             if let user = try? request.parameters.value("user", as: String.self), !user.isEmpty {
                 account.login(user)
             }
-            return Screen.opened("LoginScreen", request)
+            return try await screens.open("LoginScreen", request)
         }
     }
 }

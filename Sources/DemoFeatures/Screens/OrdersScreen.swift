@@ -4,9 +4,7 @@ import Waypost
 enum OrdersScreen {
     private static let path = "scheme://router/orders"
 
-    static let route = Route(path, name: "OrdersScreen", idempotent: true) { request in
-        Screen.opened("OrdersScreen", request)
-    }
+    static func route(_ screens: DemoScreens) -> Route { screens.page(path, "OrdersScreen") }
 
     /// Adds the interceptor: without a login the orders do not open.
     static func requireLogin(in router: Router, _ account: Account) throws(RegistrationError) {

@@ -4,7 +4,5 @@ import Waypost
 enum WebScreen {
     static let path = "scheme://webview/home"
 
-    static let route = Route(path, name: "WebScreen", kind: .web, idempotent: true) { request in
-        Screen.opened("WebScreen", request)
-    }
+    static func route(_ screens: DemoScreens) -> Route { screens.page(path, "WebScreen", kind: .web) }
 }

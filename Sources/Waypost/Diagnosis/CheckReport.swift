@@ -42,9 +42,18 @@ public struct CheckReport: Sendable, Hashable {
             case cycle
             /// A map entry is refused for another reason.
             case refused
+            /// A command of a backend does not fit the routes or services.
+            case badCommand
+            /// A command that fits and was hardly meant so, or of which it is not known whether it fits; no mistake.
+            case doubtfulCommand
 
             /// Whether something should be done about it; the others are only good to know.
-            public var isMistake: Bool { ![.redirected, .limitedSchemes, .unknownConverter].contains(self) }
+            public var isMistake: Bool {
+                switch self {
+                case .redirected, .limitedSchemes, .unknownConverter, .doubtfulCommand: false
+                default: true
+                }
+            }
         }
 
         /// Its kind.

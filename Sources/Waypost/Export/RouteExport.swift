@@ -75,16 +75,22 @@ public struct RouteExport: Sendable, Hashable {
             for (name, values) in route.objects where !values.isEmpty {
                 text += "\t\t<key>\(name)</key>\n" + Self.plist(.object(values), "\t\t")
             }
+            if !route.parameters.isEmpty {
+                text += "\t\t<key>parameters</key>\n"
+                text += Self.plist(.array(route.parameters.map(\.json)), "\t\t")
+            }
             text += "\t</dict>\n"
         }
         return text + "</array>\n</plist>\n"
     }
 
     private var markdown: String {
-        var text = "| Path | Class | Priority | Kind |\n|---|---|---:|---|\n"
+        var text = "| Path | Class | Priority | Kind | Parameters |\n|---|---|---:|---|---|\n"
         for route in routes {
             let name = route.className.isEmpty ? "" : "`\(Self.cell(route.className))`"
-            text += "| `\(Self.cell(route.path))` | \(name) | \(route.priority) | \(route.kind.rawValue) |\n"
+            let parameters = Self.cell(route.parameters.map(\.text).joined(separator: ", "))
+            text += "| `\(Self.cell(route.path))` | \(name) | \(route.priority) | \(route.kind.rawValue) "
+            text += "| \(parameters) |\n"
         }
         guard !redirects.isEmpty else { return text }
         text += "\n| Redirect from | to |\n|---|---|\n"

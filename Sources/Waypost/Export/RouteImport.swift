@@ -82,7 +82,8 @@ extension RouteDescription {
             path: path, className: className ?? alias ?? "", priority: priority, kind: kind,
             takesDeeper: try flag("takesDeeper"), idempotent: try flag("idempotent"),
             redirects: try flag("redirects"), converters: converters, metadata: try object("metadata"),
-            defaults: try object("defaults"))
+            defaults: try object("defaults"),
+            parameters: members["parameters"]?.arrayValue?.compactMap(RouteParameter.init) ?? [])
     }
 }
 

@@ -1,5 +1,5 @@
 /// A destination as it is shown.
-public struct Screen: Sendable, Hashable {
+public struct Screen: Sendable, Hashable, Codable {
     /// The destination's name, or its pattern when it has none.
     public var name: String
     /// The pattern that matched.
@@ -10,6 +10,8 @@ public struct Screen: Sendable, Hashable {
     public var parameters: [String: JSONValue]
     /// How it is shown.
     public var presentation: Presentation
+    /// The screens that should lie below it, the farthest first; none unless the open asks for them.
+    public var parents: [Screen] = []
 
     /// A screen by its parts.
     public init(
@@ -28,14 +30,22 @@ public struct Screen: Sendable, Hashable {
         self.init(
             name: name ?? request.route, route: request.route, url: request.url.text,
             parameters: request.parameters.merged, presentation: request.presentation)
+        parents = request.parents.map {
+            Screen(name: $0.name, route: $0.route, url: $0.url, parameters: $0.parameters)
+        }
     }
 
     /// `{"name","url"}`; parameters are left out, for they may be private.
-    package var json: JSONValue { ["name": .string(name), "url": .string(url)] }
+    package var json: JSONValue {
+        ["name": .string(name), "url": .string(RouteURL.withoutValues(url))]
+    }
 }
 
 /// What is shown: tabs with a stack each, and modals over them with a stack each.
-public struct NavigationState: Sendable, Hashable {
+///
+/// It is `Codable`, so that a program can keep it and go on from it after a restart, see
+/// ``NavigationStack/init(restoring:)``.
+public struct NavigationState: Sendable, Hashable, Codable {
     /// The stacks of the tabs, the root of each first; at least one tab.
     public private(set) var tabs: [[Screen]]
     /// The tab in front.
@@ -46,6 +56,26 @@ public struct NavigationState: Sendable, Hashable {
     /// A state with that many empty tabs; one at least.
     package init(tabs: Int = 1) {
         self.tabs = Array(repeating: [], count: max(1, tabs))
+    }
+
+    private enum CodingKeys: String, CodingKey { case tabs, selectedTab, modals }
+
+    /// Reads a state that was kept.
+    ///
+    /// - Throws: `DecodingError` when it is none that could have been shown.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        tabs = try members.decode([[Screen]].self, forKey: .tabs)
+        selectedTab = try members.decode(Int.self, forKey: .selectedTab)
+        modals = try members.decode([[Screen]].self, forKey: .modals)
+        guard tabs.indices.contains(selectedTab), modals.allSatisfy({ !$0.isEmpty }),
+            count <= Self.maximumScreens
+        else {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "no such tab, an empty modal, or too many screens"))
+        }
     }
 
     /// The most screens; beyond it, a push is an error.
@@ -65,6 +95,7 @@ public struct NavigationState: Sendable, Hashable {
         guard count < Self.maximumScreens || screen.presentation.jumpType == .windowNavRoot else {
             throw Rejection(.busy, "\(Self.maximumScreens) screens are open; there can't be more")
         }
+        guard screen.parents.isEmpty else { return try showWithParents(screen) }
         switch screen.presentation.jumpType {
         case .modal: modals.append([screen])
         case .push: push(screen)
@@ -78,6 +109,25 @@ public struct NavigationState: Sendable, Hashable {
             push(screen)
         case .showTab: try showTab(screen)
         }
+    }
+
+    /// Goes back, or to another tab; whether anything changed.
+    ///
+    /// - Throws: ``Rejection`` when the tab does not exist.
+    package mutating func move(_ move: NavigationMove) throws(Rejection) -> Bool {
+        let before = self
+        switch move {
+        case .back: pop()
+        case .dismiss: dismiss()
+        case .popToRoot:
+            modals = []
+            tabs[selectedTab] = Array(tabs[selectedTab].prefix(1))
+        case .showTab(let tab):
+            try check(tab)
+            modals = []
+            selectedTab = tab
+        }
+        return self != before
     }
 
     /// Removes the screen in front and returns it; nil when only a root is left.
@@ -100,12 +150,41 @@ public struct NavigationState: Sendable, Hashable {
     }
 
     /// `{"tabs":[[screen]],"selected":n,"modals":[[screen]],"top":name}`.
-    package var json: JSONValue {
-        func stacks(_ stacks: [[Screen]]) -> JSONValue { .array(stacks.map { .array($0.map(\.json)) }) }
-        return [
-            "tabs": stacks(tabs), "selected": .int(Int64(selectedTab)), "modals": stacks(modals),
-            "top": top.map { .string($0.name) } ?? .null,
+    package var json: JSONValue { json(atMost: Self.maximumScreens) }
+
+    /// The same with so many screens of each stack, and modals, those in front; `screens` then says how many there are.
+    package func json(atMost limit: Int) -> JSONValue {
+        func stacks(_ stacks: some Sequence<[Screen]>) -> JSONValue {
+            .array(stacks.map { .array($0.suffix(limit).map(\.json)) })
+        }
+        var members: [String: JSONValue] = [
+            "tabs": stacks(tabs), "selected": .int(Int64(selectedTab)),
+            "modals": stacks(modals.suffix(limit)), "top": top.map { .string($0.name) } ?? .null,
         ]
+        let isCut = modals.count > limit || (tabs + modals).contains { $0.count > limit }
+        if isCut { members["screens"] = .int(Int64(count)) }
+        return .object(members)
+    }
+
+    /// Shows a screen over its parents, as if somebody had walked to it from the root of the tab.
+    private mutating func showWithParents(_ screen: Screen) throws(Rejection) {
+        var shown = screen
+        shown.parents = []
+        if let tab = screen.presentation.tabBarSelecIndex {
+            try check(tab)
+            selectedTab = tab
+        }
+        modals = []
+        let root = tabs[selectedTab].prefix(1).filter { root in
+            !screen.parents.contains { $0.name == root.name }
+        }
+        tabs[selectedTab] = root + screen.parents + [shown]
+    }
+
+    private func check(_ tab: Int) throws(Rejection) {
+        guard tabs.indices.contains(tab) else {
+            throw .badField("there is no tab \(tab): they are 0 to \(tabs.count - 1)")
+        }
     }
 
     private mutating func push(_ screen: Screen) {
@@ -131,9 +210,7 @@ public struct NavigationState: Sendable, Hashable {
 
     private mutating func showTab(_ screen: Screen) throws(Rejection) {
         let tab = screen.presentation.tabBarSelecIndex ?? 0
-        guard tabs.indices.contains(tab) else {
-            throw .badField("tabBarSelecIndex is none of the \(tabs.count) tabs")
-        }
+        try check(tab)
         if let root = tabs[tab].first, root.name != screen.name {
             throw .badField("tab \(tab) shows \(root.name) and not \(screen.name)")
         }

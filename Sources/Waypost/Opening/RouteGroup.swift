@@ -37,14 +37,14 @@ public struct RouteGroup {
     public mutating func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-        defaults: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
-        handler: @escaping Route.Handler
+        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [],
+        redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
     ) throws(RegistrationError) {
         try register([
             Route(
                 pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
-                idempotent: idempotent, metadata: metadata, defaults: defaults, redirect: redirect,
-                handler: handler)
+                idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
+                redirect: redirect, handler: handler)
         ])
     }
 

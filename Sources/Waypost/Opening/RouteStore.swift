@@ -21,7 +21,8 @@ final class StoredRoute: Sendable {
         RouteDescription(
             path: pattern.text, className: route.name ?? "", priority: route.priority, kind: route.kind,
             takesDeeper: route.takesDeeper, idempotent: route.idempotent, redirects: route.redirect != nil,
-            converters: converters, metadata: route.metadata, defaults: route.defaults)
+            converters: converters, metadata: route.metadata, defaults: route.defaults,
+            parameters: parameters)
     }
 
     private var converters: [String] {

@@ -193,6 +193,9 @@ extension Router {
         if !request.parameters.isEmpty || request.standardJumpType != .push {
             opening.presentation = request.presentation
         }
+        if opening.presentation.withParents == true {
+            request.parents = parents(of: request.url, matched.record)
+        }
         if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
             opening.given = request.parameters
         }

@@ -21,6 +21,12 @@ public struct Resolution: Sendable {
     /// Whether an open that a crash interrupted may run again.
     public var idempotent: Bool
 
+    /// The route that would take the URL.
+    var record: StoredRoute?
+
+    /// The parameters that the route is known to read.
+    public var declared: [RouteParameter] { record?.parameters ?? [] }
+
     /// How the destination is shown when the call does not say it.
     var standardJumpType = JumpType.push
 
@@ -83,6 +89,32 @@ extension Router {
         return resolution.error == nil && !resolution.fellBack
     }
 
+    /// The most pages below one that is opened with its parents.
+    private static let maximumParents = 8
+
+    /// The pages that take the beginnings of a URL, the farthest first; each route once.
+    func parents(of url: RouteURL, _ record: StoredRoute) -> [RouteRequest.Parent] {
+        var seen = [record]
+        var parents: [RouteRequest.Parent] = []
+        for count in 1..<max(1, min(url.components.count, Self.maximumParents * 2)) {
+            let above =
+                try? RouteURL(
+                    scheme: url.scheme, components: Array(url.components.prefix(count)), query: [])
+                as RouteURL
+            guard let above, parents.count < Self.maximumParents else { break }
+            let resolution = resolve(above.text, [:], namesNearest: false)
+            guard resolution.error == nil, let record = resolution.record, record.route.kind == .page,
+                !seen.contains(where: { $0 === record })
+            else { continue }
+            seen.append(record)
+            parents.append(
+                RouteRequest.Parent(
+                    name: record.route.name ?? record.pattern.text, route: record.pattern.text,
+                    url: resolution.url, parameters: resolution.parameters.merged))
+        }
+        return parents
+    }
+
     private func resolve(
         service url: RouteURL, _ parameters: [String: JSONValue], _ resolution: inout Resolution
     ) {
@@ -110,6 +142,7 @@ extension Router {
                 .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))",
                 nearest: namesNearest ? state.nearest : [])
         case .candidate(let matched, let request):
+            resolution.record = matched.record
             resolution.className = matched.record.route.name
             resolution.parameters = request.parameters
             resolution.standardJumpType = request.standardJumpType

@@ -33,6 +33,7 @@ public final class Router: Sendable {
     let hasListeners = Atomic(false)
     let history: Guarded<OpenHistory>
     let waiting = Guarded(WaitingOpens())
+    let navigation = Guarded(Navigation())
     let modules = ModuleLoader()
     let linked: LinkedLoader
 
@@ -126,13 +127,13 @@ public final class Router: Sendable {
     public func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-        defaults: [String: JSONValue] = [:], replacing: Bool = false, redirect: Route.Redirect? = nil,
-        handler: @escaping Route.Handler
+        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], replacing: Bool = false,
+        redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
     ) throws(RegistrationError) {
         let route = Route(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
-            idempotent: idempotent, metadata: metadata, defaults: defaults, redirect: redirect,
-            handler: handler)
+            idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
+            redirect: redirect, handler: handler)
         try register([route], replacing: replacing)
     }
 

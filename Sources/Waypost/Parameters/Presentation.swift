@@ -18,7 +18,7 @@ public enum JumpType: Int, Sendable, Hashable, CaseIterable, Codable {
 ///
 /// They stay in the parameters too. An invalid hint does not stop an open: its default is used, and the router reports
 /// the ``warnings``.
-public struct Presentation: Sendable, Hashable {
+public struct Presentation: Sendable, Hashable, Codable {
     /// From `jumpType`: a number 0…5 or its digit, push for anything else; nil when the call has none.
     public var requested: JumpType?
     /// What counts when the call has none: the route's own, else the router's; push unless set.
@@ -27,6 +27,8 @@ public struct Presentation: Sendable, Hashable {
     public var tabBarSelecIndex: Int?
     /// From `route_no_animation`: a number (other than 0 means true) or true, yes, false, no in any case.
     public var noAnimation: Bool?
+    /// From `route_parents`: whether the pages above it are to lie below it; read like `route_no_animation`.
+    public var withParents: Bool?
     /// Hints that could not be read, as sentences.
     public var warnings: [String]
 
@@ -71,6 +73,10 @@ public struct Presentation: Sendable, Hashable {
                 warnings.append("route_no_animation is not a truth value: ignored")
             }
         }
+        if let hint = parameters[Self.parentsKey] {
+            withParents = Self.flag(hint)
+            if withParents == nil { warnings.append("route_parents is not a truth value: ignored") }
+        }
     }
 
     /// The hints as they are sent: `jumpType`, and the others where they were given.
@@ -78,12 +84,14 @@ public struct Presentation: Sendable, Hashable {
         var members: [String: JSONValue] = [Self.jumpTypeKey: .int(Int64(jumpType.rawValue))]
         if let tabBarSelecIndex { members[Self.tabBarSelecIndexKey] = .int(Int64(tabBarSelecIndex)) }
         if let noAnimation { members[Self.noAnimationKey] = .bool(noAnimation) }
+        if let withParents { members[Self.parentsKey] = .bool(withParents) }
         return .object(members)
     }
 
     static let jumpTypeKey = "jumpType"
     static let tabBarSelecIndexKey = "tabBarSelecIndex"
     static let noAnimationKey = "route_no_animation"
+    static let parentsKey = "route_parents"
 
     private static func integer(_ hint: JSONValue) -> Int? {
         switch hint {

@@ -30,6 +30,10 @@ public protocol Routable: SendableMetatype {
 
     /// Parameters for opens that do not have them; none unless declared.
     static var defaults: [String: JSONValue] { get }
+
+    /// The parameters that it reads beside those of the path; none unless declared, and the properties of a
+    /// `Decodable` ``RoutablePage``.
+    static var parameters: [RouteParameter] { get }
 }
 
 extension Routable {
@@ -41,6 +45,9 @@ extension Routable {
 
     /// None.
     public static var defaults: [String: JSONValue] { [:] }
+
+    /// None.
+    public static var parameters: [RouteParameter] { [] }
 
     /// Returns nil.
     public static func redirect(_ request: RouteRequest) -> String? { nil }
@@ -87,6 +94,9 @@ extension RoutablePage {
 }
 
 extension RoutablePage where Self: Decodable {
+    /// The properties.
+    public static var parameters: [RouteParameter] { RouteParameter.properties(of: Self.self) }
+
     /// Reads the properties from the merged parameters.
     ///
     /// - Throws: ``ParameterError`` naming the first that is missing or does not fit.

@@ -22,6 +22,7 @@ extension Route {
             pattern, name: name ?? Self.className(of: destination), priority: priority, kind: kind,
             takesDeeper: takesDeeper, idempotent: idempotent, jumpType: Destination.jumpType,
             metadata: Destination.metadata, defaults: Destination.defaults,
+            parameters: Destination.parameters,
             redirect: { Destination.redirect($0) },
             handler: { try await Destination.open($0) })
     }

@@ -64,6 +64,9 @@ public struct Route: Sendable {
     public var metadata: [String: JSONValue]
     /// Parameters for opens that do not have them from anywhere else.
     public var defaults: [String: JSONValue]
+    /// The parameters that it reads beside the placeholders of the path, and what the author knows of those; for lists
+    /// and tools, the router itself reads none of it.
+    public var parameters: [RouteParameter]
     /// The handler.
     public var handler: Handler
     /// The module that brought it.
@@ -76,7 +79,7 @@ public struct Route: Sendable {
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        redirect: Redirect? = nil, handler: @escaping Handler
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping Handler
     ) {
         self.pattern = pattern
         self.name = name
@@ -87,6 +90,7 @@ public struct Route: Sendable {
         self.jumpType = jumpType
         self.metadata = metadata
         self.defaults = defaults
+        self.parameters = parameters
         self.redirect = redirect
         self.handler = handler
     }

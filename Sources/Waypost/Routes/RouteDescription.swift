@@ -20,13 +20,15 @@ public struct RouteDescription: Sendable, Hashable {
     public var metadata: [String: JSONValue]
     /// Parameters for opens that do not have them.
     public var defaults: [String: JSONValue]
+    /// The parameters: those of the path from left to right, then others that are known.
+    public var parameters: [RouteParameter]
 
     /// A description by its parts.
     public init(
         path: String, className: String = "", priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, redirects: Bool = false,
         converters: [String] = [], metadata: [String: JSONValue] = [:],
-        defaults: [String: JSONValue] = [:]
+        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = []
     ) {
         self.path = path
         self.className = className
@@ -38,6 +40,7 @@ public struct RouteDescription: Sendable, Hashable {
         self.converters = converters
         self.metadata = metadata
         self.defaults = defaults
+        self.parameters = parameters
     }
 
     /// TheRouter's exported form, `{"path","class","priority"}`, with `kind` and what else holds added.
@@ -48,6 +51,7 @@ public struct RouteDescription: Sendable, Hashable {
         ]
         for (name, holds) in flags where holds { members[name] = true }
         if !converters.isEmpty { members["converters"] = .array(converters.map { .string($0) }) }
+        if !parameters.isEmpty { members["parameters"] = .array(parameters.map(\.json)) }
         for (name, values) in objects where !values.isEmpty { members[name] = .object(values) }
         return .object(members)
     }
@@ -71,7 +75,8 @@ extension Route {
             description.path, name: description.className.isEmpty ? nil : description.className,
             priority: description.priority, kind: description.kind, takesDeeper: description.takesDeeper,
             idempotent: description.idempotent, metadata: description.metadata,
-            defaults: description.defaults, redirect: description.redirects ? redirect : nil,
+            defaults: description.defaults, parameters: description.parameters,
+            redirect: description.redirects ? redirect : nil,
             handler: handler)
     }
 }

@@ -31,11 +31,11 @@ extension Route {
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        redirect: Redirect? = nil, handler: @escaping Handler
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping Handler
     ) {
         self.init(
             key.rawValue, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
             idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
-            redirect: redirect, handler: handler)
+            parameters: parameters, redirect: redirect, handler: handler)
     }
 }

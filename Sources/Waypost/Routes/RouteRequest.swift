@@ -14,8 +14,22 @@ public struct RouteRequest: Sendable {
     public var context: OpenContext
     /// What the author says about the route.
     public var metadata: [String: JSONValue] = [:]
+    /// The pages above this one in its URL, the farthest first; empty unless the call asks for them by `route_parents`.
+    public internal(set) var parents: [Parent] = []
     /// How the destination is shown when the call does not say it.
     var standardJumpType = JumpType.push
+
+    /// A page that takes the beginning of a URL.
+    public struct Parent: Sendable, Hashable {
+        /// The destination's name, or its pattern when it has none.
+        public var name: String
+        /// The pattern that matched.
+        public var route: String
+        /// The URL.
+        public var url: String
+        /// Its parameters.
+        public var parameters: [String: JSONValue]
+    }
 
     /// The presentation hints among the parameters.
     public var presentation: Presentation { Presentation(parameters, standard: standardJumpType) }

@@ -12,7 +12,8 @@ public struct Exposed<Service: Sendable>: Sendable {
     let name: String
     let selector: String?
     let idempotent: Bool
-    let types: [String]
+    let arguments: [MethodDescription.Value]
+    let result: MethodDescription.Value
     let invoke: @Sendable (Service, ArgumentSource, ServiceResultType) async throws -> JSONValue
 
     /// A method with a result.
@@ -30,7 +31,8 @@ public struct Exposed<Service: Sendable>: Sendable {
         self.name = name
         self.selector = selector
         self.idempotent = idempotent
-        types = Self.typeNames(repeat (each Argument).self)
+        arguments = Self.values(repeat (each Argument).self)
+        result = MethodDescription.Value(of: Answer.self)
         let method = MethodName(name)
         invoke = { service, source, wanted in
             let arguments: (repeat each Argument) = try Self.read(name, method, source)
@@ -51,7 +53,8 @@ public struct Exposed<Service: Sendable>: Sendable {
         self.name = name
         self.selector = selector
         self.idempotent = idempotent
-        types = Self.typeNames(repeat (each Argument).self)
+        arguments = Self.values(repeat (each Argument).self)
+        result = MethodDescription.Value(of: Void.self)
         let method = MethodName(name)
         invoke = { service, source, _ in
             let arguments: (repeat each Argument) = try Self.read(name, method, source)
@@ -60,10 +63,12 @@ public struct Exposed<Service: Sendable>: Sendable {
         }
     }
 
-    private static func typeNames<each Argument>(_ types: repeat (each Argument).Type) -> [String] {
-        var names: [String] = []
-        for type in repeat each types { names.append("\(type)") }
-        return names
+    private static func values<each Argument>(
+        _ types: repeat (each Argument).Type
+    ) -> [MethodDescription.Value] {
+        var values: [MethodDescription.Value] = []
+        for type in repeat each types { values.append(MethodDescription.Value(of: type)) }
+        return values
     }
 
     private static func read<each Argument: Decodable>(

@@ -67,15 +67,15 @@ struct ExposedMethod: Sendable {
         let selectors = method.selector.map { [$0] } ?? name?.selectors ?? []
         description = MethodDescription(
             name: name?.full ?? method.name, selector: selectors.first ?? method.name,
-            arguments: zip(labels, method.types).map { .init(label: $0, type: $1) },
-            idempotent: method.idempotent)
+            arguments: zip(labels, method.arguments).map { .init(label: $0, value: $1) },
+            result: method.result, idempotent: method.idempotent)
         names = Set(selectors + [description.name])
         base = name?.base ?? method.name
         if name == nil {
             mistake = "\"\(method.name)\" is not a method name like add(a:b:)"
-        } else if labels.count != method.types.count {
+        } else if labels.count != method.arguments.count {
             mistake =
-                "\(method.name) names \(labels.count) arguments, its closure takes \(method.types.count)"
+                "\(method.name) names \(labels.count) arguments, its closure takes \(method.arguments.count)"
         } else {
             mistake = nil
         }

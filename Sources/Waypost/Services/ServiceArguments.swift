@@ -57,21 +57,38 @@ struct ArgumentReader {
         guard !source.ignoresUnknown, !source.labeled.isEmpty else { return }
         let known = Set(method.labels + ["ivar1", "ivar2"].prefix(method.labels.count))
         if let unknown = source.labeled.keys.sorted().first(where: { !known.contains($0) }) {
-            throw .badField("\(method.full) has no argument \"\(unknown.cut(to: 64))\"", argument: unknown)
+            let near = NearestNames.find(unknown, among: method.labels.filter { $0 != "_" }, limit: 1).first
+            throw .badField(
+                "\(method.full) has no argument \"\(unknown.cut(to: 64))\""
+                    + (near.map { "; did you mean \"\($0)\"?" } ?? ""), argument: unknown)
         }
     }
 
     mutating func next<T: Decodable>(_ type: T.Type) throws -> T {
+        let absent = T.self as? any OptionalArgument.Type
+        let (name, found) = try next("\(type)", isOptional: absent != nil)
+        guard let found else {
+            if let none = absent?.none as? T { return none }
+            throw missing(name, "\(type)")
+        }
+        return try decode(found, as: type, name: name)
+    }
+
+    /// The next argument's name for people, and its value; nil when it is absent and may be.
+    mutating func next(
+        _ type: String, isOptional: Bool
+    ) throws(ServiceFailure) -> (name: String, JSONValue?) {
+        guard place < method.labels.count else { throw missing("\(place + 1)", type) }
         let label = method.labels[place]
         let name = label == "_" ? "\(place + 1)" : label
         let found = value(label)
         place += 1
-        guard let found else {
-            if let absent = T.self as? any OptionalArgument.Type, let none = absent.none as? T { return none }
-            throw ServiceFailure.badField(
-                "argument \"\(name)\" of \(method.full) is missing (\(type))", argument: name)
-        }
-        return try decode(found, as: type, name: name)
+        guard found != nil || isOptional else { throw missing(name, type) }
+        return (name, found)
+    }
+
+    private func missing(_ name: String, _ type: String) -> ServiceFailure {
+        .badField("argument \"\(name)\" of \(method.full) is missing (\(type))", argument: name)
     }
 
     private func value(_ label: String) -> JSONValue? {

@@ -8,12 +8,32 @@ public struct ServiceDescription: Sendable, Hashable {
 
 /// A method that may be called from outside, as it is listed.
 public struct MethodDescription: Sendable, Hashable {
+    /// What an argument or a result is.
+    public struct Value: Sendable, Hashable {
+        /// The Swift type; `()` for no result.
+        public var type: String
+        /// What it is in JSON, as far as it is known.
+        public var schema: ValueSchema
+        /// Whether it may be absent.
+        public var isOptional: Bool
+
+        /// That of a type.
+        init(of type: Any.Type) {
+            self.type = "\(type)"
+            schema = ValueSchema(of: type)
+            isOptional = ValueSchema.isOptional(type)
+        }
+    }
+
     /// One argument.
     public struct Argument: Sendable, Hashable {
         /// The label; `_` for none.
         public var label: String
+        /// What it is.
+        public var value: Value
+
         /// The Swift type.
-        public var type: String
+        public var type: String { value.type }
     }
 
     /// The Swift name: `add(a:b:)`.
@@ -22,6 +42,8 @@ public struct MethodDescription: Sendable, Hashable {
     public var selector: String
     /// The arguments in order.
     public var arguments: [Argument]
+    /// The result.
+    public var result: Value
     /// Whether a call that a crash interrupted may run again.
     public var idempotent: Bool
 }

@@ -76,6 +76,8 @@ public struct Code: Sendable, Hashable {
     public static let noService = Code(404, "NO_SERVICE", .rejected)
     /// The service exposes no such method.
     public static let noMethod = Code(404, "NO_METHOD", .rejected)
+    /// The program has nothing that shows screens, or it can not move so.
+    public static let noNavigator = Code(404, "NO_NAVIGATOR", .rejected)
     /// No command of that id waits or runs.
     package static let noCommand = Code(404, "NO_COMMAND", .rejected)
     /// There is no command of that type.
@@ -142,7 +144,8 @@ public struct Code: Sendable, Hashable {
     /// Every code of the protocol.
     package static let all: [Code] = [
         .ok, .badJSON, .unsigned, .badSignature, .notAllowed, .retainedCommand, .intercepted, .noRoute,
-        .noService, .noMethod, .noCommand, .unknownType, .deadline, .idReused, .rollback, .equivocation,
+        .noService, .noMethod, .noNavigator, .noCommand, .unknownType, .deadline, .idReused, .rollback,
+        .equivocation,
         .expired,
         .tooLarge, .badField, .cycle, .chain, .clockSkew, .busy, .canceled, .handlerFailed, .disk, .clock,
         .outbox, .module, .version, .interrupted, .connectRefused, .tls, .aclSuspected, .clientIDConflict,

@@ -26,7 +26,19 @@ package struct Redaction: Sendable, Hashable {
 
     /// The text with everything secret replaced by `***`.
     package func masked(_ text: String) -> String {
-        let bytes = Array(text.utf8)
+        var bytes = Array(text.utf8)
+        var isMasked = false
+        // Without a value that hid it, another key may come to light.
+        for _ in 1...Self.maximumDepth + 1 {
+            let masked = masked(bytes)
+            guard masked != bytes else { break }
+            bytes = masked
+            isMasked = true
+        }
+        return isMasked ? String(decoding: bytes, as: UTF8.self) : text
+    }
+
+    private func masked(_ bytes: [UInt8]) -> [UInt8] {
         var secrets: [Range<Int>] = []
         forEachSecret(in: bytes) { secrets.append($0) }
         if bytes.contains(UInt8(ascii: "%")) {
@@ -38,7 +50,7 @@ package struct Redaction: Sendable, Hashable {
                 }
             }
         }
-        guard !secrets.isEmpty else { return text }
+        guard !secrets.isEmpty else { return bytes }
         var result: [UInt8] = []
         var position = 0
         for secret in secrets.sorted(by: { $0.lowerBound < $1.lowerBound }) where secret.upperBound > position
@@ -46,7 +58,7 @@ package struct Redaction: Sendable, Hashable {
             if secret.lowerBound >= position { result += bytes[position..<secret.lowerBound] + Self.mask }
             position = secret.upperBound
         }
-        return String(decoding: result + bytes[position...], as: UTF8.self)
+        return result + bytes[position...]
     }
 
     /// The value with its texts masked, and all values of secret keys.

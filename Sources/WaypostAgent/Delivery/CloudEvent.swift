@@ -20,6 +20,8 @@ struct CloudEvent {
         case .state: type = "waypost.state"
         case .health: type = "waypost.health"
         case .routes: type = "waypost.routes"
+        case .contract: type = "waypost.contract"
+        case .navigation: type = "waypost.navigation"
         case .applied: type = "waypost.map.applied"
         }
         // The source names the sender: ids are unique for one sender only.

@@ -28,10 +28,10 @@ final class CommandRunner: Sendable {
 
     func connect(_ commands: AgentCommands) { agentCommands.withLock { $0 = commands } }
 
-    /// Runs what needs no lane; nil for opens, calls and cancels.
+    /// Runs what needs no lane; nil for opens, calls, moves and cancels.
     func runAtOnce(_ job: CommandJob) -> CommandResult? {
         switch job.command.operation {
-        case .open, .call, .cancel: return nil
+        case .open, .call, .navigate, .cancel: return nil
         case .ping: return .ok(agentCommands.withLock { $0 }?.health() ?? .null)
         case .replay(let since, let maximum):
             let (count, last) = agentCommands.withLock { $0 }?.replay(since, maximum) ?? (0, since)
@@ -43,7 +43,7 @@ final class CommandRunner: Sendable {
         }
     }
 
-    /// Runs an open or a call; the executor ends it at its deadline.
+    /// Runs an open, a call or a move; the executor ends it at its deadline.
     func run(
         _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
     ) async -> CommandResult {
@@ -60,6 +60,18 @@ final class CommandRunner: Sendable {
                 await router.services.call(
                     service, method, arguments: ServiceArguments(arguments), ref: job.command.id,
                     isTimedByCaller: true, beforeHandler: beforeHandler))
+        case .navigate(let move):
+            let moved = await router.navigate(
+                move,
+                context: OpenContext(
+                    ref: job.command.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
+                    beforeHandler: beforeHandler))
+            switch moved {
+            case .success(let moved):
+                return .ok(["moved": .bool(moved), "navigation": router.navigator?.navigation?.json ?? .null])
+            case .failure(let failure):
+                return CommandResult(code: failure.code, detail: failure.detail, origin: .router)
+            }
         case .cancel, .log, .replay, .ping: return runAtOnce(job) ?? .ok()
         }
     }

@@ -67,7 +67,7 @@ struct Roster: Sendable {
             members[agent, default: Member()].map = json
             bytes += size - (members[agent]?.mapBytes ?? 0)
             members[agent]?.mapBytes = size
-        case .reply, .log, .failure, .routes:
+        case .reply, .log, .failure, .routes, .contract, .navigation:
             break
         }
     }

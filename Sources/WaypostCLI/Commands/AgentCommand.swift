@@ -95,17 +95,19 @@ struct AgentCommand: OperatorCommand {
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {
-        var standIns = try settings.routes.map { try RouteFile.read($0) } ?? []
+        var standIns = try settings.routes.map { try RouteFile.read($0) } ?? RouterContract()
         // A stand-in only counts, so running it twice does no harm.
-        for index in standIns.indices { standIns[index].idempotent = true }
+        for index in standIns.routes.indices { standIns.routes[index].idempotent = true }
         let configuration = RouterConfiguration(webPath: settings.isDemo ? DemoFeatures.webPath : nil)
-        let router = Router(configuration: configuration.withWebRoute(of: standIns))
+        let router = Router(configuration: configuration.completed(by: standIns))
         if settings.isDemo {
             try DemoFeatures.register(in: router, stateDirectory: settings.configuration.stateDirectory)
         }
         if let file = settings.routes {
             try StandInRoutes.register(standIns, of: file, in: router)
-            logger.notice("\(standIns.count) placeholder routes from \(file)")
+            logger.notice(
+                "\(standIns.routes.count) placeholder routes and \(standIns.services.count) services from \(file)"
+            )
         }
         if !settings.isDemo && settings.routes == nil {
             logger.warning("this agent has no routes and no services; see --routes and --demo")

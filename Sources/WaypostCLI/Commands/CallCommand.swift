@@ -15,17 +15,23 @@ struct CallCommand: RequestCommand {
               waypost call AppConfigServiceProtocol openMiniProgramWithInfo: --args '[{"key":"value"}]' --agent k1
             """)
 
-    @Argument(help: "The service's name.")
+    @Argument(help: "The service's name.", completion: .services)
     var service: String
 
-    @Argument(help: "The method's name.")
+    @Argument(help: "The method's name.", completion: .methods)
     var method: String
 
     @Option(
         name: .customLong("args"),
         help: ArgumentHelp(
-            "The arguments: a JSON array by position, or an object by label.", valueName: "json"))
+            "The arguments: a JSON array by position, or an object by label.", valueName: "json"),
+        completion: .arguments)
     var arguments: String?
+
+    @Flag(
+        name: .customLong("check"), inversion: .prefixedNo,
+        help: "Compare it with what the agent says of its routes and services before it is sent.")
+    var isChecked = true
 
     @OptionGroup
     var output: OutputOptions

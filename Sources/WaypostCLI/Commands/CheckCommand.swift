@@ -18,10 +18,18 @@ struct CheckCommand: OperatorCommand {
               waypost check --routes routes.json --map map.json
               waypost check --routes routes.json --map map.json --strict
               waypost check --demo --map all.json --map kiosk.json --json | jq -r '.[].detail'
+              waypost describe --agent k1 --json > contract.json
+              waypost check --routes contract.json --commands backend.jsonl
             """)
 
     @OptionGroup(title: "What")
     var source: RouteSource
+
+    @Option(
+        help: ArgumentHelp(
+            "Commands of a backend as they are sent, JSON Lines; each is held against the routes and services.",
+            valueName: "file"))
+    var commands: String?
 
     @Flag(help: "Exit with 1 also for what is only good to know.")
     var strict = false
@@ -32,15 +40,25 @@ struct CheckCommand: OperatorCommand {
     @OptionGroup(title: "Router")
     var router: RouterOptions
 
-    func validate() throws { try source.validateGiven() }
+    func validate() throws {
+        try source.validateGiven()
+        guard commands != "-" || !([source.routes].compactMap(\.self) + source.maps).contains("-") else {
+            throw ValidationError("only one file can be standard input")
+        }
+    }
 
     func perform() async throws {
-        let routes = try source.list()
+        let contract = try source.contract()
+        let routes = contract.routes
         let (layers, refused) = try layers()
-        var report = Router.check(
-            routes: routes, layers: layers,
-            configuration: try router.setup().configuration.withWebRoute(of: routes))
+        let configuration = try router.setup().configuration.completed(by: contract)
+        var report = Router.check(routes: routes, layers: layers, configuration: configuration)
         report.findings += refused
+        if let commands {
+            let check = try ContractCheck(contract, configuration, layers)
+            report.findings += try CommandFile(check, hasServices: !contract.services.isEmpty).findings(
+                commands)
+        }
         if output.isJSON {
             Terminal.print(json: report.json)
         } else {

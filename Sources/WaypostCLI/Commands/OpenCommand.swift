@@ -13,17 +13,23 @@ struct OpenCommand: RequestCommand {
               waypost open scheme://router/news --group lobby --wait 3
             """)
 
-    @Argument(help: "The URL; a service URL becomes a call.")
+    @Argument(help: "The URL; a service URL becomes a call.", completion: .routes)
     var url: String
 
     @Option(
         name: .customLong("param"), parsing: .singleValue,
-        help: ArgumentHelp("A parameter as text; may be repeated.", valueName: "key=value"))
+        help: ArgumentHelp("A parameter as text; may be repeated.", valueName: "key=value"),
+        completion: .parameters)
     var pairs: [String] = []
 
     @Option(
         name: .customLong("params"), help: ArgumentHelp("Parameters as a JSON object.", valueName: "json"))
     var object: String?
+
+    @Flag(
+        name: .customLong("check"), inversion: .prefixedNo,
+        help: "Compare it with what the agent says of its routes and services before it is sent.")
+    var isChecked = true
 
     @OptionGroup
     var output: OutputOptions

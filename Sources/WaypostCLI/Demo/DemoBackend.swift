@@ -96,7 +96,7 @@ final class DemoBackend {
             matcher = nil
             seen.result = result
             output.result(result)
-        case .health, .routes:
+        case .health, .routes, .contract, .navigation:
             break
         }
     }

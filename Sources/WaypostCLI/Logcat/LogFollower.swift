@@ -169,7 +169,7 @@ struct LogFollower {
         case .state:
             if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
             return true
-        case .reply, .applied, .health, .routes:
+        case .reply, .applied, .health, .routes, .contract, .navigation:
             return true
         }
     }

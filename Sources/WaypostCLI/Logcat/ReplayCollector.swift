@@ -93,7 +93,7 @@ struct ReplayCollector: Sendable {
                 online.insert(agent)
             }
             return false
-        case .reply, .applied, .failure, .health, .routes:
+        case .reply, .applied, .failure, .health, .routes, .contract, .navigation:
             return false
         }
     }

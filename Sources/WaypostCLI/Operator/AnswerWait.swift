@@ -20,6 +20,12 @@ extension OperatorSession {
         var answered: Set<String> = []
         var isLookedAt = wait.isGiven
         while true {
+            if !isLookedAt, diagnosis.isKnownOffline {
+                // Its health, which comes after this, may say that it came back.
+                isLookedAt = true
+                _ = await fence()
+                alarm(after: Self.graceOfRetained)
+            }
             guard case .message(let message) = try await next() else {
                 let isOver = ContinuousClock.now >= end
                 guard isOver || diagnosis.isKnownOffline else { continue }
@@ -27,12 +33,6 @@ extension OperatorSession {
                 throw CommandError(.noReply, diagnosis.explanation(after: isOver ? wait.text : nil))
             }
             diagnosis.saw(message)
-            if !isLookedAt, diagnosis.isKnownOffline {
-                // Its health, which comes after this, may say that it came back.
-                isLookedAt = true
-                _ = await fence()
-                alarm(after: Self.graceOfRetained)
-            }
             guard let answer = answer(message), answered.insert(agent(answer)).inserted else { continue }
             each(answer)
             if case .agent = audience { return 1 }

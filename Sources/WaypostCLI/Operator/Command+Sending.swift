@@ -24,7 +24,7 @@ extension Command.Operation {
     fileprivate var onlyLooks: Bool {
         switch self {
         case .ping, .log, .replay: true
-        case .open, .call, .cancel: false
+        case .open, .call, .navigate, .cancel: false
         }
     }
 }

@@ -28,22 +28,50 @@ struct CommandRequest {
     /// The command as it is sent.
     var payload: [UInt8]
     var wait: WaitOptions
+    /// Whether it is held against the agent's contract first.
+    var isChecked = false
 
     /// Sends the command and hands over each terminal reply as it comes.
     ///
     /// - Returns: how many replies came; 0 only when it did not wait.
     /// - Throws: ``CommandError`` 3 with what is known of the agent when no reply came in time.
     func perform(_ each: (AgentReply) -> Void) async throws -> Int {
-        try await OperatorSession.with(
-            settings, as: sender, required: [replyFilter], useful: presenceFilters
+        var contract: ContractDocuments?
+        if isChecked, case .agent(let agent) = audience {
+            contract = ContractDocuments(of: agent, topics: settings.topics)
+        }
+        return try await OperatorSession.with(
+            settings, as: sender, required: [replyFilter], useful: presenceFilters + (contract?.filters ?? [])
         ) { session in
+            var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
+            if contract != nil {
+                try await session.readUpToFence { message in
+                    contract?.saw(message)
+                    diagnosis.saw(message)
+                }
+                if let refusal = try refusal(by: contract?.contract) {
+                    each(refusal)
+                    return 1
+                }
+            }
             let started = ContinuousClock.now
             try await session.publish(message)
             guard wait.isOn else { return 0 }
-            var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
             return try await session.awaitAnswers(
                 of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, each)
         }
+    }
+
+    /// What the agent would answer, when the command does not fit its contract; warns of what fits and was hardly meant.
+    private func refusal(by contract: RouterContract?) throws -> AgentReply? {
+        guard let contract, case .agent(let agent) = audience else { return nil }
+        let report = try ContractCheck(contract).report(command.operation)
+        for warning in report.warnings { Terminal.note("waypost: warning: \(warning)") }
+        guard let fault = report.fault else { return nil }
+        let reply = Reply(
+            id: command.id, code: fault.code, at: WallClock.now(),
+            detail: "\(fault.detail); not sent, --no-check sends it", nearest: fault.nearest)
+        return AgentReply(agent: agent, reply: reply, payload: reply.encoded(), roundTrip: 0)
     }
 
     private var message: MQTTMessage {

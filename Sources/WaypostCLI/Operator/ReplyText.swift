@@ -60,11 +60,16 @@ protocol RequestCommand: OperatorCommand {
     /// - Throws: ``CommandError`` 64 when the arguments make no command.
     func operation() throws -> Command.Operation
 
+    /// Whether it is held against the agent's contract before it is sent.
+    var isChecked: Bool { get }
+
     /// A reply for people; ``ReplyText`` unless the command knows better.
     func lines(_ answer: AgentReply) -> [TerminalText]
 }
 
 extension RequestCommand {
+    var isChecked: Bool { false }
+
     func lines(_ answer: AgentReply) -> [TerminalText] { ReplyText(style: output.style).lines(answer) }
 
     func perform() async throws {
@@ -73,7 +78,7 @@ extension RequestCommand {
         let request = CommandRequest(
             settings: try await options.broker.resolved(), sender: options.sender.sender,
             audience: audience, command: command,
-            payload: try options.payload(command), wait: options.wait)
+            payload: try options.payload(command), wait: options.wait, isChecked: isChecked)
         var allOK = true
         let count = try await request.perform { answer in
             allOK = allOK && answer.isOK

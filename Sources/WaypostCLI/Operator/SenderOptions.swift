@@ -13,9 +13,11 @@ struct SenderOptions: ParsableArguments {
 
     func validate() throws { try NameCheck.check(name, of: "--as") }
 
-    /// The name given, or the user's without the characters that a topic can not have.
-    var sender: String {
-        if let name { return name }
+    /// The name given, or the user's.
+    var sender: String { name ?? Self.user }
+
+    /// The user's name, without the characters that a topic can not have.
+    static var user: String {
         let user = getenv("USER").map { String(cString: $0) } ?? ""
         let cleaned = String(user.prefix(Name.maximumBytes).filter { Name.isValid(String($0)) })
         return cleaned.isEmpty ? "ops" : cleaned

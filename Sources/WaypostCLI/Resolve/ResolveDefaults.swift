@@ -6,14 +6,18 @@ struct ResolveDefaults {
     private let source: RouteSource
     private let setup: RouterSetup
     private let client: ClientSetup
-    private let routes: [RouteDescription]?
+    private let contract: RouterContract?
     private let layers: [RelocationLayer]
 
     init(_ source: RouteSource, _ options: RouterOptions, _ client: ClientSetup) throws {
         self.source = source
         setup = try options.setup()
         self.client = client
-        routes = source.isGiven ? RouteFile.known(try source.list(), setup.configuration) : nil
+        var contract = source.isGiven ? try source.contract() : nil
+        if let routes = contract?.routes {
+            contract?.routes = RouteFile.known(routes, setup.configuration)
+        }
+        self.contract = contract
         layers = try source.layers()
     }
 
@@ -23,15 +27,21 @@ struct ResolveDefaults {
     func router(_ table: ResolveCase.Table) throws(Rejection) -> Router {
         let setup = table.setup ?? setup
         let router: Router
-        let listed =
-            table.routes.map { $0.map { RouteDescription(path: $0, priority: table.priorities[$0] ?? 0) } }
-            ?? routes
-        guard let listed else { throw Rejection(.badField, "routes is missing, and no --routes was given") }
-        var configuration = setup.configuration.withWebRoute(of: listed)
+        let listed = table.routes.map { routes in
+            RouterContract(
+                routes: routes.map { RouteDescription(path: $0, priority: table.priorities[$0] ?? 0) })
+        }
+        guard let contract = listed ?? contract else {
+            throw Rejection(.badField, "routes is missing, and no --routes was given")
+        }
+        var configuration = setup.configuration.completed(by: contract)
         configuration.relocationContext = (table.client ?? client).context
         router = Router(configuration: configuration)
         do {
-            try router.register(listed.map { Route($0) { _ in .opened() } })
+            try router.register(contract.routes.map { Route($0) { _ in .opened() } })
+            for service in contract.services {
+                try router.services.expose(ExposedService(standInFor: service))
+            }
         } catch {
             throw Rejection(.badField, "routes: \(error)")
         }

@@ -7,7 +7,8 @@ import WaypostMessages
 struct RouteSource: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A list of routes as TheRouter exports it, [{\"path\",\"class\",\"priority\"}]; - is standard input.",
+            "A list of routes as TheRouter exports it, [{\"path\",\"class\",\"priority\"}], or a contract as waypost describe "
+                + "--json prints it; - is standard input.",
             valueName: "file"))
     var routes: String?
 
@@ -39,19 +40,19 @@ struct RouteSource: ParsableArguments {
         guard isGiven else { throw ValidationError("the routes are missing: --routes FILE or --demo") }
     }
 
-    /// The routes as they are listed.
-    func list() throws -> [RouteDescription] {
+    /// The routes as they are listed, and the services when they are known.
+    func contract() throws -> RouterContract {
         if let routes { return try RouteFile.read(routes) }
-        return try demoRouter(RouterConfiguration(registersLinked: false)).routes
+        return try demoRouter(RouterConfiguration(registersLinked: false)).contract
     }
 
     /// A router with the routes, the maps laid over them.
     func router(_ configuration: RouterConfiguration) throws -> Router {
         let router: Router
         if let file = routes {
-            let list = try RouteFile.read(file)
-            router = Router(configuration: configuration.withWebRoute(of: list))
-            try StandInRoutes.register(list, of: file, in: router)
+            let contract = try RouteFile.read(file)
+            router = Router(configuration: configuration.completed(by: contract))
+            try StandInRoutes.register(contract, of: file, in: router)
         } else {
             router = try demoRouter(configuration)
         }
@@ -89,10 +90,17 @@ struct RouteSource: ParsableArguments {
 }
 
 extension RouterConfiguration {
-    /// The same with the list's web route, when it has one and none is set.
-    func withWebRoute(of routes: [RouteDescription]) -> RouterConfiguration {
+    /// The same with what a contract says of its router, where nothing else is set.
+    func completed(by contract: RouterContract) -> RouterConfiguration {
         var configuration = self
-        configuration.webPath = webPath ?? routes.first { $0.kind == .web }?.path
+        let settings = contract.settings
+        if dialect == .waypost { configuration.dialect = settings.dialect }
+        configuration.webPath =
+            webPath ?? settings.webPath ?? contract.routes.first { $0.kind == .web }?.path
+        configuration.allowedSchemes = allowedSchemes ?? settings.allowedSchemes
+        configuration.ignoresCase = ignoresCase || settings.ignoresCase
+        configuration.serviceScheme = settings.serviceScheme
+        configuration.serviceHost = settings.serviceHost
         return configuration
     }
 }

@@ -5,14 +5,19 @@ import Waypost
 ///
 /// A backend is tested against this where the client itself can't run.
 enum StandInRoutes {
-    /// Registers a list, without the routes whose converters are not known here: those are named.
+    /// Registers the routes and services of a contract, without the routes whose converters are not known here: those
+    /// are named.
     ///
     /// - Throws: ``CommandError`` 64 naming the file that it came from, and the route.
-    static func register(_ routes: [RouteDescription], of file: String, in router: Router)
-        throws(CommandError)
-    {
+    static func register(
+        _ contract: RouterContract, of file: String, in router: Router, notesMissing: Bool = true
+    ) throws(CommandError) {
         do {
-            try router.register(RouteFile.known(routes, router.configuration).map(route))
+            let known = RouteFile.known(contract.routes, router.configuration, notesMissing: notesMissing)
+            try router.register(known.map(route))
+            for service in contract.services {
+                try router.services.expose(ExposedService(standInFor: service))
+            }
         } catch {
             throw CommandError(.usage, "routes file \(file): \(error)")
         }

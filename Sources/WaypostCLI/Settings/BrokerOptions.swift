@@ -55,6 +55,13 @@ struct BrokerOptions: ParsableArguments {
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var configurationFile: String?
 
+    /// The options by their names.
+    static let names = [
+        "--broker", "--root", "--username", "--password-file", "--ca-file", "--cert-file", "--key-file",
+        "--mqtt",
+        "--config",
+    ]
+
     /// The options on the command line.
     var given: Settings.Options {
         [

@@ -46,7 +46,7 @@ struct WatchModel: Sendable {
             failures.append(line.cut)
             if failures.count > Self.maximumFailures { failures.removeFirst() }
         case .state, .health, .applied: roster.saw(message)
-        case .reply, .routes: break
+        case .reply, .routes, .contract, .navigation: break
         }
     }
 

@@ -70,6 +70,19 @@ extension Command.Operation {
                 service: try fields.required("service", fields.text("service")),
                 method: try fields.required("method", fields.text("method")),
                 arguments: try fields.arguments("args"))
+        case "navigate":
+            let name = try fields.required("action", fields.text("action"))
+            guard NavigationMove.names.contains(name) else {
+                throw Rejection(
+                    .badField,
+                    "action must be one of \(NavigationMove.names.joined(separator: " ")); found \(name.quoted)"
+                )
+            }
+            let tab = try fields.integer("tab", in: 0...1_000)
+            guard let move = NavigationMove(name: name, tab: tab.map(Int.init)) else {
+                throw Rejection(.badField, "tab is missing: which one to show, from 0")
+            }
+            self = .navigate(move)
         case "cancel":
             let target = try fields.required("target", fields.text("target"))
             guard Name.isValid(target) else {
@@ -98,7 +111,7 @@ extension Command.Operation {
         default:
             throw Rejection(
                 .unknownType,
-                "type \(type.quoted) is unknown; known: open call cancel log replay ping")
+                "type \(type.quoted) is unknown; known: open call navigate cancel log replay ping")
         }
     }
 }

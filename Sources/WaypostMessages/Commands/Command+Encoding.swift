@@ -23,6 +23,7 @@ extension Command.Operation {
         switch self {
         case .open: "open"
         case .call: "call"
+        case .navigate: "navigate"
         case .cancel: "cancel"
         case .log: "log"
         case .replay: "replay"
@@ -43,6 +44,9 @@ extension Command.Operation {
             case .positional(let values): if !values.isEmpty { json.member("args", .array(values)) }
             case .labeled(let members): json.member("args", .object(members))
             }
+        case .navigate(let move):
+            json.member("action", move.name)
+            if let tab = move.tab { json.member("tab", tab) }
         case .cancel(let target):
             json.member("target", target)
         case .log(let level, let tag, let milliseconds):

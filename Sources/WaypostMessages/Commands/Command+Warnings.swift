@@ -35,6 +35,7 @@ extension Command.Operation {
         switch self {
         case .open: ["url", "params"]
         case .call: ["service", "method", "args"]
+        case .navigate: ["action", "tab"]
         case .cancel: ["target"]
         case .log: ["level", "tag", "for"]
         case .replay: ["since", "max"]

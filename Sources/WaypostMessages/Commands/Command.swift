@@ -6,6 +6,7 @@ package struct Command: Sendable, Hashable {
     package enum Operation: Sendable, Hashable {
         case open(url: String, parameters: [String: JSONValue])
         case call(service: String, method: String, arguments: Arguments)
+        case navigate(NavigationMove)
         case cancel(target: String)
         case log(level: LogLevel, tag: String?, milliseconds: Int64)
         case replay(since: Int64, maximum: Int)

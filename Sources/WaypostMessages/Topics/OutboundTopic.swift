@@ -8,6 +8,8 @@ package enum OutboundTopic: Sendable, Hashable {
     case state
     case health
     case routes
+    case contract
+    case navigation
 }
 
 extension Topics {
@@ -25,6 +27,8 @@ extension Topics {
             case (2, "state"): .state
             case (2, "health"): .health
             case (2, "routes"): .routes
+            case (2, "contract"): .contract
+            case (2, "navigation"): .navigation
             default: nil
             }
         return content.map { (String(agent), $0) }

@@ -55,4 +55,6 @@ package struct Topics: Sendable, Hashable {
     package func state(of agent: String) -> String { "\(root)/\(agent)/state" }
     package func health(of agent: String) -> String { "\(root)/\(agent)/health" }
     package func routes(of agent: String) -> String { "\(root)/\(agent)/routes" }
+    package func navigation(of agent: String) -> String { "\(root)/\(agent)/navigation" }
+    package func contract(of agent: String) -> String { "\(root)/\(agent)/contract" }
 }

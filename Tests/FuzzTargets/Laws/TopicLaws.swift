@@ -41,6 +41,8 @@ enum TopicLaws: Laws {
             case .state: topics.state(of: agent)
             case .health: topics.health(of: agent)
             case .routes: topics.routes(of: agent)
+            case .contract: topics.contract(of: agent)
+            case .navigation: topics.navigation(of: agent)
             }
         try BrokenLaw.unless(
             written.map { $0.utf8.elementsEqual(text.utf8) } ?? true, "a topic is read as it was written")

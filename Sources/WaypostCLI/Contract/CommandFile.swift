@@ -1,0 +1,55 @@
+import Waypost
+import WaypostMessages
+
+/// A backend's commands as a file, one JSON object a line, held against a contract.
+struct CommandFile {
+    private let check: ContractCheck
+    private let hasServices: Bool
+
+    /// - Parameter hasServices: Whether the contract says what may be called; a list of routes alone does not.
+    init(_ check: ContractCheck, hasServices: Bool) {
+        self.check = check
+        self.hasServices = hasServices
+    }
+
+    /// What is wrong, or doubtful, about the commands, in the order of the lines.
+    func findings(_ file: String) throws(CommandError) -> [CheckReport.Finding] {
+        let lines = try LineReader(file, purpose: "commands file")
+        var findings: [CheckReport.Finding] = []
+        while let batch = try lines.next() {
+            for line in batch { findings += self.findings(line, in: file) }
+        }
+        return findings
+    }
+
+    private func findings(_ line: LineReader.Line, in file: String) -> [CheckReport.Finding] {
+        let subject = "\(file) line \(line.number)"
+        func finding(_ kind: CheckReport.Finding.Kind, _ detail: String) -> CheckReport.Finding {
+            CheckReport.Finding(kind: kind, subject: subject, detail: "\(subject): \(detail)")
+        }
+        do {
+            guard line.isWhole else { throw Rejection(.tooLarge, "the line is longer than a command may be") }
+            let json = try JSONValue(parsing: Array(line.bytes), limits: .protocolDefaults)
+            let command = try Command(id: Command.id(in: json), fields: json, arrival: WallClock.now())
+            var doubts = command.warnings
+            if case .call = command.operation, !hasServices {
+                doubts.append("\(command.id): the services are not known; see waypost describe --json")
+                return doubts.map { finding(.doubtfulCommand, $0) }
+            }
+            let report = check.report(command.operation)
+            doubts += report.warnings
+            let faults = report.fault.map { fault in
+                let near = ReplyText.unnamed(fault.nearest, in: fault.detail)
+                let question = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+                return finding(.badCommand, "\(command.id): \(fault.code): \(fault.detail)\(question)")
+            }
+            return [faults].compactMap(\.self)
+                + doubts.map { finding(.doubtfulCommand, "\(command.id): \($0)") }
+        } catch let fault as Rejection {
+            return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
+        } catch {
+            let fault = (error as? JSONError)?.rejection ?? Rejection(.badJSON, "\(error)")
+            return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
+        }
+    }
+}

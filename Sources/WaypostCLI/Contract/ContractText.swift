@@ -1,0 +1,69 @@
+import Waypost
+
+/// Routes and services for people.
+struct ContractText {
+    let style: Style
+
+    /// One line for each route and each method.
+    func lines(_ contract: RouterContract) -> [TerminalText] {
+        var lines: [TerminalText] = contract.routes.map { route in
+            let parameters = route.parameters.map(\.text).joined(separator: ", ")
+            let shown: TerminalText = parameters.isEmpty ? "" : "  \(style.dim("(\(parameters))"))"
+            return "\(route.path)\(shown)"
+        }
+        for service in contract.services {
+            lines += service.methods.map { "\(service.name).\(signature($0))" }
+        }
+        return lines
+    }
+
+    func lines(_ route: RouteDescription) -> [TerminalText] {
+        var rows: [(String, TerminalText)] = []
+        if !route.className.isEmpty { rows.append(("class", "\(route.className)")) }
+        rows.append(("kind", "\(route.kind.rawValue)"))
+        if route.priority != 0 { rows.append(("priority", "\(route.priority)")) }
+        if route.idempotent { rows.append(("idempotent", "an open that a crash interrupted runs again")) }
+        if route.takesDeeper { rows.append(("deeper", "also takes URLs below it that nothing else takes")) }
+        if route.redirects { rows.append(("redirects", "may redirect by itself")) }
+        for (name, value) in route.metadata.sorted(by: { $0.key < $1.key }) {
+            rows.append((name, "\(value.text)"))
+        }
+        var lines: [TerminalText] = ["\(style.bold("\(route.path)"))"] + table(rows)
+        guard !route.parameters.isEmpty else { return lines }
+        lines.append("parameters")
+        lines += table(
+            route.parameters.map { parameter in
+                let notes = [
+                    parameter.isInPath ? "in the path" : nil, parameter.isRequired ? "required" : nil,
+                    route.defaults[parameter.name].map { "\($0.text) unless given" }, parameter.summary,
+                ].compactMap(\.self)
+                let more = notes.isEmpty ? "" : "; " + notes.joined(separator: "; ")
+                return (parameter.name, "\(parameter.schema.text)\(more)")
+            })
+        return lines
+    }
+
+    func lines(_ service: ServiceDescription) -> [TerminalText] {
+        ["\(style.bold("\(service.name)"))"]
+            + service.methods.flatMap { method -> [TerminalText] in
+                ["  \(signature(method))"] + table([("selector", "\(method.selector)")], indent: 4)
+            }
+    }
+
+    /// `add(a: Int, b: Int) -> Int, idempotent`.
+    private func signature(_ method: MethodDescription) -> TerminalText {
+        let base = method.name.prefix { $0 != "(" }
+        let arguments = method.arguments.map { "\($0.label): \($0.type)" }.joined(separator: ", ")
+        let result = method.result.type == "()" ? "" : " -> \(method.result.type)"
+        return "\(String(base))(\(arguments))\(result)\(method.idempotent ? ", idempotent" : "")"
+    }
+
+    private func table(_ rows: [(name: String, text: TerminalText)], indent: Int = 2) -> [TerminalText] {
+        let width = rows.map(\.name.count).max() ?? 0
+        let margin = String(repeating: " ", count: indent)
+        return rows.map { row in
+            let gap = String(repeating: " ", count: width - row.name.count + 2)
+            return "\(margin)\(row.name)\(gap)\(row.text)"
+        }
+    }
+}
