@@ -51,11 +51,11 @@ final class Fixture: Sendable {
     /// Starts the agent, with the demo's features and what a row needs.
     func agent(
         _ arguments: [String] = [], url: String? = nil, directory: String? = nil,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], features: [String] = ["--demo"]
     ) throws -> AgentProcess {
         let agent = try AgentProcess(
             "k1", broker: url ?? broker.url, directory: directory,
-            arguments: ["--demo", "--mqtt", version] + arguments, environment: environment)
+            arguments: features + ["--mqtt", version] + arguments, environment: environment)
         agents.withLock { $0.append(agent) }
         return agent
     }
@@ -108,12 +108,14 @@ enum Circumstance: String {
     case forgetfulBroker = "the broker forgets"
     case noSubscription = "the broker refuses a subscription"
     case stalledLoop = "the link's thread stands still"
+    case noFeatures = "the program has no features"
     case brokenModule = "a feature module can't be set up"
 
     /// Makes it so, and sends what the row sends; returns the backend that sees what comes of it.
     func play(_ fixture: Fixture, _ row: VectorRow) async throws -> Backend {
         switch self {
         case .well: try await send(row, fixture, to: try fixture.agent())
+        case .noFeatures: try await send(row, fixture, to: try fixture.agent(features: []))
         case .signatures:
             let key = fixture.broker.directory + "/release.pub"
             let secret = fixture.broker.directory + "/release.pem"
@@ -216,6 +218,8 @@ enum Circumstance: String {
             try await fixture.backend.publish(
                 "{\"lane\":\"one\",\"exp\":\(expires),\(command)}", to: "waypost/v1/k1/cmd/me")
         }
+        // Behind the others, so that its answer says that they are all there.
+        _ = try await fixture.backend.command(#"{"id":"all","type":"ping"}"#, to: "k1")
         try await fixture.backend.wait(for: "the nap to be taken") { seen in
             seen.contains { $0.json?["id"] == "nap" && $0.json?["status"] == "accepted" }
         }

@@ -71,8 +71,7 @@ struct DescribeCommand: OperatorCommand {
             name, among: contract.routes.map(\.path) + contract.services.map(\.name))
         throw CommandError(
             .failed,
-            "describe \(name): there is no such route or service"
-                + (near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"))
+            "describe \(name): there is no such route or service\(NearNames.question(near))")
     }
 
     private func show(_ json: JSONValue, _ lines: [TerminalText]) {

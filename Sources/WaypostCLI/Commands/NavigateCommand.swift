@@ -32,8 +32,7 @@ struct NavigateCommand: RequestCommand {
     func validate() throws {
         guard NavigationMove.names.contains(action) else {
             let near = NearestNames.find(action, among: NavigationMove.names, limit: 1)
-            throw ValidationError(
-                "there is no action \(action)" + (near.first.map { "; did you mean \($0)?" } ?? ""))
+            throw ValidationError("there is no action \(action)\(NearNames.question(near))")
         }
         guard (action == "showTab") == (tab != nil), (0...1_000).contains(tab ?? 0) else {
             throw ValidationError("showTab, and nothing else, needs --tab NUMBER, from 0")

@@ -39,8 +39,7 @@ struct CommandFile {
             let report = check.report(command.operation)
             doubts += report.warnings
             let faults = report.fault.map { fault in
-                let near = ReplyText.unnamed(fault.nearest, in: fault.detail)
-                let question = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+                let question = NearNames.question(NearNames.unnamed(fault.nearest, in: fault.detail))
                 return finding(.badCommand, "\(command.id): \(fault.code): \(fault.detail)\(question)")
             }
             return [faults].compactMap(\.self)

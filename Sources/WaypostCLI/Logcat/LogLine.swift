@@ -33,7 +33,7 @@ struct LogLine: Sendable {
             let report = try? FailureReport(json)
         else { return nil }
         var message = "\(report.code) in \(report.origin.rawValue): \(report.detail)"
-        let unnamed = ReplyText.unnamed(report.nearest, in: report.detail)
+        let unnamed = NearNames.unnamed(report.nearest, in: report.detail)
         if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
         if let ref = report.ref { message += "; ref \(ref)" }
         if report.count > 1 { message += "; \(report.count) times" }

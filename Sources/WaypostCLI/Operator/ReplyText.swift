@@ -1,16 +1,12 @@
-import Glibc
 import Waypost
 import WaypostMessages
 
 /// A reply for people: the result in the first line, the rest below.
 struct ReplyText {
-    /// The names close to a missing one, and the warnings, that are shown; an agent sends fewer.
-    static let maximumNames = 10
-
     var style: Style
 
     func lines(_ answer: AgentReply) -> [TerminalText] {
-        outcome(answer) + answer.reply.warnings.prefix(Self.maximumNames).map { "  warning: \($0)" }
+        outcome(answer) + answer.reply.warnings.prefix(NearNames.maximum).map { "  warning: \($0)" }
     }
 
     private func outcome(_ answer: AgentReply) -> [TerminalText] {
@@ -19,7 +15,7 @@ struct ReplyText {
             var lines: [TerminalText] = [
                 "\(style.status(reply.status)): \(reply.code) from \(answer.agent): \(reply.detail ?? "no detail given")"
             ]
-            let unnamed = Self.unnamed(reply.nearest, in: reply.detail ?? "")
+            let unnamed = NearNames.unnamed(reply.nearest, in: reply.detail ?? "")
             if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", "))") }
             if reply.code.isRetryable { lines.append("  it may work if you try again") }
             return lines
@@ -28,12 +24,6 @@ struct ReplyText {
             reply.isDuplicate ? ", repeated reply" : reply.attempt > 1 ? ", attempt \(reply.attempt)" : ""
         return ["\(style.status(reply.status)): \(answer.agent) (\(reply.milliseconds) ms\(again))"]
             + details(reply.result)
-    }
-
-    /// Those of the first names that the detail does not contain: that of a missing route names its neighbours.
-    static func unnamed(_ names: [String], in detail: String) -> [String] {
-        // Not by `contains`: among characters it takes seconds for 64 KiB of flags.
-        names.prefix(maximumNames).filter { strstr(detail, $0) == nil }
     }
 
     /// The result: an opening field by field, anything else as JSON.

@@ -1,0 +1,90 @@
+import Threading
+
+/// The navigator of a router, and those who listen to it, whichever comes first.
+struct Navigation: Sendable {
+    private(set) var navigator: (any Navigator)?
+    var listeners = ListenerList<NavigationState>()
+    private var handle: RegistrationHandle?
+
+    mutating func use(_ navigator: any Navigator, _ handle: RegistrationHandle?) {
+        self.handle?.cancel()
+        self.handle = handle
+        self.navigator = navigator
+    }
+}
+
+extension Router {
+    /// What shows the destinations, for moves; the one of the first page that was registered in one, unless set.
+    public var navigator: (any Navigator)? { navigation.withLock { $0.navigator } }
+
+    /// Sets the navigator for ``navigate(_:context:)``.
+    public func use(_ navigator: any Navigator) {
+        let handle = navigator.observeNavigation { [weak self] state in self?.notify(state) }
+        navigation.withLock { $0.use(navigator, handle) }
+        if let state = navigator.navigation { notify(state) }
+    }
+
+    private func notify(_ state: NavigationState) { navigation.withLock { $0.listeners }.notify(state) }
+
+    /// Calls the listener with each new state of the navigator, also of one that is set later.
+    @discardableResult
+    public func observeNavigation(
+        _ listener: @escaping @Sendable (NavigationState) -> Void
+    ) -> RegistrationHandle {
+        let id = navigation.withLock { $0.listeners.add(listener) }
+        return RegistrationHandle { [weak self] in self?.navigation.withLock { $0.listeners.remove(id) } }
+    }
+
+    /// Goes back, or to another tab.
+    ///
+    /// - Returns: whether anything changed; 404 `NO_NAVIGATOR` when nothing shows screens here.
+    public func navigate(
+        _ move: NavigationMove, context: OpenContext = .init()
+    ) async -> Result<Bool, RouteFailure> {
+        guard let navigator else {
+            return .failure(RouteFailure(.noNavigator, "this program has no navigator"))
+        }
+        do {
+            if let beforeHandler = context.beforeHandler {
+                try await beforeHandler(.init(isIdempotent: move.isIdempotent, subject: move.name))
+                try Task.checkCancellation()
+            }
+            let limit = WorkLimit(
+                context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
+            let scope = try OpenScope.current.entered(by: move.name)
+            switch await withDeadline(
+                limit, clock: configuration.clock, scope: scope, { try await navigator.move(move) })
+            {
+            case .finished(.success(let moved)): return .success(moved)
+            case .finished(.failure(let error)): throw error
+            case .canceled: return .failure(.canceled(move.name))
+            case .deadline: return .failure(.deadline(move.name, limit.duration))
+            }
+        } catch let failure as RouteFailure {
+            return .failure(failure)
+        } catch let rejection as Rejection {
+            return .failure(RouteFailure(rejection.code, rejection.detail))
+        } catch let failure as ServiceFailure {
+            return .failure(RouteFailure(failure))
+        } catch is CancellationError {
+            return .failure(.canceled(move.name))
+        } catch {
+            return .failure(.handler("\(move.name) failed: \(error)"))
+        }
+    }
+}
+
+extension Router {
+    /// Registers a page that a navigator shows.
+    public func register(
+        page pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
+        jumpType: JumpType? = nil, redirect: Route.Redirect? = nil
+    ) throws(RegistrationError) {
+        try register([
+            .page(
+                pattern, name: name, priority: priority, in: navigator, jumpType: jumpType, redirect: redirect
+            )
+        ])
+        if self.navigator == nil { use(navigator) }
+    }
+}
