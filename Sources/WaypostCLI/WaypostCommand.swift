@@ -34,7 +34,7 @@ struct WaypostCommand: AsyncParsableCommand {
                 subcommands: [
                     AgentsCommand.self, WatchCommand.self, LogcatCommand.self, ReplayCommand.self,
                     PingCommand.self,
-                    HealthCommand.self, DoctorCommand.self, BenchCommand.self,
+                    HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
                 ]),
             CommandGroup(
                 name: "Try routes and maps, without a broker",

@@ -125,6 +125,23 @@ struct Roster: Sendable {
             + rows.map { Row(text: line($0.1), condition: $0.0) }
     }
 
+    /// The agents that somebody should look at, those in most trouble first, each with its trouble as a sentence.
+    func troubles(now: Int64 = WallClock.now()) -> [(agent: String, condition: Condition, text: String)] {
+        members.filter { $0.value.condition.isTrouble }
+            .sorted { ($0.value.condition, $0.key) < ($1.value.condition, $1.key) }
+            .map { name, member in
+                let row = Self.row(name, member, member.condition, now).map(Self.cell)
+                let (since, problem) = (row[2], row[7])
+                let text =
+                    switch member.condition {
+                    case .lost: "its connection was lost \(since)"
+                    case .failing: "its health is red: \(problem)"
+                    default: problem
+                    }
+                return (name, member.condition, text)
+            }
+    }
+
     /// A cell as it is shown: what one agent says of itself must not make the rows of all others longer.
     private static func cell(_ text: String) -> String {
         let start = text.unicodeScalars.prefix(maximumCell)

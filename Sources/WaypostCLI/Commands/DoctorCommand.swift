@@ -9,8 +9,8 @@ struct DoctorCommand: OperatorCommand {
         commandName: "doctor",
         abstract: "Find out why an agent or a sender does not work, and what to do about it.",
         discussion: """
-            Checks each broker: its version, the certificates, what the sender may read and write, and the health \
-            and the clock of an agent. With --local it checks the agent of this machine: what it says of itself, and \
+            Checks each broker: its version, the certificates, what the sender may read and write, how all agents are, \
+            and the clock of one. With --local it checks the agent of this machine: what it says of itself, and \
             its state directory. It changes nothing.
 
             Exit status: 0 when nothing failed, 1 when something failed, 4 when no broker accepts the connection.
@@ -24,8 +24,8 @@ struct DoctorCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The agent to ask; with --local, the agent of this machine.",
-            discussion: "Default: one that is online.",
+            "The agent to look at and to ask; with --local, the agent of this machine.",
+            discussion: "Default: all, and one that is online is asked.",
             valueName: "id"), completion: .agents)
     var agent: String?
 

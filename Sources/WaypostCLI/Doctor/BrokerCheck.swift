@@ -19,7 +19,7 @@ struct BrokerCheck {
     func asSender() async throws -> [Finding] {
         let wanted = [
             topics.reply(of: "+", to: sender), topics.state(of: "+"), topics.health(of: "+"),
-            topics.logs(of: "+"), topics.failures(of: "+"),
+            topics.logs(of: "+"), topics.failures(of: "+"), topics.applied(of: "+"),
         ]
         return try await examine(wanted) { session in
             var roster = Roster(topics: topics)
@@ -40,7 +40,7 @@ struct BrokerCheck {
                     [Finding]()
                 }
             return [Self.version(version), subscriptions(session, wanted), agents(roster, isComplete)]
-                + answers + kept
+                + troubles(roster) + answers + kept
         }
     }
 
@@ -156,15 +156,29 @@ struct BrokerCheck {
         return Finding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
     }
 
+    /// The agents that are in trouble and shown one by one.
+    private static let shownTroubles = 20
+
+    /// How all agents are, or the one that was named.
+    private func troubles(_ roster: Roster) -> [Finding] {
+        let all = roster.troubles().filter { agent == nil || $0.agent == agent }
+        let shown = all.prefix(Self.shownTroubles).map { agent, condition, text in
+            let advice =
+                switch condition {
+                case .lost: "is it on, and does its network reach the broker? On its machine: waypost doctor --local"
+                case .failing: "what the checks mean, and what to do, stands in the guide to operating, under Health"
+                default: "correct the map and send it with a higher rev; the one before is in force"
+                }
+            return Finding("agent", .failed, "\(agent): \(text)", advice: advice)
+        }
+        let more = all.count - shown.count
+        return shown
+            + (more > 0 ? [Finding("agent", .failed, "and \(more) more", advice: "see: waypost agents")] : [])
+    }
+
     private func agents(_ roster: Roster, _ isComplete: Bool) -> Finding {
         let online = roster.members.filter { $0.value.isOnline == true }
-        let red = online.filter { $0.value.health?.isGreen == false }.keys.sorted()
         let text = "\(roster.members.count) known, \(online.count) online"
-        guard red.isEmpty else {
-            return Finding(
-                "agents", .warning, "\(text), not green: \(red.joined(separator: ", "))",
-                advice: "for the reasons see: waypost agents")
-        }
         if roster.members.isEmpty {
             return Finding(
                 "agents", .warning, "there are none under \(topics.root)",

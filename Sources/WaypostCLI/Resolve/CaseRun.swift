@@ -27,7 +27,8 @@ final class CaseRun {
             guard Terminal.print(jsonLines: output) else { return true }
         }
         if expectations > 0 || unreadable > 0 {
-            let bad = unreadable == 0 ? "" : ", \(unreadable) lines were not cases"
+            let bad =
+                unreadable == 0 ? "" : unreadable == 1 ? ", 1 line was not a case" : ", \(unreadable) lines were not cases"
             Terminal.note(
                 "\(expectations.counted("expectation")): \(expectations - failed) passed, \(failed) failed\(bad)"
             )

@@ -1,0 +1,212 @@
+import Waypost
+
+/// What a code means and what to do about it, in the words of the guide to operating.
+struct CodeExplanation {
+    let code: Code
+    let meaning: String
+    let advice: String
+
+    /// The explanation of a code, by its number or its name in any case; several have the same number.
+    static func find(_ text: String) -> [CodeExplanation] {
+        all.filter { text == "\($0.code.number)" || text.uppercased() == $0.code.name }
+    }
+
+    static let all: [CodeExplanation] = [
+        .init(
+            0, "OK",
+            "it is done",
+            "nothing"),
+        .init(
+            400, "BAD_JSON",
+            "the payload is not strict JSON: the detail names the byte",
+            "correct the sender; look for trailing commas, keys that stand twice, a byte order mark"),
+        .init(
+            401, "UNSIGNED",
+            "a trust key is set, and this came without a signature",
+            "sign it, also bare arrays of entries"),
+        .init(
+            401, "BAD_SIGNATURE",
+            "too few good signatures of trusted keys",
+            "compare the key ids; sign the exact bytes"),
+        .init(
+            403, "NOT_ALLOWED",
+            "this scheme, host, method or target is not open to the outside, the command to cancel is another sender's, or a signed command is for another receiver or of another sender",
+            "open it in the host application, if it is meant to be"),
+        .init(
+            403, "RETAINED_COMMAND",
+            "the command was published as a retained message",
+            "publish an empty retained message on that topic, and commands without the flag"),
+        .init(
+            403, "INTERCEPTED",
+            "an interceptor stopped it and says why",
+            "do what the reason asks for, such as signing in"),
+        .init(
+            404, "NO_ROUTE",
+            "no route takes this URL",
+            "look at nearest; if the client is wrong, send a relocation map"),
+        .init(
+            404, "NO_SERVICE",
+            "no service of this name is exposed",
+            "look at nearest; does this build have it?"),
+        .init(
+            404, "NO_METHOD",
+            "the service exposes no such method, or the short name is ambiguous",
+            "look at nearest; give the full name, labels included"),
+        .init(
+            404, "NO_NAVIGATOR",
+            "the program has nothing that shows screens, or it can not move so",
+            "Router.use(_:) sets the navigator"),
+        .init(
+            404, "NO_COMMAND",
+            "the command to cancel does not wait or run: it has ended, or was never here",
+            "ask for its reply by sending it again with its id"),
+        .init(
+            404, "UNKNOWN_TYPE",
+            "no command of this type",
+            "correct the sender"),
+        .init(
+            408, "DEADLINE",
+            "the handler did not end in time, or had no thread to begin on",
+            "look for what it waits for; raise handler-deadline if it may take longer"),
+        .init(
+            409, "ID_REUSED",
+            "this id was used on this topic before, with other bytes",
+            "one id, one command: generate a new one for each"),
+        .init(
+            409, "ROLLBACK",
+            "a map with a lower revision than one before, or a patch that does not build on what is in force",
+            "raise the revision, or read nextPatch in map/applied; two release pipelines may be at work"),
+        .init(
+            409, "EQUIVOCATION",
+            "a map with a known revision and other bytes",
+            "raise the revision with every change, also of white space"),
+        .init(
+            410, "EXPIRED",
+            "it was not started before its exp, or a map came after its own",
+            "give more time; see whether the agent was away or the lane busy"),
+        .init(
+            413, "TOO_LARGE",
+            "over a limit of size, depth, keys or entries; or the command has run, and its reply is larger than the agent or the broker allows: the detail then says how it ended",
+            "split it; the limits stand in health; let the handler return less"),
+        .init(
+            422, "BAD_FIELD",
+            "a field is missing or does not fit; the detail names it",
+            "correct the sender"),
+        .init(
+            422, "CYCLE",
+            "redirects lead in a circle, which the detail shows",
+            "take one of them out"),
+        .init(
+            422, "CHAIN",
+            "more than 8 redirects in a row, or opens within opens too deep",
+            "point the first at the last"),
+        .init(
+            425, "CLOCK_SKEW",
+            "at is more than 30 s ahead of the agent's clock",
+            "set the clocks of both sides by NTP"),
+        .init(
+            429, "BUSY",
+            "one sender sends too fast, or holds its share of the ids, of the queue or of the store; or too many commands wait, too many ids are remembered, or maps come faster than map-rate",
+            "slow down and send it again, with the same id if you like: it was not stored. Its answer is not stored either, so a crash may lose it; see Sizing"
+        ),
+        .init(
+            499, "CANCELED",
+            "its sender canceled it",
+            "nothing"),
+        .init(
+            500, "HANDLER_FAILED",
+            "the handler or the method threw; the detail says what",
+            "look into the host application"),
+        .init(
+            503, "DISK",
+            "what must be durable can't be stored, or the store holds all that it may; on fail also: something stored is damaged",
+            "make space in the state directory, or raise store-bytes; the agent goes on by itself. After damage, look at the disk"
+        ),
+        .init(
+            503, "CLOCK",
+            "the agent's clock is wrong or was stepped",
+            "set the clock; until then send commands without exp"),
+        .init(
+            503, "OUTBOX",
+            "too much waits for the broker",
+            "bring the broker back; raise the outbox limits"),
+        .init(
+            503, "MODULE",
+            "the feature module behind the route or service could not be set up",
+            "see its reason in the reply and in health; correct it and restart the agent"),
+        .init(
+            505, "VERSION",
+            "another major version of the protocol",
+            "use one that the detail lists"),
+        .init(
+            520, "INTERRUPTED",
+            "the agent ended while the command ran, and it is not declared idempotent; or it is, and the agent ended during it three times",
+            "find out whether it took effect; send it again under a new id if not"),
+        .init(
+            530, "CONNECT_REFUSED",
+            "the broker refused the connection; the detail has its reason",
+            "check name, password and the broker's rules"),
+        .init(
+            531, "TLS",
+            "the TLS handshake failed",
+            "check the certificate's dates, the name in it, and the authority, on both sides"),
+        .init(
+            532, "ACL_SUSPECTED",
+            "a message of the agent to itself did not come back",
+            "give the agent its rights; see above"),
+        .init(
+            533, "CLIENT_ID_CONFLICT",
+            "another client takes the session under the same name",
+            "find the second agent of this name; the client id is the agent's name"),
+        .init(
+            534, "SESSION_LOST",
+            "the broker no longer had the session, and what it kept for the agent is gone",
+            "switch persistence on; send again what has no reply"),
+        .init(
+            535, "SUB_REFUSED",
+            "the broker refused a subscription",
+            "give the agent its rights; see above"),
+        .init(
+            536, "SEQ_GAP",
+            "a sender's seq jumped: a command is lost, or came twice, or two senders share a name",
+            "compare with the sender's log"),
+        .init(
+            537, "DROPPED",
+            "reports were dropped, because the outbox was full",
+            "see OUTBOX"),
+        .init(
+            538, "MAP_EXPIRED",
+            "the map in force is past its exp",
+            "send a newer one"),
+        .init(
+            539, "LOOP_STALLED",
+            "the link's thread stood still",
+            "look for a disk that hangs, or a machine under too much load"),
+    ]
+
+    private init(_ number: Int, _ name: String, _ meaning: String, _ advice: String) {
+        code = Code(number: number, name: name)
+        self.meaning = meaning
+        self.advice = advice
+    }
+
+    /// For people: the code, what it means, whether to try again, and what to do.
+    func lines(_ style: Style) -> [TerminalText] {
+        let again =
+            code.status == nil
+            ? "stands in failure reports only"
+            : code.isRetryable ? "sending it again may help" : "sending it again does not help"
+        return [
+            "\(style.bold("\(code)"))  \(code.status?.rawValue ?? "report")", "  means: \(meaning)",
+            "  again: \(again)", "  do:    \(advice)",
+        ]
+    }
+
+    var json: JSONValue {
+        [
+            "code": .int(Int64(code.number)), "name": .string(code.name),
+            "status": code.status.map { .string($0.rawValue) } ?? .null, "retryable": .bool(code.isRetryable),
+            "means": .string(meaning), "do": .string(advice),
+        ]
+    }
+}

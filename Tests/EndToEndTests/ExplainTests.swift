@@ -1,0 +1,41 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+
+@Suite(.aFewAtATime, .timeLimit(.minutes(10))) struct `Explain a code` {
+    /// The rows of the guide's table: number, name, what it means, what to do.
+    private func rows() throws -> [[String]] {
+        let guide = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+            .appendingPathComponent("Sources/WaypostAgent/WaypostAgent.docc/Operating.md")
+        return try String(contentsOf: guide, encoding: .utf8).split(separator: "\n").compactMap { line in
+            let cells = line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 6, Int(cells[0]) != nil else { return nil }
+            return [cells[0], cells[1], cells[4], cells[5]].map { $0.replacingOccurrences(of: "`", with: "") }
+        }
+    }
+
+    @Test func `says of every code what the guide says`() async throws {
+        let ending = try await RunningCommand.run(["explain", "--json"])
+        #expect(ending.status == 0)
+        let shown = try ending.output.map { line in
+            let json = try JSONValue(parsing: line)
+            let number = json["code"]?.intValue.map { "\($0)" } ?? ""
+            return [number] + ["name", "means", "do"].map { json[$0]?.stringValue ?? "" }
+        }
+        let rows = try rows()
+        #expect(shown == rows)
+        #expect(Set(rows.map { $0[1] }) == Set(Code.all.map(\.name)))
+    }
+
+    @Test func `finds it by number or name, and names the near one`() async throws {
+        let number = try await RunningCommand.run(["explain", "409"])
+        #expect(number.output.count { !$0.hasPrefix(" ") } == 3)
+        let name = try await RunningCommand.run(["explain", "no_route"])
+        #expect(name.status == 0 && name.output.first == "404 NO_ROUTE  rejected")
+        #expect(name.output.contains { $0.hasPrefix("  do:    look at nearest") })
+        let near = try await RunningCommand.run(["explain", "NO_ROUT"])
+        #expect(near.status == 64 && near.errorLines.joined().contains("did you mean NO_ROUTE"))
+    }
+}
