@@ -5,7 +5,8 @@ import Waypost
 /// What the tables of the three "Coming from" pages say, line by line.
 @Suite struct `The pages on coming from another router` {
     private func router(_ dialect: Dialect, _ patterns: String..., webPath: String? = nil) throws -> Router {
-        let router = Router(configuration: RouterConfiguration(dialect: dialect, webPath: webPath))
+        let router = Router(
+            configuration: RouterConfiguration(dialect: dialect, webPath: webPath, registersLinked: false))
         for pattern in patterns {
             try router.register(pattern, name: "Class of \(pattern)") { request in
                 .opened(["route": .string(pattern), "params": .object(request.parameters.merged)])
