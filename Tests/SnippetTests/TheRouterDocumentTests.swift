@@ -59,7 +59,7 @@ import Waypost
     }
 
     private func patch(_ router: Router, _ relocationMap: JSONValue) throws {
-        try router.patch(RelocationEntry.list(relocationMap))
+        try router.patch(RelocationEntry.list([relocationMap]))
     }
 
     // MARK: Features
