@@ -148,8 +148,9 @@ final class Journal: Sendable {
         switch item.origin {
         case .reply(let sequence):
             FaultPoint.beforeReplyAcknowledged.reached()
-            send(.replyAcknowledged(sequence: sequence))
-        case .stored(let sequence): send(.reportRemoved(sequence: sequence))
+            // After a crash before that, the reply goes out once more: it can wait for the next commit.
+            send(.replyAcknowledged(sequence: sequence), isPatient: true)
+        case .stored(let sequence): send(.reportRemoved(sequence: sequence), isPatient: true)
         case .volatile: break
         }
     }
@@ -173,8 +174,8 @@ final class Journal: Sendable {
     /// A stored report was damaged and is set aside: it takes no space any more.
     func reportDamaged(_ sequence: Int64) { send(.reportRemoved(sequence: sequence)) }
 
-    private func send(_ entry: Entry) {
-        if !mailbox.send(entry), case .started(_, _, let then) = entry { then(false) }
+    private func send(_ entry: Entry, isPatient: Bool = false) {
+        if !mailbox.send(entry, isPatient: isPatient), case .started(_, _, let then) = entry { then(false) }
     }
 
     // MARK: Committing
@@ -203,9 +204,8 @@ final class Journal: Sendable {
             // A commit that fails must change nothing here: it works on a copy.
             let (quota, overflow) = state.withLock { ($0.quota, $0.overflow) }
             do {
-                let written = try await store.commitInBackground {
-                    try self.write(batch, quota, overflow, in: $0)
-                }
+                // On a thread of the agent, which may wait for the disk: handing it to another costs more.
+                let written = try store.commit { try self.write(batch, quota, overflow, in: $0) }
                 stored(written, batch, overflow)
                 return true
             } catch {

@@ -75,9 +75,11 @@ package final class Store: Sendable {
         configuration.label = "waypost.store"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // Before the first table, so that pages can be returned to the file system.
+            // The directory is ours alone, so that the file need not be locked anew for each commit. The space of pages
+            // can only be returned when that is said before the first table.
             try db.execute(
                 sql: """
+                    PRAGMA locking_mode = EXCLUSIVE;
                     PRAGMA auto_vacuum = INCREMENTAL;
                     PRAGMA journal_mode = WAL;
                     PRAGMA synchronous = \(durability.pragma);

@@ -9,27 +9,51 @@ final class Mailbox<Element: Sendable>: Sendable {
         var waiting: [Element] = []
         var reader: CheckedContinuation<Void, Never>?
         var isClosed = false
+        /// Patient values wait, and the reader is to be woken when their time is over.
+        var isTimed = false
     }
+
+    /// How long a patient value waits for others.
+    private static var patience: Duration { .milliseconds(50) }
+    /// So many patient values do not wait any longer.
+    private static var patientLimit: Int { 256 }
 
     private let state = Guarded(State())
 
     /// Sends a value; false when the mailbox is closed.
+    ///
+    /// - Parameter isPatient: Whether it may wait a moment for another, with which it is taken.
     @discardableResult
-    func send(_ element: Element) -> Bool {
-        let (isSent, reader) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-            guard !state.isClosed else { return (false, nil) }
+    func send(_ element: Element, isPatient: Bool = false) -> Bool {
+        var (mustWake, mustTime) = (false, false)
+        let isSent = state.withLock { state in
+            guard !state.isClosed else { return false }
             state.waiting.append(element)
-            defer { state.reader = nil }
-            return (true, state.reader)
+            mustWake = !isPatient || state.waiting.count >= Self.patientLimit
+            mustTime = !mustWake && !state.isTimed
+            if mustTime { state.isTimed = true }
+            return true
         }
-        reader?.resume()
+        if mustWake { wakeReader() }
+        if mustTime {
+            TimerThread.shared.call(after: Self.patience) {
+                self.state.withLock { $0.isTimed = false }
+                self.wakeReader()
+            }
+        }
         return isSent
     }
 
     /// Lets the reader take what is there and then end.
     func close() {
+        state.withLock { $0.isClosed = true }
+        wakeReader()
+    }
+
+    private func wakeReader() {
         let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.isClosed = true
+            // It may have taken all in the meantime.
+            guard !state.waiting.isEmpty || state.isClosed else { return nil }
             defer { state.reader = nil }
             return state.reader
         }
