@@ -53,8 +53,8 @@ import Waypost
 
     /// Row `ky://` registered as a fallback.
     ///
-    /// Where the page's other patterns are registered too, the nearest of them
-    /// takes the URL before the fallback does, as in KYRouter.
+    /// Where the page's other patterns are registered too, the nearest of them takes the URL before the fallback does,
+    /// as in KYRouter.
     @Test func `what no one takes goes to the fallback of the scheme`() async throws {
         try router.register("ky://search/直播") { _ in .opened() }
         try router.register("ky://") { request in .opened(request.parameters["has_travelled"]) }
