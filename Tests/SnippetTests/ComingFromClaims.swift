@@ -5,7 +5,8 @@ import Waypost
 /// What the tables of the three "Coming from" pages say, line by line.
 @Suite struct `The pages on coming from another router` {
     private func router(_ dialect: Dialect, _ patterns: String..., webPath: String? = nil) throws -> Router {
-        let router = Router(configuration: RouterConfiguration(dialect: dialect, webPath: webPath))
+        let router = Router(
+            configuration: RouterConfiguration(dialect: dialect, webPath: webPath, registersLinked: false))
         for pattern in patterns {
             try router.register(pattern, name: "Class of \(pattern)") { request in
                 .opened(["route": .string(pattern), "params": .object(request.parameters.merged)])
@@ -60,6 +61,7 @@ import Waypost
             "scheme://webview/home", webPath: "scheme://webview/home")
         func route(_ url: String) async -> String? { await router.open(url).route }
         #expect(await route("scheme://router/demo#top") == "scheme://router/demo")
+        #expect(await router.open("scheme://router/./demo").code == .badField)
         #expect(await route("SCHEME://router/demo") == "scheme://router/demo")
         #expect(await route("scheme://router//demo/") == "scheme://router/demo")
         #expect(await router.open("scheme://router/7").parameters["id"] == "7")
@@ -106,6 +108,13 @@ import Waypost
         #expect(await router.open("myapp://preference").value == "preference")
         #expect(await router.open("myapp://over//there/#nose").route == "over/there")
         #expect(await router.open("MYAPP://user").isSuccess)
+        try router.register("action", kind: .action) { _ in .opened("ran") }
+        #expect(await router.open("myapp://action", parameters: ["jumpType": 1]).value == "ran")
+        let limited = Router(
+            configuration: RouterConfiguration(
+                dialect: .reerRouter, allowedSchemes: ["myapp"], registersLinked: false))
+        try limited.register("user") { _ in .opened() }
+        #expect(await limited.open("reer://user").code == .notAllowed)
         #expect(throws: RegistrationError.self) { try router.register("/user") { _ in .opened() } }
         let asked = EventList()
         try router.intercept { request in
@@ -136,6 +145,11 @@ import Waypost
         #expect(await router.open("ky://a/:").route == "ky://a/:id")
         #expect(await router.open("ky://a/1?u=ky://b/c").parameters["u"] == "ky://b/c")
         #expect(await router.open("ky://a/_").parameters["id"] == "_")
+        let once = await router.open("ky://a/%2541?block=%2541")
+        #expect(once.parameters.merged == ["id": "%41", "block": "%41"])
+        try router.register("ky://foo") { _ in .opened() }
+        #expect(router.unregister("ky://foo"))
+        #expect(await router.open("ky://foo/bar").route == "ky://foo/bar")
         #expect(await router.open("ky://none?route_fallback_url=ky%3A%2F%2Fa%2F9").isSuccess)
         #expect(throws: RegistrationError.self) { try router.register("ky://a/:number") { _ in .opened() } }
         #expect(
