@@ -10,7 +10,8 @@ import Waypost
             .deletingLastPathComponent()
             .appendingPathComponent("Sources/WaypostAgent/WaypostAgent.docc/Operating.md")
         return try String(contentsOf: guide, encoding: .utf8).split(separator: "\n").compactMap { line in
-            let cells = line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+            let cells = line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
             guard cells.count == 6, Int(cells[0]) != nil else { return nil }
             return [cells[0], cells[1], cells[4], cells[5]].map { $0.replacingOccurrences(of: "`", with: "") }
         }

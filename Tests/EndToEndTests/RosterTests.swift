@@ -109,6 +109,26 @@ struct RosterTests {
         ])
     }
 
+    @Test func `opens that wait are listed, with what cancels them`() throws {
+        let health = Health([
+            "status": "green", "at": 100_000,
+            "waiting": [
+                "gates": [
+                    ["url": "app://orders", "gate": "login", "since": 40_000, "ref": "c-1", "from": "ops"],
+                    ["url": "app://news", "gate": "map", "since": 99_000],
+                ]
+            ],
+        ])
+        #expect(health.waiting == "2 opens wait for login, map")
+        let lines = health.lines(of: "k1", "", Style(isOn: false)).map(\.text)
+        #expect(
+            lines.dropFirst() == [
+                "  app://orders waits for 60 s for login; to cancel it: waypost cancel c-1 --agent k1",
+                "  app://news waits for 1 s for map",
+            ])
+        #expect(Health(["status": "green"]).waiting == nil)
+    }
+
     @Test func `who needs attention comes first, and nobody who is gone is green`() throws {
         let lines = troubled.table(Style(isOn: false), now: Self.now).map(\.text)
         #expect(

@@ -50,7 +50,32 @@ struct Health: Sendable {
         }
     }
 
-    /// The health for people: a line with what matters, and one for each problem and for a refused map.
+    /// The opens that an interceptor lets wait, the longest first; of many only some.
+    private var held: [JSONValue] { json["waiting"]?["gates"]?.arrayValue ?? [] }
+
+    /// How many opens wait, and for what; nil when none does.
+    var waiting: String? {
+        guard !held.isEmpty else { return nil }
+        let gates = Set(held.map { $0["gate"]?.stringValue ?? "?" }).sorted().prefix(3)
+        return
+            "\(held.count.counted("open")) \(held.count == 1 ? "waits" : "wait") for \(gates.joined(separator: ", "))"
+    }
+
+    /// The opens that wait, for people, each with the command that cancels it.
+    private func waitingLines(of agent: String) -> [TerminalText] {
+        held.map { open in
+            let since = open["since"]?.intValue.flatMap { since in
+                at.map { " for \(TimeText.span(max(0, $0 - min(max(since, 0), Fields.latestTime))))" }
+            }
+            let cancel = open["ref"]?.stringValue.map {
+                "; to cancel it: waypost cancel \($0) --agent \(agent)"
+            }
+            return
+                "  \(open["url"]?.stringValue ?? "an open") waits\(since ?? "") for \(open["gate"]?.stringValue ?? "?")\(cancel ?? "")"
+        }
+    }
+
+    /// The health for people: a line with what matters, and one for each problem, a refused map, and each open that waits.
     ///
     /// - Parameter how: how it was asked, ending with a comma and a space; may be empty.
     func lines(of agent: String, _ how: String, _ style: Style) -> [TerminalText] {
@@ -60,5 +85,6 @@ struct Health: Sendable {
             """
         return [first] + problems.map { "  \(style.red(TerminalText($0)))" }
             + [map.refusal].compactMap(\.self).map { "  \(style.yellow(TerminalText("map " + $0)))" }
+            + waitingLines(of: agent)
     }
 }

@@ -174,7 +174,8 @@ struct Roster: Sendable {
             ?? (isOnline ? health?.started : health?.at)
         let map = member.map.map { MapSummary($0) } ?? health?.map
         let problems =
-            (isOnline ? health?.problems ?? [] : []) + [map?.refusal].compactMap { $0.map { "map " + $0 } }
+            (isOnline ? (health?.problems ?? []) + [health?.waiting].compactMap(\.self) : [])
+            + [map?.refusal].compactMap { $0.map { "map " + $0 } }
         let revisions = map.map { $0.revisions.isEmpty ? "none" : $0.revisions } ?? "?"
         return [
             name, state, since.map { "\(TimeText.span(Self.difference(now, $0))) ago" } ?? "?",

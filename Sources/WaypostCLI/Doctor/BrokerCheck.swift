@@ -165,8 +165,10 @@ struct BrokerCheck {
         let shown = all.prefix(Self.shownTroubles).map { agent, condition, text in
             let advice =
                 switch condition {
-                case .lost: "is it on, and does its network reach the broker? On its machine: waypost doctor --local"
-                case .failing: "what the checks mean, and what to do, stands in the guide to operating, under Health"
+                case .lost:
+                    "is it on, and does its network reach the broker? On its machine: waypost doctor --local"
+                case .failing:
+                    "what the checks mean, and what to do, stands in the guide to operating, under Health"
                 default: "correct the map and send it with a higher rev; the one before is in force"
                 }
             return Finding("agent", .failed, "\(agent): \(text)", advice: advice)

@@ -28,7 +28,8 @@ final class CaseRun {
         }
         if expectations > 0 || unreadable > 0 {
             let bad =
-                unreadable == 0 ? "" : unreadable == 1 ? ", 1 line was not a case" : ", \(unreadable) lines were not cases"
+                unreadable == 0
+                ? "" : unreadable == 1 ? ", 1 line was not a case" : ", \(unreadable) lines were not cases"
             Terminal.note(
                 "\(expectations.counted("expectation")): \(expectations - failed) passed, \(failed) failed\(bad)"
             )
