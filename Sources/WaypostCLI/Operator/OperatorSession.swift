@@ -35,14 +35,8 @@ final class OperatorSession: Sendable {
         configuration.subscriptions = (required + useful).map {
             Subscription($0, qos: rosters.contains($0) ? .atMostOnce : .atLeastOnce)
         }
-        let session: MQTTSession
-        do {
-            session = try await MQTTSession.connect(
-                configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
-        } catch {
-            try Task.checkCancellation()
-            throw CommandError(.noBroker, "no broker: \(error)")
-        }
+        let session = try await firstSession(
+            configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
         for (filter, result) in zip(required, session.connection.subscriptions) where !result.isGranted {
             await session.disconnect()
             throw CommandError(
@@ -51,6 +45,28 @@ final class OperatorSession: Sendable {
             )
         }
         return OperatorSession(session, sender, settings.topics)
+    }
+
+    /// The session at the first broker of the list that gives one.
+    ///
+    /// Each gets its part of the time, so that one that never answers does not take that of the others.
+    private static func firstSession(
+        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int
+    ) async throws -> MQTTSession {
+        var failures: [String] = []
+        for broker in configuration.brokers {
+            var one = configuration
+            one.brokers = [broker]
+            do {
+                return try await MQTTSession.connect(
+                    one, within: limit / configuration.brokers.count, messageLimit: messageLimit,
+                    byteLimit: byteLimit)
+            } catch {
+                try Task.checkCancellation()
+                failures.append("\(error)")
+            }
+        }
+        throw CommandError(.noBroker, "no broker: \(failures.joined(separator: "; "))")
     }
 
     private init(_ session: MQTTSession, _ sender: String, _ topics: Topics) {
