@@ -17,14 +17,28 @@ enum Main {
     /// Prints the help that was asked for, or what is wrong with the command line; returns the exit status.
     private static func explain(_ error: any Error) -> Int32 {
         let status = WaypostCommand.exitCode(for: error)
+        let message = WaypostCommand.fullMessage(for: error)
         // It may quote what stood on the command line, and that may come from anywhere.
-        let text = TerminalText(lines: WaypostCommand.fullMessage(for: error))
-        if status.isSuccess { Terminal.print(text) } else { Terminal.note(text) }
+        guard !status.isSuccess else {
+            Terminal.print(TerminalText(lines: message))
+            return status.rawValue
+        }
+        if let fault = CommandLineCheck(words: words).unknownOption() {
+            Terminal.error(fault)
+        } else {
+            let begin = "Error: "
+            let text = message.hasPrefix(begin) ? "waypost: error: " + message.dropFirst(begin.count) : message
+            Terminal.note(TerminalText(lines: text))
+        }
         return status.rawValue
     }
 
+    /// The command line behind the program's name.
+    private static var words: [String] { Array(CommandLine.arguments.dropFirst()) }
+
     private static func run() async -> Int32 {
         do {
+            if let fault = CommandLineCheck(words: words).fault() { throw CommandError(.usage, fault) }
             var command = try await WaypostCommand.asyncParseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()

@@ -7,7 +7,8 @@ struct UsageTests {
     @Test(
         arguments: [
             "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
-            "ping", "health", "doctor", "watch", "bench", "resolve", "check", "routes",
+            "ping", "health", "doctor", "explain", "describe", "navigate", "watch", "bench", "resolve",
+            "check", "routes",
         ])
     func `every command explains itself, with an example`(_ command: String) async throws {
         let ending = try await RunningCommand.run([command, "--help"])
@@ -21,7 +22,8 @@ struct UsageTests {
         #expect(ending.status == 0)
         for command in [
             "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
-            "ping", "health", "doctor", "watch", "bench", "resolve", "check", "routes",
+            "ping", "health", "doctor", "explain", "describe", "navigate", "watch", "bench", "resolve",
+            "check", "routes",
         ] {
             #expect(ending.output.contains { $0.hasPrefix("  \(command) ") }, "\(command)")
         }
@@ -30,10 +32,42 @@ struct UsageTests {
     @Test func `a misspelt option is named before what is missing without it`() async throws {
         let misspelt = try await RunningCommand.run(["open", "scheme://router/demo", "--agnet", "k1"])
         #expect(misspelt.status == 64)
-        #expect(misspelt.errorLines.first == "Error: Unknown option '--agnet'. Did you mean '--agent'?")
+        #expect(
+            misspelt.errorLines.first
+                == "waypost: error: there is no option --agnet; did you mean --agent? (see waypost open --help)"
+        )
         let missing = try await RunningCommand.run(["open", "scheme://router/demo"])
         #expect(missing.status == 64)
         #expect(missing.errorLines.first?.contains("name the agent with --agent ID") == true)
+    }
+
+    @Test(
+        arguments: [
+            (["opne", "x"], "there is no command opne; did you mean open?"),
+            (["frobnicate"], "there is no command frobnicate (see waypost --help)"),
+            (["open", "--hlep"], "there is no option --hlep; did you mean --help?"),
+            (
+                ["open", "a://b", "--agent", "k1", "--agent", "k2"],
+                "--agent is given twice; it takes one value"
+            ),
+            (["open", "a://b", "--agent=k1", "--agent=k2"], "--agent is given twice; it takes one value"),
+            (["open"], "Missing expected argument '<url>'"),
+        ])
+    func `what is wrong with a command line is said alike, with the near word`(
+        _ arguments: [String], _ message: String
+    ) async throws {
+        let ending = try await RunningCommand.run(arguments)
+        #expect(ending.status == 64)
+        #expect(
+            ending.errorLines.first?.hasPrefix("waypost: error: \(message)") == true, "\(ending.errorLines)")
+    }
+
+    @Test func `an option that may be repeated may be`() async throws {
+        let ending = try await RunningCommand.run([
+            "resolve", "--demo", "scheme://router/demo", "--param", "a=1", "--param", "b=2", "--param",
+            "--param",
+        ])
+        #expect(!ending.errorLines.joined().contains("given twice"))
     }
 
     @Test(

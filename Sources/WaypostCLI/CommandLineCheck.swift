@@ -1,0 +1,77 @@
+import ArgumentParser
+import Waypost
+
+/// What is wrong with a command line beyond what its parser says, or better said.
+struct CommandLineCheck {
+    /// The words behind the program's name.
+    let words: [String]
+
+    /// A command that does not exist, or an option for one value that is given twice; nil when all is well.
+    func fault() -> String? {
+        guard let name = words.first, !name.hasPrefix("-") else { return nil }
+        guard Self.commands.contains(name) else {
+            let near = NearestNames.find(name, among: Self.commands, limit: 1, slips: 2)
+            return "there is no command \(name)\(NearNames.question(near)) (see waypost --help)"
+        }
+        let long = words.filter { $0.hasPrefix("--") }.map(Self.name)
+        // Reading all about the options takes a while, so only when it may be needed.
+        guard Set(long).count < long.count else { return nil }
+        let options = Self.options(of: name)
+        var seen: Set<String> = []
+        var rest = words.dropFirst()[...]
+        while let word = rest.popFirst(), word != "--" {
+            guard let option = options[Self.name(word)], option.takesValue else { continue }
+            if !word.contains("=") { _ = rest.popFirst() }
+            guard option.isRepeating || seen.insert(Self.name(word)).inserted else {
+                return "\(Self.name(word)) is given twice; it takes one value"
+            }
+        }
+        return nil
+    }
+
+    /// An option that the command does not have, which the parser names only when nothing else is missing.
+    func unknownOption() -> String? {
+        guard let name = words.first, Self.commands.contains(name) else { return nil }
+        let options = Self.options(of: name)
+        var rest = words.dropFirst()[...]
+        while let word = rest.popFirst(), word != "--" {
+            guard word.hasPrefix("--") else { continue }
+            let long = Self.name(word)
+            guard let option = options[long] else {
+                let near = NearestNames.find(long, among: options.keys, limit: 1, slips: 2)
+                return "there is no option \(long)\(NearNames.question(near)) (see waypost \(name) --help)"
+            }
+            if option.takesValue, !word.contains("=") { _ = rest.popFirst() }
+        }
+        return nil
+    }
+
+    private static func name(_ word: String) -> String { String(word.prefix { $0 != "=" }) }
+
+    private static var commands: [String] {
+        WaypostCommand.configuration.groupedSubcommands.flatMap(\.subcommands)
+            .compactMap { $0.configuration.commandName } + ["help"]
+    }
+
+    private struct Option {
+        var takesValue: Bool
+        var isRepeating: Bool
+    }
+
+    /// The options of a command by their long names, `--help` among them.
+    private static func options(of command: String) -> [String: Option] {
+        let help = try? JSONValue(parsing: Array(WaypostCommand._dumpHelp().utf8), limits: .trustedFile)
+        let commands = help?["command"]?["subcommands"]?.arrayValue ?? []
+        let arguments = commands.first { $0["commandName"]?.stringValue == command }?["arguments"]?.arrayValue
+        var options: [String: Option] = [:]
+        for argument in arguments ?? [] {
+            let option = Option(
+                takesValue: argument["kind"] == "option", isRepeating: argument["isRepeating"] == true)
+            for name in argument["names"]?.arrayValue ?? [] where name["kind"] == "long" {
+                options["--" + (name["name"]?.stringValue ?? "")] = option
+            }
+        }
+        options["--help"] = Option(takesValue: false, isRepeating: true)
+        return options
+    }
+}
