@@ -1,4 +1,7 @@
 extension RouteDescription {
+    /// The most parameters of a route that are read.
+    private static let maximumParameters = 256
+
     /// Reads an exported list: TheRouter's array, with `class` or `className`, and priorities as numbers or digits.
     ///
     /// - Throws: ``RouteImportError`` naming the entry and the field.
@@ -83,7 +86,8 @@ extension RouteDescription {
             takesDeeper: try flag("takesDeeper"), idempotent: try flag("idempotent"),
             redirects: try flag("redirects"), converters: converters, metadata: try object("metadata"),
             defaults: try object("defaults"),
-            parameters: members["parameters"]?.arrayValue?.compactMap(RouteParameter.init) ?? [])
+            parameters: members["parameters"]?.arrayValue?.prefix(Self.maximumParameters)
+                .compactMap(RouteParameter.init) ?? [])
     }
 }
 

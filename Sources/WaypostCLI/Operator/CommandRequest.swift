@@ -49,7 +49,7 @@ struct CommandRequest {
                     contract?.saw(message)
                     diagnosis.saw(message)
                 }
-                if let refusal = try refusal(by: contract?.contract) {
+                if let refusal = refusal(by: contract?.contract) {
                     each(refusal)
                     return 1
                 }
@@ -63,9 +63,13 @@ struct CommandRequest {
     }
 
     /// What the agent would answer, when the command does not fit its contract; warns of what fits and was hardly meant.
-    private func refusal(by contract: RouterContract?) throws -> AgentReply? {
-        guard let contract, case .agent(let agent) = audience else { return nil }
-        let report = try ContractCheck(contract).report(command.operation)
+    ///
+    /// A contract that makes no sense, such as one of a newer agent, says nothing.
+    private func refusal(by contract: RouterContract?) -> AgentReply? {
+        guard let contract, case .agent(let agent) = audience, let check = try? ContractCheck(contract) else {
+            return nil
+        }
+        let report = check.report(command.operation)
         for warning in report.warnings { Terminal.note("waypost: warning: \(warning)") }
         guard let fault = report.fault else { return nil }
         let reply = Reply(

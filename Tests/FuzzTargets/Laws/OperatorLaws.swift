@@ -12,6 +12,7 @@ import WaypostMessages
 enum OperatorLaws: Laws {
     private static let contents = [
         "state", "health", "map/applied", "log/i", "fail", "reply/me", "routes", "log/x", "reply/x",
+        "contract", "navigation",
     ]
     private static let maximumMessages = 8
     private static let start = Operator()
@@ -83,6 +84,7 @@ enum OperatorLaws: Laws {
         var replay = ReplayCollector(agent: nil, sender: "me", topics: .standard)
         var diagnosis = NoReplyDiagnosis(.agent("k1"), topics: .standard)
         var tally = BenchTally()
+        var contract = ContractDocuments(of: "k1", topics: .standard)
 
         init?() {
             guard let log = try? LogCommand.parse(["V", "--agent", "k1"]),
@@ -101,6 +103,7 @@ enum OperatorLaws: Laws {
             watch.saw(message)
             diagnosis.saw(message)
             _ = replay.saw(message)
+            contract.saw(message)
             shown.texts.append(TerminalText(diagnosis.explanation(after: "1 s")))
             let agent = topics.outbound(message.topic)?.agent ?? "k1"
             var events = LogLine.events(message.payload, from: agent)
@@ -116,7 +119,7 @@ enum OperatorLaws: Laws {
             }
             if pick % 5 == 0 { gaps.cameBack() }
             if let value = message.json {
-                shown.texts += Health(value).lines(of: agent, "", style)
+                shown.texts += Health(value).lines(of: agent, "", style) + NavigationText.lines(value)
                 if let reply = try? Reply(value) { add(reply, message.payload, agent, pick, to: &shown) }
             }
             let matcher = RelocationResultMatcher(relocation, for: .agent("k1"), topics: topics)
@@ -142,6 +145,24 @@ enum OperatorLaws: Laws {
             tally.replied(pick % 7, reply, at: .now)
         }
 
+        private func add(_ contract: RouterContract, to shown: inout Shown) {
+            let text = ContractText(style: style)
+            shown.texts += text.lines(contract)
+            for route in contract.routes { shown.texts += text.lines(route) }
+            for service in contract.services { shown.texts += text.lines(service) }
+            shown.json.append(contract.json.serialized())
+            guard let check = try? ContractCheck(contract) else { return }
+            let operations: [Command.Operation] = [
+                .open(url: contract.routes.first?.path ?? "a://b", parameters: ["x": "1"]),
+                .call(
+                    service: contract.services.first?.name ?? "S", method: "m", arguments: .positional([1])),
+            ]
+            for report in operations.map(check.report) {
+                shown.texts += report.warnings.map { TerminalText($0) }
+                if let fault = report.fault { shown.texts.append(TerminalText(fault.detail)) }
+            }
+        }
+
         /// What is drawn of all messages together.
         func screens(_ pick: Int) -> Shown {
             var shown = Shown()
@@ -150,6 +171,7 @@ enum OperatorLaws: Laws {
             shown.json += roster.json.map { $0.serialized() }
             shown.texts += BenchReport(tally: tally, agent: "k1", isWhole: true).lines(style)
             _ = replay.isComplete
+            if let contract = contract.contract { add(contract, to: &shown) }
             shown.texts += replay.events(back: .minutes(10)).map {
                 $0.text(.threadtime, style, agentWidth: nil)
             }
