@@ -27,7 +27,8 @@ enum Main {
             Terminal.error(fault)
         } else {
             let begin = "Error: "
-            let text = message.hasPrefix(begin) ? "waypost: error: " + message.dropFirst(begin.count) : message
+            let text =
+                message.hasPrefix(begin) ? "waypost: error: " + message.dropFirst(begin.count) : message
             Terminal.note(TerminalText(lines: text))
         }
         return status.rawValue

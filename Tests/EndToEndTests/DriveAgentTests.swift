@@ -59,7 +59,8 @@ struct DriveAgentTests {
             }
         }
         let ending = try await RunningCommand.run([
-            "open", "scheme://router/demo", "--agent", "k1", "--broker", "mqtt://127.0.0.1:\(port)", "--broker",
+            "open", "scheme://router/demo", "--agent", "k1", "--broker", "mqtt://127.0.0.1:\(port)",
+            "--broker",
             site.broker.url,
         ])
         #expect(ending.status == 0, "\(ending.errorLines)")
