@@ -77,7 +77,7 @@ import Waypost
     }
 
     @Test func `a method is called by URL`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try exposeCalculator(on: router.services)
         #expect(await callByURL(with: router).outcome == .served(42))
     }
