@@ -60,7 +60,7 @@ extension Agent {
         ]
         for (name, values) in lists {
             payload += Array(",\"\(name)\":".utf8)
-            // Behind the services there must be room for an empty list.
+            // Behind the services there must be space for an empty list.
             let (list, rest) = array(values, within: maximumPayload - payload.count - 24)
             payload += list
             missing += rest

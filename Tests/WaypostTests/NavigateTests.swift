@@ -188,6 +188,17 @@ import Threading
         }
     }
 
+    @Test func `parents count too, so that what is kept can be read again`() async throws {
+        let stack = NavigationStack()
+        func screen(_ name: String) -> Screen { Screen(name: name, route: name, url: "a://\(name)") }
+        for _ in 0..<NavigationState.maximumScreens - 1 { _ = try await stack.show(screen("a")) }
+        var last = screen("b")
+        last.parents = [screen("c")]
+        await #expect(throws: Rejection.self) { _ = try await stack.show(last) }
+        let kept = try JSONValue(encoding: stack.state)
+        #expect(try JSONValueDecoder().decode(NavigationState.self, from: kept) == stack.state)
+    }
+
     @Test func `what is published is cut at the back, and says how much there is`() async throws {
         let (stack, _) = try await open((0..<20).map { _ in ("a", 1) } + (0..<5).map { _ in ("b", 0) })
         let json = stack.state.json(atMost: 3)

@@ -92,7 +92,10 @@ public struct NavigationState: Sendable, Hashable, Codable {
     ///
     /// - Throws: ``Rejection`` when the tab does not exist or has another root, or when there are too many screens.
     package mutating func show(_ screen: Screen) throws(Rejection) {
-        guard count < Self.maximumScreens || screen.presentation.jumpType == .windowNavRoot else {
+        guard
+            count + screen.parents.count < Self.maximumScreens
+                || screen.presentation.jumpType == .windowNavRoot
+        else {
             throw Rejection(.busy, "\(Self.maximumScreens) screens are open; there can't be more")
         }
         guard screen.parents.isEmpty else { return try showWithParents(screen) }

@@ -74,7 +74,7 @@ struct DoctorCommand: OperatorCommand {
         let place = local ? try await LocalAgent(settings) : nil
         let brokers = local && !signIn ? nil : try await BrokerSettings(settings)
         var hasFailed = false
-        func show(_ findings: [Finding]) {
+        func show(_ findings: [DoctorFinding]) {
             for finding in findings {
                 if finding.status == .failed { hasFailed = true }
                 if output.isJSON {
@@ -94,7 +94,7 @@ struct DoctorCommand: OperatorCommand {
 
     /// Checks each broker; returns how many accepted the connection.
     private func check(
-        _ brokers: BrokerSettings, _ place: LocalAgent?, _ show: ([Finding]) -> Void
+        _ brokers: BrokerSettings, _ place: LocalAgent?, _ show: ([DoctorFinding]) -> Void
     ) async throws -> Int {
         var reached = 0
         let name = place?.name
@@ -115,7 +115,7 @@ struct DoctorCommand: OperatorCommand {
                 reached += 1
             } catch let error as CommandError where error.exit == .noBroker {
                 // The reason ends with what to do about it.
-                show([Finding("broker", .failed, error.description)])
+                show([DoctorFinding("broker", .failed, error.description)])
                 // An expired certificate of our own is a reason to be turned away without a word.
                 if let tls = brokers.tls {
                     let certificates = CertificateCheck(tls: tls, now: WallClock.now() / 1000)

@@ -16,7 +16,7 @@ struct BrokerCheck {
     private var topics: Topics { settings.topics }
 
     /// All that is found as a sender.
-    func asSender() async throws -> [Finding] {
+    func asSender() async throws -> [DoctorFinding] {
         let wanted = [
             topics.reply(of: "+", to: sender), topics.state(of: "+"), topics.health(of: "+"),
             topics.logs(of: "+"), topics.failures(of: "+"), topics.applied(of: "+"),
@@ -37,7 +37,7 @@ struct BrokerCheck {
                 if let target, hasAnswered, roster.members[target]?.state == nil {
                     [try await retained(target, session)]
                 } else {
-                    [Finding]()
+                    [DoctorFinding]()
                 }
             return [Self.version(version), subscriptions(session, wanted), agents(roster, isComplete)]
                 + troubles(roster) + answers + kept
@@ -45,7 +45,7 @@ struct BrokerCheck {
     }
 
     /// All that is found as the agent itself: its rights, by what comes back of its messages to itself.
-    func asAgent(_ name: String, groups: [String]) async throws -> [Finding] {
+    func asAgent(_ name: String, groups: [String]) async throws -> [DoctorFinding] {
         let wanted = topics.filters(of: name, groups: groups)
         return try await examine(wanted) { session in
             let nonce = Identifier.ulid()
@@ -83,12 +83,12 @@ struct BrokerCheck {
 
     private func echo(
         _ answer: Result<Bool, CommandError>?, _ topic: String, of name: String
-    ) -> Finding {
+    ) -> DoctorFinding {
         switch answer {
-        case .success(true): Finding("echo", .ok, "a message to \(topic) came back")
+        case .success(true): DoctorFinding("echo", .ok, "a message to \(topic) came back")
         case .failure(let error): rights(error, to: "echo", for: name)
         case .success(false), nil:
-            Finding(
+            DoctorFinding(
                 "echo", .failed, "a message to \(topic) did not come back",
                 advice: "the broker's rules do not let \(name) write or read it. " + Self.silence)
         }
@@ -98,15 +98,15 @@ struct BrokerCheck {
     /// when the broker has said that it took it.
     private func commands(
         _ answer: Result<Bool, CommandError>?, _ topic: String, of name: String, _ version: MQTTVersion
-    ) -> Finding {
+    ) -> DoctorFinding {
         switch answer {
-        case .success(true): Finding("commands", .ok, "a command to \(topic) came back")
+        case .success(true): DoctorFinding("commands", .ok, "a command to \(topic) came back")
         case .success(false) where version == .v5:
-            Finding(
+            DoctorFinding(
                 "commands", .failed, "the broker took a command to \(topic) and did not deliver it",
                 advice: "the broker's rules do not let \(name) read it. " + Self.silence)
         case .success, .failure, nil:
-            Finding(
+            DoctorFinding(
                 "commands", .skipped,
                 "it can't be known whether commands arrive: \(name) may not write to \(topic), or the broker does not say so",
                 advice: "to see it: waypost ping \(name), as a sender")
@@ -118,15 +118,15 @@ struct BrokerCheck {
 
     /// Connects, then looks.
     private func examine(
-        _ wanted: [String], _ body: (OperatorSession) async throws -> [Finding]
-    ) async throws -> [Finding] {
+        _ wanted: [String], _ body: (OperatorSession) async throws -> [DoctorFinding]
+    ) async throws -> [DoctorFinding] {
         let started = ContinuousClock.now
         return try await OperatorSession.with(
             settings, as: sender, required: [], useful: wanted + [BrokerVersion.topic], within: .seconds(10)
         ) { session in
             let connection = session.connection
             let time = (ContinuousClock.now - started).milliseconds
-            let there = Finding(
+            let there = DoctorFinding(
                 "broker", .ok,
                 "connected to \(connection.broker) in \(time) ms, MQTT \(connection.version)"
                     + (connection.fellBack ? " (it refused 5)" : ""))
@@ -136,31 +136,31 @@ struct BrokerCheck {
         }
     }
 
-    private static func version(_ text: String?) -> Finding {
+    private static func version(_ text: String?) -> DoctorFinding {
         text.map { BrokerVersion($0).finding }
-            ?? Finding(
+            ?? DoctorFinding(
                 "version", .skipped,
                 "the broker does not publish its version, or \(BrokerVersion.topic) may not be read")
     }
 
-    private func subscriptions(_ session: OperatorSession, _ wanted: [String]) -> Finding {
+    private func subscriptions(_ session: OperatorSession, _ wanted: [String]) -> DoctorFinding {
         let refused = session.connection.subscriptions.filter {
             !$0.isGranted && wanted.contains($0.subscription.filter)
         }
         guard refused.isEmpty else {
             let list = refused.map { "\($0.subscription.filter) (\($0.answer))" }.joined(separator: ", ")
-            return Finding(
+            return DoctorFinding(
                 "subscribe", .failed, "refused: \(list)",
                 advice: "allow \(sender) to read these topics")
         }
-        return Finding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
+        return DoctorFinding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
     }
 
     /// The agents that are in trouble and shown one by one.
     private static let shownTroubles = 20
 
     /// How all agents are, or the one that was named.
-    private func troubles(_ roster: Roster) -> [Finding] {
+    private func troubles(_ roster: Roster) -> [DoctorFinding] {
         let all = roster.troubles().filter { agent == nil || $0.agent == agent }
         let shown = all.prefix(Self.shownTroubles).map { agent, condition, text in
             let advice =
@@ -171,31 +171,32 @@ struct BrokerCheck {
                     "what the checks mean, and what to do, stands in the guide to operating, under Health"
                 default: "correct the map and send it with a higher rev; the one before is in force"
                 }
-            return Finding("agent", .failed, "\(agent): \(text)", advice: advice)
+            return DoctorFinding("agent", .failed, "\(agent): \(text)", advice: advice)
         }
         let more = all.count - shown.count
         return shown
-            + (more > 0 ? [Finding("agent", .failed, "and \(more) more", advice: "see: waypost agents")] : [])
+            + (more > 0
+                ? [DoctorFinding("agent", .failed, "and \(more) more", advice: "see: waypost agents")] : [])
     }
 
-    private func agents(_ roster: Roster, _ isComplete: Bool) -> Finding {
+    private func agents(_ roster: Roster, _ isComplete: Bool) -> DoctorFinding {
         let online = roster.members.filter { $0.value.isOnline == true }
         let text = "\(roster.members.count) known, \(online.count) online"
         if roster.members.isEmpty {
-            return Finding(
+            return DoctorFinding(
                 "agents", .warning, "there are none under \(topics.root)",
                 advice: "is this the right broker and --root, and may \(sender) read +/state?")
         }
         guard isComplete else {
-            return Finding(
+            return DoctorFinding(
                 "agents", .warning, "\(text); the broker had not sent all within \(wait.text)",
                 advice: "wait longer: --wait 1m")
         }
-        return Finding("agents", .ok, text)
+        return DoctorFinding("agents", .ok, text)
     }
 
     /// Writes to an agent and reads its answer, which shows both rights at once, and its clock.
-    private func ask(_ target: String?, _ session: OperatorSession) async throws -> [Finding] {
+    private func ask(_ target: String?, _ session: OperatorSession) async throws -> [DoctorFinding] {
         let now = WallClock.now()
         let command = Command(sending: .ping)
         // Without an agent there is no one to answer, but a broker that speaks MQTT 5 says whether we may write.
@@ -209,11 +210,11 @@ struct BrokerCheck {
         guard let target else {
             return session.connection.version == .v5
                 ? [
-                    Finding(
+                    DoctorFinding(
                         "publish", .ok,
                         "the broker accepts what \(sender) writes to \(topics.root)/+/cmd/\(sender)")
                 ]
-                : [Finding("publish", .skipped, "no agent is online to answer")]
+                : [DoctorFinding("publish", .skipped, "no agent is online to answer")]
         }
         var reply: Reply?
         let came = try await session.wait(wait.duration) { message in
@@ -226,7 +227,7 @@ struct BrokerCheck {
         }
         guard came, let reply else {
             return [
-                Finding(
+                DoctorFinding(
                     "publish", .failed, "\(target) does not answer a ping within \(wait.text)",
                     advice: "is it online (waypost agents)? If so, may \(sender) write \(topic) and read "
                         + "\(topics.reply(of: target, to: sender))? Some brokers drop messages without an error"
@@ -235,25 +236,25 @@ struct BrokerCheck {
         }
         let trip = (ContinuousClock.now - asked).milliseconds
         return [
-            Finding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
+            DoctorFinding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
             Self.clock(of: reply, from: target, asked: now, trip: trip),
         ]
     }
 
     /// Why an agent that answers has no retained state among those that came for `+`.
-    private func retained(_ target: String, _ session: OperatorSession) async throws -> Finding {
+    private func retained(_ target: String, _ session: OperatorSession) async throws -> DoctorFinding {
         let topic = topics.state(of: target)
         guard await session.subscribe(topic) else {
-            return Finding("retained", .skipped, "\(sender) may not read \(topic)")
+            return DoctorFinding("retained", .skipped, "\(sender) may not read \(topic)")
         }
         let came = try await session.wait(Self.patience) { $0.topic == topic && $0.retain }
         return came
-            ? Finding(
+            ? DoctorFinding(
                 "retained", .warning, "the broker gives retained messages to \(topic), and none to wildcards",
                 advice:
                     "agents, watch and logcat show an agent only once it publishes something; some brokers, such as "
                     + "RabbitMQ, are made so")
-            : Finding(
+            : DoctorFinding(
                 "retained", .warning, "\(target) is online, and the broker has no state of it",
                 advice:
                     "the broker keeps no retained messages, or has lost them: then maps are lost too. Switch its "
@@ -261,19 +262,19 @@ struct BrokerCheck {
     }
 
     /// How far an agent's clock is off, by its reply to what was asked at `now`; all in milliseconds.
-    static func clock(of reply: Reply, from agent: String, asked now: Int64, trip: Int64) -> Finding {
+    static func clock(of reply: Reply, from agent: String, asked now: Int64, trip: Int64) -> DoctorFinding {
         guard let offset = ClockOffset(of: reply, asked: now, trip: trip) else {
-            return Finding("clock", .failed, "the clock of \(agent) shows no time")
+            return DoctorFinding("clock", .failed, "the clock of \(agent) shows no time")
         }
         let text = offset.text(of: agent)
-        guard offset.isLarge else { return Finding("clock", .ok, text) }
-        return Finding(
+        guard offset.isLarge else { return DoctorFinding("clock", .ok, text) }
+        return DoctorFinding(
             "clock", offset.isTooLarge ? .failed : .warning, text,
             advice: "synchronise both clocks with NTP: timedatectl set-ntp true")
     }
 
-    private func rights(_ error: CommandError, to check: String, for name: String) -> Finding {
-        Finding(check, .failed, error.description, advice: "allow \(name) to write this topic")
+    private func rights(_ error: CommandError, to check: String, for name: String) -> DoctorFinding {
+        DoctorFinding(check, .failed, error.description, advice: "allow \(name) to write this topic")
     }
 }
 

@@ -34,16 +34,16 @@ struct BrokerVersion: Sendable {
     init(_ text: String) { self.text = String(text.unicodeScalars.prefix(200)) }
 
     /// What to say about it, and what to do.
-    var finding: Finding {
-        guard let numbers = mosquitto else { return Finding("version", .ok, text) }
+    var finding: DoctorFinding {
+        guard let numbers = mosquitto else { return DoctorFinding("version", .ok, text) }
         let known = Self.faults.filter {
             !Self.isBelow($0.since, numbers) && Self.isBelow($0.fixed, numbers)
         }
         guard let newest = known.map(\.fixed).max(by: { Self.isBelow($1, $0) }) else {
-            return Finding("version", .ok, text)
+            return DoctorFinding("version", .ok, text)
         }
         let version = newest.map(String.init).joined(separator: ".")
-        return Finding(
+        return DoctorFinding(
             "version", .warning,
             "\(text), which has known faults: \(known.map(\.text).joined(separator: "; "))",
             advice:

@@ -7,8 +7,8 @@ struct CertificateCheck {
     let now: Int64
 
     /// - Parameter broker: the certificate of the connection; the link has checked its chain and its name.
-    func findings(of broker: Certificate?, host: String) -> [Finding] {
-        var findings: [Finding] = []
+    func findings(of broker: Certificate?, host: String) -> [DoctorFinding] {
+        var findings: [DoctorFinding] = []
         if let broker {
             findings.append(
                 judge(
@@ -20,32 +20,33 @@ struct CertificateCheck {
         if let file = tls?.caFile { findings.append(judge(file: file, "the authority")) }
         if findings.isEmpty {
             findings.append(
-                Finding("certificate", .skipped, "no TLS: user names, passwords and data are not encrypted"))
+                DoctorFinding(
+                    "certificate", .skipped, "no TLS: user names, passwords and data are not encrypted"))
         }
         return findings
     }
 
-    private func judge(file: String, _ whose: String) -> Finding {
+    private func judge(file: String, _ whose: String) -> DoctorFinding {
         guard let first = Certificate.firstToEnd(inFile: file) else {
-            return Finding(
+            return DoctorFinding(
                 "certificate", .failed, "\(whose): no certificate in \(file)",
                 advice: "it must contain PEM, beginning with -----BEGIN CERTIFICATE-----")
         }
         return judge(first, "\(whose) (\(first.subject) in \(file))", renew: whose)
     }
 
-    private func judge(_ certificate: Certificate, _ what: String, renew whose: String) -> Finding {
+    private func judge(_ certificate: Certificate, _ what: String, renew whose: String) -> DoctorFinding {
         let renew = "renew \(whose) certificate"
         return switch certificate.validity(at: now) {
         case .notYetValid:
-            Finding(
+            DoctorFinding(
                 "certificate", .failed, "\(what) is not valid yet",
                 advice: "set this machine's clock, or wait")
-        case .expired: Finding("certificate", .failed, "\(what) has expired", advice: renew)
+        case .expired: DoctorFinding("certificate", .failed, "\(what) has expired", advice: renew)
         case .valid(let days, isEnding: true):
-            Finding("certificate", .warning, "\(what) expires in \(days) days", advice: renew)
+            DoctorFinding("certificate", .warning, "\(what) expires in \(days) days", advice: renew)
         case .valid(let days, isEnding: false):
-            Finding("certificate", .ok, "\(what) expires in \(days) days")
+            DoctorFinding("certificate", .ok, "\(what) expires in \(days) days")
         }
     }
 }

@@ -13,24 +13,27 @@ struct LocalCheck {
     /// Whether the doctor signs in all the same, and so need not advise it.
     let isSigningIn: Bool
 
-    var findings: [Finding] {
+    var findings: [DoctorFinding] {
         do {
             let json = try HealthSocket.ask(in: directory, within: Self.patience)
             let health = Health(json)
             let broker = json["broker"]?.stringValue ?? ""
             let link =
                 json["online"]?.boolValue == true
-                ? Finding("link", .ok, "the agent is connected to \(broker), MQTT \(health.mqttVersion)")
-                : Finding(
+                ? DoctorFinding(
+                    "link", .ok, "the agent is connected to \(broker), MQTT \(health.mqttVersion)")
+                : DoctorFinding(
                     "link", .failed, "the agent has no connection to a broker",
                     advice: "its log says why: journalctl -u waypost-agent, or docker compose logs agent")
-            return [Finding("agent", .ok, "it runs, up \(health.uptime), version \(health.version)"), link]
+            return [
+                DoctorFinding("agent", .ok, "it runs, up \(health.uptime), version \(health.version)"), link,
+            ]
                 + checks(health)
         } catch {
             let isRunning = StateInspection.isInUse(directory: directory)
             let advice = isSigningIn ? "" : "; or try its rights with --sign-in, when nothing waits for it"
             return [
-                Finding(
+                DoctorFinding(
                     "agent", isRunning ? .failed : .skipped, error.description,
                     advice: isRunning
                         ? "it hangs, or is a program of its own that uses the library" : "start it\(advice)")
@@ -38,12 +41,12 @@ struct LocalCheck {
         }
     }
 
-    private func checks(_ health: Health) -> [Finding] {
+    private func checks(_ health: Health) -> [DoctorFinding] {
         let failed = health.problems.map {
-            Finding(
+            DoctorFinding(
                 "health", .failed, $0, advice: "see \"Health\" in the page on operating an agent")
         }
         return failed.isEmpty
-            ? [Finding("health", .ok, "its \(health.checks.count) checks are green")] : failed
+            ? [DoctorFinding("health", .ok, "its \(health.checks.count) checks are green")] : failed
     }
 }

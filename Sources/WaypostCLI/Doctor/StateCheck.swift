@@ -9,11 +9,11 @@ struct StateCheck {
 
     let directory: String
 
-    var findings: [Finding] {
+    var findings: [DoctorFinding] {
         var status = stat()
         guard stat(directory, &status) == 0 else {
             return [
-                Finding(
+                DoctorFinding(
                     "state", .warning, "\(directory): \(String(cString: strerror(errno)))",
                     advice: "an agent creates it when it first starts; is this the right directory (--state)?"
                 )
@@ -21,7 +21,7 @@ struct StateCheck {
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return [
-                Finding(
+                DoctorFinding(
                     "state", .failed, "\(directory) is not a directory", advice: "choose another with --state"
                 )
             ]
@@ -29,65 +29,65 @@ struct StateCheck {
         return [place(status), disk, file]
     }
 
-    private func place(_ status: stat) -> Finding {
+    private func place(_ status: stat) -> DoctorFinding {
         let mode = String(status.st_mode & 0o777, radix: 8)
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
-            return Finding(
+            return DoctorFinding(
                 "state", .failed, "\(directory) can be written by others (mode \(mode))",
                 advice: "chmod go-w \(directory)")
         }
         guard access(directory, W_OK | X_OK) == 0 else {
-            return Finding(
+            return DoctorFinding(
                 "state", .failed, "\(directory): \(String(cString: strerror(errno)))",
                 advice: "run this as the agent's user, or give the directory to that user with chown")
         }
         let user = StateInspection.isInUse(directory: directory) ? "in use by an agent" : "not in use"
-        return Finding("state", .ok, "\(directory) is writable, \(user)")
+        return DoctorFinding("state", .ok, "\(directory) is writable, \(user)")
     }
 
-    private var disk: Finding {
+    private var disk: DoctorFinding {
         var system = statvfs()
         guard statvfs(directory, &system) == 0 else {
-            return Finding("disk", .skipped, "\(directory): \(String(cString: strerror(errno)))")
+            return DoctorFinding("disk", .skipped, "\(directory): \(String(cString: strerror(errno)))")
         }
         let (free, overflow) = UInt64(system.f_bavail).multipliedReportingOverflow(
             by: UInt64(system.f_frsize))
         let space = overflow ? UInt64.max : free
         let text = "\(space >> 20) MiB free"
-        guard space < Self.plenty else { return Finding("disk", .ok, text) }
-        return Finding(
+        guard space < Self.plenty else { return DoctorFinding("disk", .ok, text) }
+        return DoctorFinding(
             "disk", space < Self.little ? .failed : .warning, text,
             advice: "free some space: an agent that can't store a command does not accept it")
     }
 
-    private var file: Finding {
+    private var file: DoctorFinding {
         guard access("\(directory)/waypost.sqlite", F_OK) == 0 else {
-            return Finding("store", .skipped, "no agent has run here yet")
+            return DoctorFinding("store", .skipped, "no agent has run here yet")
         }
         let state: StateInspection
         do {
             state = try StateInspection(directory: directory)
         } catch {
-            return Finding(
+            return DoctorFinding(
                 "store", .failed, "\(error)",
                 advice:
                     "if it is damaged: stop the agent, move the directory away, start the agent. It then does not "
                     + "know any more which commands ran")
         }
         guard state.damage.isEmpty else {
-            return Finding(
+            return DoctorFinding(
                 "store", .failed, "damaged: \(state.damage.joined(separator: "; "))",
                 advice:
                     "stop the agent, move the directory away, start the agent. It then does not know any more which commands ran"
             )
         }
         guard state.schema <= state.supported else {
-            return Finding(
+            return DoctorFinding(
                 "store", .failed,
                 "written by a newer version (schema \(state.schema), this one reads up to \(state.supported))",
                 advice: "run that version, or move the directory away")
         }
-        return Finding(
+        return DoctorFinding(
             "store", .ok,
             "schema \(state.schema), \(state.unfinished) unfinished commands, \(state.reports) reports waiting"
         )

@@ -1,7 +1,7 @@
 import Waypost
 
 /// What one check of `waypost doctor` found.
-struct Finding: Sendable {
+struct DoctorFinding: Sendable {
     enum Status: String, Sendable {
         case ok
         /// It works, but someone should look at it.
