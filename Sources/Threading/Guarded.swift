@@ -1,15 +1,15 @@
-package import Synchronization
+public import Synchronization
 
 /// A value behind a lock: `Mutex`, visible to the thread sanitizer.
 ///
 /// A thread that has to wait takes the lock of `Mutex` in a library that the sanitizer does not see into, so on Linux
 /// it reports a race. The atomic says the same order in code that it sees, for one load and one store.
-package struct Guarded<Value: Sendable>: ~Copyable, Sendable {
+public struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline let mutex: Mutex<Value>
     @usableFromInline let order = Atomic<Bool>(false)
 
     @inlinable
-    package init(_ value: Value) {
+    public init(_ value: Value) {
         mutex = Mutex(value)
     }
 
@@ -17,7 +17,7 @@ package struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     ///
     /// It must not call out: the called code might need the lock too.
     @inlinable
-    package borrowing func withLock<Result, Failure: Error>(
+    public borrowing func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try mutex.withLock { (value) throws(Failure) -> Result in

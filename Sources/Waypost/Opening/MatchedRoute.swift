@@ -19,26 +19,23 @@ struct MatchedRoute: Sendable {
 
 /// The routes that take a URL, looked for one by one, best first; the web route for a web URL that no other takes.
 struct MatchedRoutes: Sendable {
-    private let snapshot: RouterSnapshot
-    private let url: RouteURL
     // Not a `RouteCandidates`, for that holds a copy of the table.
     private var given = 0
     private var others: [RouteMatch]?
     private var web: MatchedRoute?
     private var held: MatchedRoute?
 
-    init(_ snapshot: RouterSnapshot, _ url: RouteURL) {
-        self.snapshot = snapshot
-        self.url = url
+    init(_ url: RouteURL, in snapshot: RouterSnapshot) {
         if snapshot.state.isWeb(url) { web = Self.web(url, snapshot) }
     }
 
-    mutating func next() -> MatchedRoute? {
+    /// The next route that takes the URL; the same URL and snapshot each time.
+    mutating func next(_ url: RouteURL, in snapshot: RouterSnapshot) -> MatchedRoute? {
         if let held {
             self.held = nil
             return held
         }
-        guard let match = nextMatch(), let record = snapshot.state.routes[match.index] else {
+        guard let match = nextMatch(url, in: snapshot), let record = snapshot.state.routes[match.index] else {
             return web.take()
         }
         let matched = MatchedRoute(match, url, in: snapshot, record: record)
@@ -51,7 +48,7 @@ struct MatchedRoutes: Sendable {
     }
 
     /// The next best match; only who goes on after the first pays for a list.
-    private mutating func nextMatch() -> RouteMatch? {
+    private mutating func nextMatch(_ url: RouteURL, in snapshot: RouterSnapshot) -> RouteMatch? {
         defer { given += 1 }
         guard given > 0 else {
             let first = snapshot.state.routes.table.firstMatch(url)
@@ -64,9 +61,9 @@ struct MatchedRoutes: Sendable {
     }
 
     private static func web(_ url: RouteURL, _ snapshot: RouterSnapshot) -> MatchedRoute? {
-        let state = snapshot.state
-        guard let address = state.webURL, let match = state.routes.table.firstMatch(address),
-            let record = state.routes[match.index]
+        guard let address = snapshot.state.webURL,
+            let match = snapshot.state.routes.table.firstMatch(address),
+            let record = snapshot.state.routes[match.index]
         else { return nil }
         var matched = MatchedRoute(match, address, in: snapshot, record: record)
         matched.webURL = url.text

@@ -35,9 +35,8 @@ struct OpenHistory: Sendable {
         self.length = max(0, length)
     }
 
-    mutating func add(_ opening: Opening) {
+    mutating func add(_ opening: consuming Opening) {
         guard length > 0 else { return }
-        var opening = opening
         opening.value = nil
         // What callers and screens hold must not live on here.
         opening.native = nil

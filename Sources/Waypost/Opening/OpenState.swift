@@ -5,7 +5,7 @@ struct OpenState: Sendable {
     /// What comes next.
     enum Next: Sendable {
         /// A route takes the URL; when its handler passes, ask for what comes next.
-        case candidate(MatchedRoute, RouteRequest)
+        case candidate(MatchedRoute)
         case rejected(Rejection)
         case notFound
     }
@@ -63,9 +63,9 @@ struct OpenState: Sendable {
         while true {
             if matches == nil {
                 if let rejection = relocate(onRedirect) { return .rejected(rejection) }
-                matches = MatchedRoutes(snapshot, url)
+                matches = MatchedRoutes(url, in: snapshot)
             }
-            guard let matched = matches?.next() else {
+            guard let matched = matches?.next(url, in: snapshot) else {
                 route = nil
                 return .notFound
             }
@@ -73,10 +73,10 @@ struct OpenState: Sendable {
             if let failure = matched.record.route.module?.failure {
                 return .rejected(Rejection(.module, "\(failure)"))
             }
+            guard let ownRedirect = matched.record.route.redirect else { return .candidate(matched) }
             let request = request(for: matched)
-            guard let ownRedirect = matched.record.route.redirect else { return .candidate(matched, request) }
             let target = OpenScope.$current.withValue(scope) { ownRedirect(request) }
-            guard let target else { return .candidate(matched, request) }
+            guard let target else { return .candidate(matched) }
             if let rejection = redirect(to: target, by: request.route, onRedirect) {
                 return .rejected(rejection)
             }
@@ -140,8 +140,8 @@ struct OpenState: Sendable {
 
     private mutating func move(to text: String) -> Rejection? {
         route = nil
-        let state = snapshot.state
-        let maximum = state.configuration.maximumHops
+        let snapshot = snapshot
+        let maximum = snapshot.state.configuration.maximumHops
         guard hops.count < maximum else {
             let path = [requested] + hops + [text]
             let isCircle = path.dropLast().contains(text)
@@ -150,11 +150,11 @@ struct OpenState: Sendable {
                 ? .cycle("redirects lead in a circle: \(detail)")
                 : .chain("there are more than \(maximum) redirects: \(detail)")
         }
-        switch state.read(text) {
+        switch snapshot.state.read(text) {
         case .failure(let rejection): return rejection
         case .success(let url):
             // A redirect must not turn an open into a call: who may send a map may not call services by it.
-            guard !ServiceURL.matches(url, state.configuration) else {
+            guard !ServiceURL.matches(url, snapshot.state.configuration) else {
                 return .redirectToService(url)
             }
             self.url = url
@@ -166,17 +166,17 @@ struct OpenState: Sendable {
 
     /// Follows the relocation of the URL as long as there is one that leads somewhere.
     private mutating func relocate(_ onRedirect: OnRedirect) -> Rejection? {
+        let snapshot = snapshot
         guard !snapshot.state.plan.isEmpty else { return nil }
         if asking == nil, !snapshot.state.plan.isPlain {
             asking = RelocationAsking(snapshot.state.context, caller: caller)
         }
         while true {
-            guard let hop = snapshot.state.plan.hop(for: url, asking, &decisions) else { return nil }
-            let state = snapshot.state
+            guard let hop = snapshot.hop(for: url, asking, &decisions) else { return nil }
             // A redirect whose target this build does not have is not there: the origin opens as before.
-            guard state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
-            if case .success(let target) = state.read(hop.url),
-                !state.opens(target, hops: state.configuration.maximumHops, asking)
+            guard snapshot.state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
+            if case .success(let target) = snapshot.state.read(hop.url),
+                !snapshot.state.opens(target, hops: snapshot.state.configuration.maximumHops, asking)
             {
                 return nil
             }
@@ -190,7 +190,22 @@ struct OpenState: Sendable {
     // MARK: Request
 
     /// The request that a destination sees.
-    private func request(for matched: MatchedRoute) -> RouteRequest {
+    func request(for matched: MatchedRoute) -> RouteRequest {
+        var request = RouteRequest(
+            url: url, requested: requested, route: matched.record.pattern.text,
+            parameters: parameters(for: matched), hops: hops, context: context)
+        request.metadata = matched.record.route.metadata
+        request.standardJumpType = jumpType(of: matched)
+        return request
+    }
+
+    /// How the destination is shown when the call does not say it.
+    func jumpType(of matched: MatchedRoute) -> JumpType {
+        matched.record.route.jumpType ?? snapshot.state.configuration.jumpType
+    }
+
+    /// The parameters that a destination sees.
+    func parameters(for matched: MatchedRoute) -> RouteParameters {
         var (query, repeated) = url.queryParameters
         var path = matched.captured
         var relocation = relocation
@@ -207,22 +222,18 @@ struct OpenState: Sendable {
             relocation["url"] = .string(web)
             path["jumpType"] = "1"
         }
-        relocation.merge(matched.record.params) { earlier, _ in earlier }
-        let route = matched.record.route
-        for (key, value) in route.defaults
+        if !matched.record.params.isEmpty {
+            relocation.merge(matched.record.params) { earlier, _ in earlier }
+        }
+        for (key, value) in matched.record.route.defaults
         where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {
             relocation[key] = relocation[key] ?? value
         }
-        let configuration = snapshot.state.configuration
-        var request = RouteRequest(
-            url: url, requested: requested, route: matched.record.pattern.text,
-            parameters: RouteParameters(
-                path: path, query: query, caller: caller, relocation: relocation, objects: objects,
-                rule: configuration.dialect.merge), hops: hops, context: context)
-        if !repeated.isEmpty { request.parameters.repeated = repeated }
-        request.metadata = route.metadata
-        request.standardJumpType = route.jumpType ?? configuration.jumpType
-        return request
+        var parameters = RouteParameters(
+            path: path, query: query, caller: caller, relocation: relocation, objects: objects,
+            rule: snapshot.state.configuration.dialect.merge)
+        if !repeated.isEmpty { parameters.repeated = repeated }
+        return parameters
     }
 
     /// Puts values in the places of their texts, so that an integer stays one on its way through the URL.
@@ -244,7 +255,10 @@ extension RouteURL {
     var queryParameters: (last: [String: JSONValue], repeated: [String: [JSONValue]]) {
         var last: [String: JSONValue] = [:]
         var repeated: [String: [JSONValue]] = [:]
-        query.forEach {
+        guard let text = queryText else { return (last, repeated) }
+        // Room for the few that most URLs have, at once and not one after the other.
+        last.reserveCapacity(min(8, text.utf8.count { $0 == UInt8(ascii: "=") }))
+        Query(text: text).forEach {
             let (key, value) = (PercentCoding.decode($0), JSONValue.string(PercentCoding.decode($1)))
             if let earlier = last.updateValue(value, forKey: key) {
                 repeated[key, default: [earlier]].append(value)

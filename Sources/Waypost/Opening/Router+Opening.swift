@@ -32,10 +32,12 @@ extension Router {
             notify(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
             do throws(Rejection) {
                 let scope = try OpenScope.current.entered(by: url)
-                let hooks = snapshot.state.hooks
-                let pending = PendingOpen(
-                    url: url, parameters: parameters, objects: objects, context: context)
-                let target = hooks.isEmpty ? url : await ask(hooks, pending, scope, &opening)
+                var target: String? = url
+                if !snapshot.state.hooks.isEmpty {
+                    let pending = PendingOpen(
+                        url: url, parameters: parameters, objects: objects, context: context)
+                    target = await ask(snapshot.state.hooks, pending, scope, &opening)
+                }
                 if let target { await open(target, &opening, snapshot, parameters, objects, context, scope) }
             } catch {
                 opening.outcome = .rejected(error)
@@ -161,8 +163,8 @@ extension Router {
                 opening.outcome = .notFound(nearest: state.nearest)
                 opening.given = state.parameters
                 return
-            case .candidate(let matched, let request):
-                switch await attempt(matched, request, &state, &opening) {
+            case .candidate(let matched):
+                switch await attempt(matched, &state, &opening) {
                 case .ended(let outcome):
                     opening.outcome = outcome
                     return
@@ -179,38 +181,41 @@ extension Router {
 
     /// Tries one route: the interceptors, then its handler.
     private func attempt(
-        _ matched: MatchedRoute, _ request: RouteRequest, _ state: inout OpenState, _ opening: inout Opening
+        _ matched: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
     ) async -> Attempt {
-        var request = request
-        let route = matched.record.route
         // Only inside a set-up: other opens wait for all modules.
-        if let obstacle = route.module?.obstacle { return .ended(.rejected(Rejection(.module, obstacle))) }
+        if let obstacle = matched.record.route.module?.obstacle {
+            return .ended(.rejected(Rejection(.module, obstacle)))
+        }
+        var request = Boxed(state.request(for: matched))
         for interceptor in state.snapshot.state.interceptors
-        where interceptor.sees(matched.record, request.url) {
+        where interceptor.sees(matched.record, request.value.url) {
             if let end = await ask(interceptor, &request, &state) { return end }
         }
-        opening.metadata = request.metadata
-        if !request.parameters.isEmpty || request.standardJumpType != .push {
-            opening.presentation = request.presentation
+        opening.metadata = request.value.metadata
+        if !request.value.parameters.isEmpty || request.value.standardJumpType != .push {
+            opening.presentation = request.value.presentation
         }
         if opening.presentation.withParents == true {
-            request.parents = parents(of: request.url, matched.record)
+            var withParents = request.value
+            withParents.parents = parents(of: withParents.url, matched.record)
+            request = Boxed(withParents)
         }
-        if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
-            opening.given = request.parameters
+        if !request.value.parameters.isEmpty || !request.value.parameters.objects.isEmpty {
+            opening.given = request.value.parameters
         }
         for warning in opening.presentation.warnings {
             notify(
                 RouterEvent(
-                    .warned, url: request.url.text, route: request.route, ref: request.context.ref,
-                    detail: warning))
+                    .warned, url: request.value.url.text, route: request.value.route,
+                    ref: request.value.context.ref, detail: warning))
         }
-        return await run(route, request, state.scope, &opening)
+        return await run(matched.record, request, state.scope, &opening)
     }
 
     /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.
     private func ask(
-        _ interceptor: Interceptor, _ request: inout RouteRequest, _ state: inout OpenState
+        _ interceptor: Interceptor, _ request: inout Boxed<RouteRequest>, _ state: inout OpenState
     ) async -> Attempt? {
         while true {
             let seen = OpenGate.openings.load(ordering: .acquiring)
@@ -218,12 +223,14 @@ extension Router {
             let timed = await withDeadline(
                 WorkLimit(interceptor.deadline), clock: configuration.clock, scope: state.scope
             ) {
-                await interceptor.body(question)
+                await interceptor.body(question.value)
             }
             switch timed {
             case .finished(.success(.proceed)): return nil
             case .finished(.success(.rewrite(let changes))):
-                request.parameters.rewrite(changes)
+                var changed = request.value
+                changed.parameters.rewrite(changes)
+                request = Boxed(changed)
                 return nil
             case .finished(.success(.redirect(let target))):
                 return .redirect(to: target, by: interceptor.name)
@@ -233,13 +240,13 @@ extension Router {
                 let since = state.waitingSince ?? .now
                 state.waitingSince = since
                 let left = limit - (.now - since)
-                if let outcome = await wait(for: gate, left, interceptor, request, seen) {
+                if let outcome = await wait(for: gate, left, interceptor, question.value, seen) {
                     return .ended(outcome)
                 }
                 if snapshot !== state.snapshot { return .outdated }
             case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
             case .canceled, .finished(.failure):
-                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
+                return .ended(.failed(.canceled(RouteURL.withoutValues(question.value.url.text))))
             }
         }
     }
@@ -281,22 +288,23 @@ extension Router {
     }
 
     private func run(
-        _ route: Route, _ request: RouteRequest, _ scope: OpenScope, _ opening: inout Opening
+        _ record: StoredRoute, _ request: Boxed<RouteRequest>, _ scope: OpenScope, _ opening: inout Opening
     ) async -> Attempt {
-        if let beforeHandler = request.context.beforeHandler {
+        if let beforeHandler = request.value.context.beforeHandler {
             do {
-                try await beforeHandler(.init(isIdempotent: route.idempotent, subject: request.route))
+                try await beforeHandler(
+                    .init(isIdempotent: record.route.idempotent, subject: request.value.route))
                 try Task.checkCancellation()
             } catch let failure as ServiceFailure {
                 return .ended(.failed(RouteFailure(failure)))
             } catch {
-                return .ended(Self.outcome(of: error, request))
+                return .ended(Self.outcome(of: error, request.value))
             }
         }
-        let limit = limit(in: request.context)
-        let handler = route.handler
+        let limit = limit(in: request.value.context)
+        let handler = record.route.handler
         let timed = await withDeadline(limit, clock: configuration.clock, scope: scope) {
-            try await handler(request)
+            try await handler(request.value)
         }
         switch timed {
         case .finished(.success(.pass)): return .passed
@@ -307,9 +315,9 @@ extension Router {
             opening.value = value
             opening.native = native
             return .ended(.opened)
-        case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request))
-        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
-        case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
+        case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request.value))
+        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.value.url.text))))
+        case .deadline: return .ended(.failed(.deadline(request.value.route, limit.duration)))
         }
     }
 

@@ -141,11 +141,11 @@ extension Router {
             resolution.error = Rejection(
                 .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))",
                 nearest: namesNearest ? state.nearest : [])
-        case .candidate(let matched, let request):
+        case .candidate(let matched):
             resolution.record = matched.record
             resolution.className = matched.record.route.name
-            resolution.parameters = request.parameters
-            resolution.standardJumpType = request.standardJumpType
+            resolution.parameters = state.parameters(for: matched)
+            resolution.standardJumpType = state.jumpType(of: matched)
             resolution.idempotent = matched.record.route.idempotent
         }
         resolution.route = state.route

@@ -7,6 +7,15 @@ final class RouterSnapshot: Sendable {
     init(_ state: RouterState) {
         self.state = state
     }
+
+    // Functions of the snapshot and not of its parts, for a part is copied before one of its functions runs.
+
+    /// The redirect that takes a URL, if any; see ``RelocationPlan/hop(for:_:_:)``.
+    func hop(
+        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?
+    ) -> RelocationPlan.Hop? {
+        state.plan.hop(for: url, asking, &decisions)
+    }
 }
 
 /// What a snapshot holds, and how a writer makes the next one.

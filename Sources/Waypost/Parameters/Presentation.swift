@@ -50,6 +50,8 @@ public struct Presentation: Sendable, Hashable, Codable {
     /// The hints among parameters.
     package init(_ parameters: RouteParameters, standard: JumpType = .push) {
         self.init(standard: standard)
+        // Most opens have none: reading each key once costs less than asking every source for each hint.
+        guard parameters.hasKey(where: Self.isHint) else { return }
         // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
         let callers = parameters.rule == .queryOverCaller ? parameters.caller[Self.jumpTypeKey] : nil
         if let hint = callers ?? parameters[Self.jumpTypeKey] {
@@ -92,6 +94,16 @@ public struct Presentation: Sendable, Hashable, Codable {
     static let tabBarSelecIndexKey = "tabBarSelecIndex"
     static let noAnimationKey = "route_no_animation"
     static let parentsKey = "route_parents"
+
+    private static func isHint(_ key: String) -> Bool {
+        switch key.utf8.count {
+        case jumpTypeKey.utf8.count: key == jumpTypeKey
+        case tabBarSelecIndexKey.utf8.count: key == tabBarSelecIndexKey
+        case noAnimationKey.utf8.count: key == noAnimationKey
+        case parentsKey.utf8.count: key == parentsKey
+        default: false
+        }
+    }
 
     private static func integer(_ hint: JSONValue) -> Int? {
         switch hint {

@@ -47,6 +47,12 @@ public struct RouteParameters: Sendable {
     /// Whether no source has any.
     var isEmpty: Bool { path.isEmpty && query.isEmpty && caller.isEmpty && relocation.isEmpty }
 
+    /// Whether a source has such a key.
+    func hasKey(where isWanted: (String) -> Bool) -> Bool {
+        path.keys.contains(where: isWanted) || query.keys.contains(where: isWanted)
+            || caller.keys.contains(where: isWanted) || relocation.keys.contains(where: isWanted)
+    }
+
     /// The parameters of one source.
     package subscript(source: Source) -> [String: JSONValue] {
         get {
@@ -117,7 +123,7 @@ public struct RouteParameters: Sendable {
     }
 
     private static func withoutNulls(_ values: [String: JSONValue]) -> [String: JSONValue] {
-        values.contains { $0.value.isNull } ? values.filter { !$0.value.isNull } : values
+        !values.isEmpty && values.values.contains(where: \.isNull) ? values.filter { !$0.value.isNull } : values
     }
 }
 

@@ -65,10 +65,9 @@ struct ArgumentReader {
     }
 
     mutating func next<T: Decodable>(_ type: T.Type) throws -> T {
-        let absent = T.self as? any OptionalArgument.Type
-        let (name, found) = try next("\(type)", isOptional: absent != nil)
+        let (name, found) = try next("\(type)", isOptional: T.self is any OptionalArgument.Type)
         guard let found else {
-            if let none = absent?.none as? T { return none }
+            if let absent = T.self as? any OptionalArgument.Type, let none = absent.none as? T { return none }
             throw missing(name, "\(type)")
         }
         return try decode(found, as: type, name: name)
@@ -76,14 +75,14 @@ struct ArgumentReader {
 
     /// The next argument's name for people, and its value; nil when it is absent and may be.
     mutating func next(
-        _ type: String, isOptional: Bool
+        _ type: @autoclosure () -> String, isOptional: @autoclosure () -> Bool
     ) throws(ServiceFailure) -> (name: String, JSONValue?) {
-        guard place < method.labels.count else { throw missing("\(place + 1)", type) }
+        guard place < method.labels.count else { throw missing("\(place + 1)", type()) }
         let label = method.labels[place]
         let name = label == "_" ? "\(place + 1)" : label
         let found = value(label)
         place += 1
-        guard found != nil || isOptional else { throw missing(name, type) }
+        guard found != nil || isOptional() else { throw missing(name, type()) }
         return (name, found)
     }
 

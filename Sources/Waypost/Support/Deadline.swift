@@ -44,13 +44,19 @@ func withDeadline<Value: Sendable>(
     guard !Task.isCancelled else { return .canceled }
     let race = Race<Timed<Value>>()
     // Bound here and not around the call, for that would take the caller off its actor.
+    @Sendable func enter() async {
+        do {
+            race.finish(.finished(.success(try await work())))
+        } catch {
+            race.finish(.finished(.failure(error)))
+        }
+    }
     let worker = OpenScope.$current.withValue(scope) {
-        Task.immediate(executorPreference: scope.executor) {
-            do {
-                race.finish(.finished(.success(try await work())))
-            } catch {
-                race.finish(.finished(.failure(error)))
-            }
+        // A preference costs a record in the task, also when it is none.
+        if let executor = scope.executor {
+            Task.immediate(executorPreference: executor) { await enter() }
+        } else {
+            Task.immediate { await enter() }
         }
     }
     if let outcome = race.first { return outcome }
