@@ -4,10 +4,13 @@ public import Synchronization
 ///
 /// A thread that has to wait takes the lock of `Mutex` in a library that the sanitizer does not see into, so on Linux
 /// it reports a race. The atomic says the same order in code that it sees, for one load and one store.
+///
+/// Public, although no product offers it: only then is it specialised for the value in other modules.
 public struct Guarded<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline let mutex: Mutex<Value>
     @usableFromInline let order = Atomic<Bool>(false)
 
+    /// The value behind a lock of its own.
     @inlinable
     public init(_ value: Value) {
         mutex = Mutex(value)

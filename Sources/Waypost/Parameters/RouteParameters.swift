@@ -123,7 +123,8 @@ public struct RouteParameters: Sendable {
     }
 
     private static func withoutNulls(_ values: [String: JSONValue]) -> [String: JSONValue] {
-        !values.isEmpty && values.values.contains(where: \.isNull) ? values.filter { !$0.value.isNull } : values
+        guard !values.isEmpty, values.values.contains(where: \.isNull) else { return values }
+        return values.filter { !$0.value.isNull }
     }
 }
 
