@@ -212,16 +212,40 @@ struct DriveAgentTests {
         await backend.disconnect()
     }
 
-    @Test func `a group is asked, and each of its agents answers`() async throws {
+    @Test func `a group is asked until each of its agents has answered, and those that did not are named`()
+        async throws
+    {
         let site = try await Site.open(["--demo", "--group", "lobby"])
         let other = try AgentProcess(
             "k2", broker: site.broker.url, arguments: ["--demo", "--group", "lobby"])
         try await other.online()
-        let ending = try await site.run("ping", "--group", "lobby", "--wait", "3", "--json")
+        let outside = try AgentProcess("k3", broker: site.broker.url, arguments: ["--demo"])
+        try await outside.online()
+        // It ends long before the time is over, and does not wait for who is not in the group.
+        let ending = try await site.run("ping", "--group", "lobby", "--wait", "1h", "--json")
         #expect(ending.status == 0)
         let agents = try ending.output.map { try JSONValue(parsing: $0)["agent"]?.stringValue ?? "" }
         #expect(agents.sorted() == ["k1", "k2"])
+        #expect(try await site.run("ping", "--group", "all", "--wait", "1h").output.count >= 3)
+
         #expect(try await other.terminate() == 0)
+        let silent = try await site.run("ping", "--group", "lobby", "--json")
+        #expect(silent.status == 3)
+        #expect(silent.output.count == 2)
+        #expect(
+            try JSONValue(parsing: silent.output.last ?? "")["error"]?["detail"]
+                == "1 of 2 agents of group lobby did not reply: k2 (shut down)")
+        let file = site.agent.directory + "/map.json"
+        try
+            #"{"rev":1,"entries":[{"orginPath":"scheme://router/old","targetPath":"scheme://router/demo","routerType":1}]}"#
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        let map = try await site.run("relocate", "--group", "lobby", "--file", file, "--wait", "1s")
+        #expect(map.status == 3)
+        #expect(map.errorLines.first?.hasSuffix("did not reply within 1 s: k2 (shut down)") == true)
+        let nobody = try await site.run("ping", "--group", "nosuch", "--wait", "500ms")
+        #expect(nobody.status == 3)
+        #expect(nobody.errorLines.first?.contains("no reply from any agent of group nosuch") == true)
+        #expect(try await outside.terminate() == 0)
     }
 
     @Test func `no reply in time ends with 3, and says what is known of the agent`() async throws {

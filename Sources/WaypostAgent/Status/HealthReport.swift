@@ -26,6 +26,8 @@ struct HealthReport: Sendable {
     }
 
     var agent: String
+    /// The groups that it is in beside `all`.
+    var groups: [String]
     var boot: String
     var epoch: Int64
     /// The agent's clock, in milliseconds since 1970.
@@ -49,6 +51,7 @@ struct HealthReport: Sendable {
         [
             "type": "health",
             "agent": .string(agent),
+            "groups": .array(groups.map { .string($0) }),
             "boot": .string(boot),
             "epoch": .int(epoch),
             "version": .string(Version.current),

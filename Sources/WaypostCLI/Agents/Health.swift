@@ -30,6 +30,9 @@ struct Health: Sendable {
         }
     }
 
+    /// The groups that it is in beside `all`; none of an agent that does not say.
+    var groups: [String] { json["groups"]?.arrayValue?.compactMap(\.stringValue) ?? [] }
+
     var map: MapSummary { MapSummary(json["map"] ?? .null) }
 
     /// How long the process runs: `3 min`.

@@ -19,12 +19,19 @@ struct Roster: Sendable {
 
         /// Whether it is there; nil when that is not known.
         var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
+        /// Whether it went by itself.
+        var isStopped: Bool { isOnline == false && state?.reason == .shutdown }
+
+        /// Whether it is in that group, as far as it said so.
+        func isIn(_ group: String) -> Bool {
+            Audience.group(group) == .all || health?.groups.contains(group) ?? false
+        }
     }
 
     /// The longest cell of the table; the problems of an agent that is red take a few hundred.
     private static let maximumCell = 1_000
 
-    private let topics: Topics
+    let topics: Topics
     /// Whether there are more agents than are kept.
     private(set) var isFull = false
     private(set) var members: [String: Member] = [:]

@@ -2,7 +2,7 @@ import MQTTLink
 import WaypostMessages
 
 extension OperatorSession {
-    /// Waits for what agents answer: for the first answer of one agent, and of a group until the time is over.
+    /// Waits for what agents answer: for the first answer of one agent, of a group for that of each known member.
     ///
     /// An agent that was offline before it was asked is not waited for, unless `--wait` says so.
     /// - Parameters:
@@ -10,32 +10,55 @@ extension OperatorSession {
     ///   - answer: What a message answers; nil when it does not.
     ///   - each: Called with the first answer of each agent.
     /// - Returns: how many agents answered.
-    /// - Throws: ``CommandError`` 3 with what is known of the agent when none did.
+    /// - Throws: ``CommandError`` 3 with what is known of those that did not.
     func awaitAnswers<Answer>(
         of audience: Audience, _ wait: WaitOptions, _ diagnosis: inout NoReplyDiagnosis,
         by agent: (Answer) -> String, _ answer: (MQTTMessage) -> Answer?, _ each: (Answer) -> Void
     ) async throws -> Int {
         let end = ContinuousClock.now + wait.duration
-        alarm(after: wait.duration)
         var answered: Set<String> = []
+        func take(_ message: MQTTMessage) {
+            diagnosis.saw(message)
+            guard let answer = answer(message), answered.insert(agent(answer)).inserted else { return }
+            each(answer)
+        }
+        var isWhole = false
+        if case .group = audience {
+            // Who is in a group is not known before all have been read.
+            isWhole = try await readRetained(within: wait.duration, take)
+        }
+        alarm(after: max(.zero, end - .now))
         var isLookedAt = wait.isGiven
         while true {
+            switch audience {
+            case .agent: if !answered.isEmpty { return 1 }
+            case .group:
+                if isWhole, diagnosis.isComplete(answered, isPatient: wait.isGiven) {
+                    try throwIfSilent(nil)
+                    return answered.count
+                }
+            }
             if !isLookedAt, diagnosis.isKnownOffline {
                 // Its health, which comes after this, may say that it came back.
                 isLookedAt = true
                 _ = await fence()
                 alarm(after: Self.graceOfRetained)
             }
-            guard case .message(let message) = try await next() else {
-                let isOver = ContinuousClock.now >= end
-                guard isOver || diagnosis.isKnownOffline else { continue }
-                guard answered.isEmpty else { return answered.count }
-                throw CommandError(.noReply, diagnosis.explanation(after: isOver ? wait.text : nil))
+            if case .message(let message) = try await next() {
+                take(message)
+                continue
             }
-            diagnosis.saw(message)
-            guard let answer = answer(message), answered.insert(agent(answer)).inserted else { continue }
-            each(answer)
-            if case .agent = audience { return 1 }
+            let isOver = ContinuousClock.now >= end
+            guard isOver || diagnosis.isKnownOffline else { continue }
+            try throwIfSilent(isOver ? wait.text : nil)
+            return answered.count
+        }
+
+        func throwIfSilent(_ limit: String?) throws(CommandError) {
+            if let silence = diagnosis.silence(besides: answered, after: limit) {
+                throw CommandError(.noReply, silence)
+            }
+            if answered.isEmpty { throw CommandError(.noReply, diagnosis.explanation(after: limit)) }
         }
     }
 }

@@ -8,7 +8,7 @@ struct AudienceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The target group. Every agent is in the group all. Replies are collected until --wait has passed.",
+            "The target group. Every agent is in the group all. Ends when all known members have replied.",
             valueName: "group"))
     var group: String?
 

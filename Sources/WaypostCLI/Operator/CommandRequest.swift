@@ -92,10 +92,7 @@ struct CommandRequest {
         }
     }
 
-    private var presenceFilters: [String] {
-        guard case .agent(let agent) = audience else { return [] }
-        return [settings.topics.state(of: agent), settings.topics.health(of: agent)]
-    }
+    private var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
 
     /// The terminal reply to our command, if the message is one.
     private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {

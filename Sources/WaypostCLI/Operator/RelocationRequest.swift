@@ -72,8 +72,5 @@ struct RelocationRequest {
         }
     }
 
-    private var presenceFilters: [String] {
-        guard case .agent(let agent) = audience else { return [] }
-        return [settings.topics.state(of: agent), settings.topics.health(of: agent)]
-    }
+    private var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
 }
