@@ -37,15 +37,27 @@ struct BenchTests {
 
     @Test func `what the agent refuses is counted by name, and is not lost`() async throws {
         let site = try await Site.open(["--demo", "--intake-rate", "1", "--intake-burst", "60"])
-        let ending = try await site.run("bench", "--agent", "k1", "--count", "100", "--json")
+        let ending = try await site.run(
+            "bench", "--agent", "k1", "--rate", "5000", "--count", "100", "--json")
         let report = try report(ending)
         #expect(ending.status == 0)
         // As many again as the burst are answered; what is beyond that is not read.
         #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 0, "\(report)")
         #expect(report["lost"] == 0)
-        let text = try await site.run("bench", "--agent", "k1", "--count", "15")
+        let text = try await site.run("bench", "--agent", "k1", "--rate", "5000", "--count", "15")
         #expect(text.output.contains { $0.contains("× 429 BUSY") }, "\(text.output)")
         #expect(text.output.contains("0 lost, 0 duplicates"))
+    }
+
+    @Test func `unless it is told to, it sends no more than the agent takes from one sender`() async throws {
+        let site = try await Site.open(["--demo", "--intake-rate", "20", "--intake-burst", "20"])
+        let ending = try await site.run("bench", "--agent", "k1", "--count", "60")
+        #expect(ending.status == 0)
+        #expect(ending.output.first?.hasPrefix("k1: 60 sent, 60 answered, 60 ok, ") == true, "\(ending)")
+        #expect(
+            ending.errorLines.contains {
+                $0.hasPrefix("waypost: k1 takes 20/s from one sender, so 18.0/s are sent")
+            })
     }
 
     @Test func `an agent that is not there loses all, and the status says so`() async throws {

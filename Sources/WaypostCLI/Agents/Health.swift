@@ -38,6 +38,9 @@ struct Health: Sendable {
     /// How long the process runs: `3 min`.
     var uptime: String { json["uptime"]?.intValue.map(TimeText.span) ?? "?" }
 
+    /// How many messages a second it takes from one sender; nil when there is no limit, or it does not say.
+    var intakeRate: Int64? { json["limits"]?["intakeRate"]?.intValue.flatMap { $0 > 0 ? $0 : nil } }
+
     /// Whether the agent can do anything at all.
     var isLoopRunning: Bool {
         !checks.contains { $0["name"]?.stringValue == "loop" && $0["ok"]?.boolValue == false }

@@ -21,7 +21,7 @@ struct BenchReport {
             \(Int(tally.throughput.rounded())) commands/s
             """
         ]
-        if tally.answered > 0 {
+        if tally.measured > 0 {
             let figures = Self.quantiles.map {
                 "\($0.name) \(milliseconds(tally.histogram.quantile($0.share)))"
             }

@@ -15,6 +15,8 @@ struct BenchTally: Sendable {
     private(set) var histogram = LatencyHistogram()
     private(set) var ok = 0
     private(set) var answered = 0
+    /// Replies of commands that the agent had time for; what it turns away at once says nothing of how fast it is.
+    private(set) var measured = 0
     /// Terminal replies beyond the first of their command.
     private(set) var duplicates = 0
     /// Commands that can get no reply: the broker did not take them.
@@ -22,6 +24,7 @@ struct BenchTally: Sendable {
     /// Replies that are not ok, by code and name.
     private(set) var errors: [String: Int] = [:]
     private(set) var firstSent: ContinuousClock.Instant?
+    /// When the last measured reply came.
     private(set) var lastAnswer: ContinuousClock.Instant?
 
     /// Commands whose reply is still to come.
@@ -54,8 +57,11 @@ struct BenchTally: Sendable {
             return
         }
         answered += 1
-        lastAnswer = now
-        histogram.record((now - due).microseconds)
+        if reply.code != .busy {
+            measured += 1
+            lastAnswer = now
+            histogram.record((now - due).microseconds)
+        }
         if reply.status == .ok { ok += 1 } else { count("\(reply.code)") }
     }
 
@@ -65,10 +71,10 @@ struct BenchTally: Sendable {
         errors[isKnown ? error : "other errors", default: 0] += 1
     }
 
-    /// Answered commands a second, from the first sending to the last reply.
+    /// Measured commands a second, from the first sending to the last reply.
     var throughput: Double {
         guard let firstSent, let lastAnswer, lastAnswer > firstSent else { return 0 }
-        return Double(answered) * 1_000_000 / Double((lastAnswer - firstSent).microseconds)
+        return Double(measured) * 1_000_000 / Double((lastAnswer - firstSent).microseconds)
     }
 }
 

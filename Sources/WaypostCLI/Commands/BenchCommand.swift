@@ -9,9 +9,9 @@ struct BenchCommand: OperatorCommand {
         commandName: "bench",
         abstract: "Put load on an agent; measure latency, throughput, lost and duplicate replies.",
         discussion: """
-            Without --rate, a new command is sent for each reply. With --rate, commands are sent at that rate, and \
-            latency counts from the time each was due. The agent refuses what one sender sends beyond its \
-            --intake-rate (429 BUSY); 0 means no limit.
+            Without --rate, a new command is sent for each reply, but no more than the agent takes from one sender: \
+            beyond its --intake-rate it answers 429 BUSY. With --rate, commands are sent at that rate. Latency counts \
+            from the time each command was due; what was turned away with BUSY is counted, and not measured.
 
             The exit status is 1 when a reply was lost or came twice. Ctrl-C prints the figures so far.
 
@@ -39,14 +39,19 @@ struct BenchCommand: OperatorCommand {
     @Option(help: "Open this URL.")
     var url: String?
 
-    @Option(help: ArgumentHelp("Commands per second.", discussion: "Default: one for each reply."))
+    @Option(
+        help: ArgumentHelp(
+            "Commands per second.",
+            discussion: "Default: one for each reply, up to what the agent takes from one sender."))
     var rate: Double?
 
     @Option(name: .customLong("in-flight"), help: "The most commands without a reply at the same time.")
     var inFlight = 100
 
     @Option(
-        help: ArgumentHelp("Commands to send.", discussion: "Default: 10000, unless --duration is given."))
+        help: ArgumentHelp(
+            "Commands to send.",
+            discussion: "Default: 10000, and no more than 10 s take; or what --duration allows."))
     var count: Int?
 
     @Option(help: ArgumentHelp("How long to send, in seconds.", valueName: "seconds"))
@@ -94,7 +99,9 @@ struct BenchCommand: OperatorCommand {
 
     func perform() async throws {
         let settings = try await broker.resolved()
-        let load = BenchLoad(try loadSettings(settings.topics))
+        let pace = try await BenchPace.find(for: agent, asked: rate, settings, as: sender.sender)
+        if let note = pace.note { Terminal.note("waypost: \(note)") }
+        let load = BenchLoad(try loadSettings(settings.topics, pace.rate))
         var configuration = settings.oneShot(clientID: "waypost-bench-\(Identifier.short())")
         configuration.subscriptions = [Subscription(load.filter)]
         configuration.queueLimit = max(configuration.queueLimit, inFlight * 2)
@@ -103,7 +110,7 @@ struct BenchCommand: OperatorCommand {
         link.start()
         var interruption: (any Error)?
         do {
-            try await drive(load)
+            try await drive(load, isPaced: pace.rate != nil)
         } catch {
             interruption = error
         }
@@ -118,13 +125,13 @@ struct BenchCommand: OperatorCommand {
     /// Waits for the end of the run, keeping the rate and telling how far it is.
     ///
     /// - Throws: ``CommandError`` when there is no broker or it goes, `CancellationError` on Ctrl-C.
-    private func drive(_ load: BenchLoad) async throws {
+    private func drive(_ load: BenchLoad, isPaced: Bool) async throws {
         let showsProgress = !output.isJSON && isatty(STDERR_FILENO) == 1
         let begun = ContinuousClock.now
         var nextProgress = begun + .seconds(1)
         defer { if showsProgress { Terminal.note("") } }
         while true {
-            try await Task.sleep(for: rate == nil ? .milliseconds(20) : .milliseconds(1))
+            try await Task.sleep(for: isPaced ? .milliseconds(1) : .milliseconds(20))
             switch load.phase {
             case .connecting:
                 guard ContinuousClock.now - begun < .seconds(10) else {
@@ -144,11 +151,13 @@ struct BenchCommand: OperatorCommand {
         }
     }
 
-    private func loadSettings(_ topics: Topics) throws -> BenchLoad.Settings {
-        BenchLoad.Settings(
+    private func loadSettings(_ topics: Topics, _ rate: Double?) throws -> BenchLoad.Settings {
+        // At a pace that the agent sets, 10 000 could take minutes.
+        let most = Int(min(10_000, self.rate == nil ? (rate ?? .infinity) * 10 : .infinity))
+        return BenchLoad.Settings(
             agent: agent, sender: sender.sender, topics: topics, operation: try operation(),
             qos: qos == 0 ? .atMostOnce : .atLeastOnce, inFlight: inFlight, rate: rate,
-            count: count ?? (duration == nil ? 10_000 : nil),
+            count: count ?? (duration == nil ? max(1, most) : nil),
             duration: duration.map { .milliseconds(Int64($0 * 1000)) })
     }
 
