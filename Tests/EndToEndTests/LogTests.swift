@@ -2,6 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 import Waypost
+import WaypostMessages
+
+@testable import WaypostCLI
 
 /// What is published, what is published again, and how it is shown.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
@@ -67,6 +70,62 @@ struct LogTests {
         #expect(ending.status == 0)
         let messages = try ending.output.compactMap { try JSONValue(parsing: $0)["msg"]?.stringValue }
         #expect(messages == (1...2).map { "opened scheme://router/user/\($0)" })
+    }
+
+    @Test func `logcat prints the past and ends, as adb does, and a failure is one line`() async throws {
+        let site = try await Site.open()
+        let live = try site.start("logcat", "--agent", "k1", "-v", "brief")
+        try await live.printedError("k1 is online")
+        for path in ["demo", "user/7", "nowhere"] {
+            _ = try await site.run("open", "scheme://router/\(path)", "--agent", "k1", "--no-check")
+        }
+        try await live.printed("404 NO_ROUTE")
+        live.send(signal: SIGTERM)
+        let failures = try await live.ending().output.filter { $0.contains("404 NO_ROUTE") }
+        #expect(failures.count == 1)
+        #expect(failures.first?.hasPrefix("E/Router") == true && failures.first?.contains("(    0)") == false)
+
+        func past(_ arguments: String...) async throws -> [String] {
+            let ending = try await RunningCommand.run(
+                ["logcat", "--agent", "k1", "-v", "brief"] + arguments,
+                environment: ["WAYPOST_BROKER": site.broker.url])
+            #expect(ending.status == 0, "\(ending)")
+            return ending.output
+        }
+        let all = try await past("-d")
+        #expect(all.count >= 4)
+        #expect(all.contains { $0.contains("user/7") })
+        #expect(try await past("-d", "--since", "1h") == all)
+        #expect(try await past("-t", "2") == all.suffix(2))
+        #expect(try await past("-d", "-m", "1") == Array(all.prefix(1)))
+        #expect(try await past("-d", "-e", "user/[0-9]").count == 1)
+        #expect(try await past("-d", "--query", "level:W code:404 is:failure").count == 1)
+        #expect(try await past("-d", "-s").isEmpty)
+        #expect(try await past("-d", "--pid", "1").isEmpty)
+        let unknown = try await site.run("logcat", "-d", "--agent", "nosuch")
+        #expect(unknown.status == 3)
+        #expect(unknown.errorLines.last?.contains("there is no agent nosuch at this broker") == true)
+        for wrong in [["--query", "tga:x"], ["-e", "("], ["-v", "long"], ["-t", "0"], ["-d", "-T", "1"]] {
+            #expect(try await RunningCommand.run(["logcat"] + wrong).status == 64, "\(wrong)")
+        }
+    }
+
+    @Test func `lines of all levels come in the order of their numbers`() {
+        var window = ReorderWindow()
+        func add(_ agent: String, _ sequence: Int64) {
+            let event = LogEvent(
+                time: 0, level: .info, tag: "T", boot: "B", sequence: sequence, process: 0, thread: 0,
+                message: "")
+            window.add(LogLine(agent: agent, event: event, source: []))
+        }
+        for (agent, sequence) in [("a", 3), ("b", 9), ("a", 1), ("a", 0), ("b", 8), ("a", 2)]
+            as [(String, Int64)]
+        {
+            add(agent, sequence)
+        }
+        let lines = window.take().map { "\($0.agent)\($0.event.sequence)" }
+        #expect(lines == ["a1", "b8", "a2", "a0", "b9", "a3"])
+        #expect(window.isEmpty)
     }
 
     @Test func `logcat --failures shows failure reports and nothing else`() async throws {

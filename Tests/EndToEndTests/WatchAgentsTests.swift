@@ -15,7 +15,7 @@ struct WatchAgentsTests {
         let opened = try await logcat.printed("opened scheme://router/user/7")
         #expect(opened.hasPrefix("k1 "))
         #expect(opened.contains(" I Router  : "))
-        try await logcat.printed("E Fail    : 404 NO_ROUTE")
+        try await logcat.printed("E Router  : 404 NO_ROUTE")
         #expect(try await site.agent.terminate() == 0)
         try await logcat.printedError("k1 is offline: shut down")
         logcat.send(signal: SIGINT)

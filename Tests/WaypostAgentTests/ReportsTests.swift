@@ -39,8 +39,8 @@ import Waypost
             time: 1_795_216_999_123, level: .info, tag: "Router", boot: "B", sequence: 991, process: 71,
             thread: 72,
             message: "opened scheme://router/demo1")
-        #expect(event.threadTime.hasSuffix("    71    72 I Router  : opened scheme://router/demo1"))
-        #expect(event.threadTime.contains(".123 "))
+        #expect(event.threadTime().hasSuffix("    71    72 I Router  : opened scheme://router/demo1"))
+        #expect(event.threadTime().contains(".123 "))
     }
 
     @Test func `failures and states are read as they were written`() throws {

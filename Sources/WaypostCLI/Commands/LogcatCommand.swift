@@ -11,12 +11,15 @@ struct LogcatCommand: OperatorCommand {
             and missed events are reported on standard error. The exit status is 130 on Ctrl-C, and 0 on SIGTERM or \
             when the output is closed.
 
-            Failure reports are lines of level E with the tag Fail.
+            A failure report is a line of level E with the tag Fail, unless an event says the same.
 
             Examples:
               waypost logcat
               waypost logcat --agent k1 --level W --since 10m
               waypost logcat 'Router:D' 'Service:W' '*:S'
+              waypost logcat --query 'agent:kiosk level:W -message:timeout'
+              waypost logcat -d --since 18:40 -e 'took [0-9]{4,} ms'
+              waypost logcat -t 50 -v UTC -v year
               waypost logcat --failures -v brief
               waypost logcat --json | jq -r .msg
             """)
@@ -31,9 +34,29 @@ struct LogcatCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Start with the recent events that the agents still have: 30s, 10m, 1h.",
+            "Start with the recent events that the agents still have: of 30s, 10m, 1h, or from 18:40 on.",
             valueName: "time"))
-    var since: TimeSpan?
+    var since: LogStart?
+
+    @Flag(name: .customShort("d"), help: "Print the recent events that the agents still have, and end.")
+    var isDump = false
+
+    @Option(
+        name: .customShort("t"),
+        help: ArgumentHelp(
+            "Print the newest lines of the recent events, and end: so many, or those from a time on.",
+            valueName: "count or time"))
+    var tail: LogPast?
+
+    @Option(
+        name: .customShort("T"),
+        help: ArgumentHelp("The same as -t, and go on.", valueName: "count or time"))
+    var tailAndFollow: LogPast?
+
+    @Option(
+        name: [.customShort("m"), .customLong("max-count")],
+        help: ArgumentHelp("End after so many lines.", valueName: "count"))
+    var maximum: Int?
 
     @Flag(help: "Only failure reports.")
     var failures = false
@@ -49,18 +72,31 @@ struct LogcatCommand: OperatorCommand {
 
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
-        guard since == nil || !failures else {
-            throw ValidationError(
-                "use --since or --failures, not both: agents keep recent events, but not failure reports")
+        let pasts = [since != nil, tail != nil, tailAndFollow != nil].count { $0 }
+        guard pasts <= 1, !isDump || tailAndFollow == nil else {
+            throw ValidationError("choose one of --since, -t and -T; -d goes with --since")
         }
+        guard maximum.map({ $0 > 0 }) ?? true else { throw ValidationError("-m must be 1 or more") }
+        guard past == nil || !failures else {
+            throw ValidationError(
+                "use --failures without --since, -d, -t, -T: agents keep recent events, but not failure reports"
+            )
+        }
+    }
+
+    /// What it begins with.
+    private var past: LogPast? {
+        tail ?? tailAndFollow ?? since.map { LogPast(start: $0) } ?? (isDump ? .everything : nil)
     }
 
     func perform() async throws {
         var follower = LogFollower(
             settings: try await broker.resolved(), sender: sender.sender, agent: agent,
-            filter: try lines.filter(), format: output.isJSON ? .json : lines.format, onlyFailures: failures,
-            since: since, style: output.style,
+            filter: try lines.filter(), format: output.isJSON ? LogFormat(form: .json) : try lines.format(),
+            onlyFailures: failures, past: past, style: output.style,
             noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
+        follower.isDump = isDump || tail != nil
+        follower.maximum = maximum
         try await follower.runAsCommand()
     }
 }

@@ -21,9 +21,9 @@ struct ReplayCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only events of this time until now: 30s, 10m, 1h.", discussion: "Default: all.",
+            "Only events from this time on: 30s, 10m, 1h ago, or 18:40.", discussion: "Default: all.",
             valueName: "time"))
-    var since: TimeSpan?
+    var since: LogStart?
 
     @OptionGroup(title: "Lines")
     var lines: LineOptions
@@ -54,14 +54,13 @@ struct ReplayCommand: OperatorCommand {
                 .failed,
                 "\(agent): \(reply.code): \(reply.detail ?? "no detail given")")
         }
-        let format = output.isJSON ? .json : lines.format
-        for line in collector.events(back: since)
-        where filter.shows(line.event.level, tag: line.event.tag) {
+        let format = output.isJSON ? LogFormat(form: .json) : try lines.format()
+        for line in collector.events(since: since) where filter.shows(line) {
             line.show(format, output.style, agentWidth: nil)
         }
         if !collector.isComplete {
             Terminal.note("--- some events were lost; those of levels below W are sent only once")
-        } else if let since, !collector.cutShort(back: since).isEmpty {
+        } else if let since, !collector.cutShort(since: since).isEmpty {
             Terminal.note("--- \(agent) has no events as old as \(since)")
         }
     }

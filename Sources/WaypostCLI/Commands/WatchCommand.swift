@@ -41,7 +41,8 @@ struct WatchCommand: OperatorCommand {
         guard !output.isJSON, ScreenMode.isPossible else {
             var follower = LogFollower(
                 settings: settings, sender: sender.sender, agent: agent, filter: filter,
-                format: output.isJSON ? .json : lines.format, onlyFailures: false, since: nil,
+                format: output.isJSON ? LogFormat(form: .json) : try lines.format(), onlyFailures: false,
+                past: nil,
                 style: output.style, noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
             return try await follower.runAsCommand()
         }

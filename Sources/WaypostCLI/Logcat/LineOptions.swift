@@ -14,22 +14,53 @@ struct LineOptions: ParsableArguments {
         completion: .list(["V", "D", "I", "W", "E", "F"]))
     var level: String?
 
-    @Option(help: "Only lines with this tag.")
+    @Option(help: "Only lines with this tag, in any case.")
     var tag: String?
 
-    @Option(name: .customShort("v"), help: ArgumentHelp("The format of a line.", valueName: "form"))
-    var format: LogFormat = .threadtime
+    @Flag(name: .customShort("s"), help: "Nothing but what the filters name, as *:S does.")
+    var isSilent = false
+
+    @Option(
+        name: [.customShort("e"), .customLong("regex")],
+        help: ArgumentHelp("Only lines whose message fits this regular expression.", valueName: "regex"))
+    var expression: String?
+
+    @Option(help: ArgumentHelp("Only lines of this process.", valueName: "number"))
+    var pid: Int64?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only lines for which this holds: terms such as tag:Router, level:W, -message:demo.",
+            discussion: """
+                Keys: agent tag level code ref url message age, and is:failure. One key twice means or, different \
+                keys mean and, - means not; =: is the whole text, ~: a regular expression.
+                """, valueName: "query"))
+    var query: String?
+
+    @Option(
+        name: .customShort("v"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "The form of a line: threadtime, brief or json; and color, UTC, year, uid (the agent's name).",
+            discussion: "May be repeated. Default: threadtime.", valueName: "form"),
+        completion: .list(LogFormat.words))
+    var forms: [String] = []
 
     func validate() throws {
-        if let level, LogLevel(letter: level) == nil {
+        if let level, LogLevel(name: level) == nil {
             throw ValidationError("--level must be one of V D I W E F; found \(level.debugDescription)")
         }
     }
 
-    /// - Throws: ``CommandError`` 64 quoting the filter.
+    /// - Throws: ``CommandError`` 64 for an unknown form.
+    func format() throws(CommandError) -> LogFormat { try LogFormat(forms) }
+
+    /// - Throws: ``CommandError`` 64 quoting what can't be read.
     func filter() throws(CommandError) -> LogFilter {
-        try LogFilter(filters, level: level.flatMap { LogLevel(letter: $0) }, tag: tag)
+        var filter = try LogFilter(
+            filters, level: level.flatMap { LogLevel(name: $0) }, tag: tag, isSilent: isSilent)
+        if let expression { filter.expression = try TextPattern(expression, .expression) }
+        filter.process = pid
+        if let query { filter.query = try LogQuery(query) }
+        return filter
     }
 }
-
-extension LogFormat: ExpressibleByArgument {}

@@ -1,6 +1,6 @@
 import WaypostMessages
 
-/// Which lines are shown: a lowest level for each tag, and one for all others, as in `adb logcat`.
+/// Which lines are shown: a lowest level for each tag, and one for all others, as in `adb logcat`; and what else holds.
 struct LogFilter: Sendable {
     /// Nothing of a tag, adb's `S`.
     private enum Threshold {
@@ -8,30 +8,46 @@ struct LogFilter: Sendable {
         case silent
     }
 
+    /// By the tags in lower case.
     private var tags: [String: Threshold] = [:]
     private var others = Threshold.level(.verbose)
+    /// What must be in the message.
+    var expression: TextPattern?
+    var process: Int64?
+    var query: LogQuery?
 
     /// - Parameters:
     ///   - specifications: `TAG:LEVEL`, `TAG`, `*:LEVEL`; later ones over earlier ones.
     ///   - level: the lowest level for what no specification names.
     ///   - tag: if set, only this tag is shown.
+    ///   - isSilent: whether what no specification names is not shown.
     /// - Throws: ``CommandError`` 64 quoting the specification.
-    init(_ specifications: [String], level: LogLevel?, tag: String?) throws(CommandError) {
+    init(
+        _ specifications: [String], level: LogLevel?, tag: String?, isSilent: Bool = false
+    ) throws(CommandError) {
         let level = level ?? .verbose
-        others = tag == nil ? .level(level) : .silent
-        if let tag { tags[tag] = .level(level) }
+        others = tag == nil && !isSilent ? .level(level) : .silent
+        if let tag { tags[tag.lowercased()] = .level(level) }
         for specification in specifications {
             let parts = specification.split(separator: ":", omittingEmptySubsequences: false)
             guard let name = parts.first, !name.isEmpty, parts.count <= 2 else {
                 throw Self.fault(specification)
             }
             let threshold = try Self.threshold(parts.count == 2 ? parts[1] : "V", in: specification)
-            if name == "*" { others = threshold } else { tags[String(name)] = threshold }
+            if name == "*" { others = threshold } else { tags[name.lowercased()] = threshold }
         }
     }
 
-    func shows(_ level: LogLevel, tag: String) -> Bool {
-        switch tags[tag] ?? others {
+    /// - Parameter now: the time of the wall clock, in milliseconds since 1970.
+    func shows(_ line: LogLine, now: Int64 = WallClock.now()) -> Bool {
+        shows(line.event.level, tag: line.event.tag)
+            && (process.map { $0 == line.event.process } ?? true)
+            && (expression?.isIn(line.event.message) ?? true)
+            && (query?.holds(for: line, now: now) ?? true)
+    }
+
+    private func shows(_ level: LogLevel, tag: String) -> Bool {
+        switch tags[tag.lowercased()] ?? others {
         case .level(let lowest): level >= lowest
         case .silent: false
         }

@@ -11,8 +11,12 @@ struct LogFollower {
     var filter: LogFilter
     var format: LogFormat
     var onlyFailures: Bool
-    /// How far back to begin; nil to begin with what comes next.
-    var since: TimeSpan?
+    /// What to begin with; nil to begin with what comes next.
+    var past: LogPast?
+    /// Whether to end behind the past.
+    var isDump = false
+    /// After so many lines it ends; nil for never.
+    var maximum: Int?
     var style: Style
     /// For the notices on standard error.
     var noticeStyle: Style
@@ -22,6 +26,7 @@ struct LogFollower {
     private var states: [String: AgentState] = [:]
     private var agentWidth = 8
     private var pause = ReconnectPause()
+    private var window = ReorderWindow()
     /// Of this connection; those that were reported already.
     private var loss = MessageLoss()
 
@@ -36,7 +41,7 @@ struct LogFollower {
 
     init(
         settings: BrokerSettings, sender: String, agent: String?, filter: LogFilter, format: LogFormat,
-        onlyFailures: Bool, since: TimeSpan?, style: Style, noticeStyle: Style
+        onlyFailures: Bool, past: LogPast?, style: Style, noticeStyle: Style
     ) {
         self.settings = settings
         self.sender = sender
@@ -44,7 +49,7 @@ struct LogFollower {
         self.filter = filter
         self.format = format
         self.onlyFailures = onlyFailures
-        self.since = since
+        self.past = past
         self.style = style
         self.noticeStyle = noticeStyle
     }
@@ -65,21 +70,28 @@ struct LogFollower {
     mutating func run() async throws {
         var session = try await connect()
         pause.connectionMade()
-        if let since {
-            do {
-                guard try await lookBack(over: since, session) else { return await session.close() }
-            } catch {
-                await session.close()
-                throw error
-            }
+        do {
+            if let agent { try await lookFor(agent, session) }
+            if let past, try await !lookBack(over: past, session) || isDump { return await session.close() }
+            guard showWindow() else { return await session.close() }
+        } catch {
+            await session.close()
+            throw error
         }
         while true {
             do {
-                while case .message(let message) = try await session.next() {
+                while true {
+                    guard case .message(let message) = try await session.next() else {
+                        guard showWindow() else { return await session.close() }
+                        continue
+                    }
                     reportLoss(session)
+                    let wasEmpty = window.isEmpty
                     guard show(message) else { return await session.close() }
+                    if wasEmpty, !window.isEmpty { session.alarm(after: ReorderWindow.length) }
                 }
             } catch let error as CommandError where error.exit == .noBroker {
+                guard showWindow() else { return await session.close() }
                 notice("\(error.description); reconnecting")
                 await session.close()
                 session = try await comeBack()
@@ -87,10 +99,22 @@ struct LogFollower {
                 gaps.cameBack()
                 notice("connected to \(session.connection.broker) again")
             } catch {
+                _ = showWindow()
                 await session.close()
                 throw error
             }
         }
+    }
+
+    /// Says so when nobody of that name was ever seen.
+    private mutating func lookFor(_ agent: String, _ session: OperatorSession) async throws {
+        var messages: [MQTTMessage] = []
+        try await session.readUpToFence { messages.append($0) }
+        for message in messages { _ = show(message) }
+        guard states[agent] == nil else { return }
+        let unknown = "there is no agent \(agent) at this broker; see: waypost agents"
+        if isDump { throw CommandError(.noReply, unknown) }
+        notice(unknown)
     }
 
     private func connect() async throws -> OperatorSession {
@@ -100,17 +124,17 @@ struct LogFollower {
         if !onlyFailures, let lowest = filter.lowest {
             filters  // Whether a replay is complete can be seen only when all levels come.
             +=
-                lowest == .verbose || since != nil
+                lowest == .verbose || past != nil
                 ? [topics.logs(of: name)]
                 : LogLevel.allCases.filter { $0 >= lowest }.map { topics.log(of: name, level: $0) }
         }
-        if since != nil { filters.append(topics.reply(of: name, to: sender)) }
+        if past != nil { filters.append(topics.reply(of: name, to: sender)) }
         return try await OperatorSession.connect(
             settings, as: sender, required: [filters.removeFirst()], useful: filters)
     }
 
     /// Shows what the agents still have, in order, and what comes meanwhile; false when the output is closed.
-    private mutating func lookBack(over since: TimeSpan, _ session: OperatorSession) async throws -> Bool {
+    private mutating func lookBack(over past: LogPast, _ session: OperatorSession) async throws -> Bool {
         var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
         var others: [MQTTMessage] = []
         var (otherBytes, missed) = (0, 0)
@@ -130,16 +154,19 @@ struct LogFollower {
         }
         for text in MessageLoss(dropped: missed + replay.dropped).notices { notice(text) }
         for message in others { guard show(message) else { return false } }
+        guard showWindow() else { return false }
         for (agent, reply) in replay.refusals {
             notice(
                 "\(agent) does not publish its recent events: \(reply.code.name): \(reply.detail ?? "no detail given")"
             )
         }
         for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }
-        for agent in replay.cutShort(back: since) {
-            notice("\(agent) has no events as old as \(since)")
+        if let start = past.start {
+            for agent in replay.cutShort(since: start) { notice("\(agent) has no events as old as \(start)") }
         }
-        for line in replay.events(back: since) { guard show(line) else { return false } }
+        let lines = replay.events(since: past.start)
+        let shown = past.last.map { lines.filter { filter.shows($0) }.suffix($0)[...] } ?? lines[...]
+        for line in shown { guard show(line) else { return false } }
         return true
     }
 
@@ -162,10 +189,11 @@ struct LogFollower {
         guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
         switch content {
         case .log:
-            return LogLine.events(message.payload, from: agent).allSatisfy { show($0) }
+            for line in LogLine.events(message.payload, from: agent) { window.add(line) }
+            return !window.isFull || showWindow()
         case .failure:
-            guard let line = LogLine.failure(message.payload, from: agent) else { return true }
-            return output(line)
+            if let line = LogLine.failure(message.payload, from: agent) { window.add(line) }
+            return !window.isFull || showWindow()
         case .state:
             if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
             return true
@@ -174,16 +202,31 @@ struct LogFollower {
         }
     }
 
+    /// Prints what waited for what comes before it; false when the output is closed.
+    private mutating func showWindow() -> Bool {
+        let lines = window.take()
+        let failures = lines.filter { $0.code != nil && !$0.isReport && filter.shows($0) }
+        // One line for each failure: the event knows the process and the thread, the report does not.
+        return lines.allSatisfy { line in
+            line.isReport && failures.contains { $0.tells(of: line) } || show(line)
+        }
+    }
+
     private mutating func show(_ line: LogLine) -> Bool {
+        // A failure report has no number.
+        guard !line.isReport else { return output(line) }
         guard deduplicator.isNew(line.event, from: line.agent) else { return true }
         if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
         return output(line)
     }
 
     private mutating func output(_ line: LogLine) -> Bool {
-        guard filter.shows(line.event.level, tag: line.event.tag) else { return true }
+        guard filter.shows(line) else { return true }
         agentWidth = max(agentWidth, line.agent.count)
-        return line.show(format, style, agentWidth: agent == nil ? agentWidth : nil)
+        let isOpen = line.show(format, style, agentWidth: agent == nil ? agentWidth : nil)
+        guard let maximum else { return isOpen }
+        self.maximum = maximum - 1
+        return isOpen && maximum > 1
     }
 
     private mutating func show(_ state: AgentState, of agent: String) {

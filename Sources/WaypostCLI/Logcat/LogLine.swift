@@ -1,11 +1,6 @@
 import Waypost
 import WaypostMessages
 
-/// How log lines are written.
-enum LogFormat: String, CaseIterable {
-    case threadtime, brief, json
-}
-
 /// One line of logcat: an event, or a failure report in the form of one.
 struct LogLine: Sendable {
     /// The tag under which failure reports are shown and filtered.
@@ -15,6 +10,10 @@ struct LogLine: Sendable {
     var event: LogEvent
     /// The JSON it came as.
     var source: [UInt8]
+    /// Of a failure.
+    var code: Code?
+    /// Whether it is a failure report and no event.
+    var isReport = false
 
     /// The lines of a payload on `log/{level}`; what is no event is left out.
     static func events(_ payload: [UInt8], from agent: String) -> [LogLine] {
@@ -23,8 +22,24 @@ struct LogLine: Sendable {
                 let event = try? LogEvent(json)
             else { return nil }
             return LogLine(
-                agent: agent, event: event, source: JSONLine.make(agent: agent, payload: line, json))
+                agent: agent, event: event, source: JSONLine.make(agent: agent, payload: line, json),
+                code: event.isError ? code(in: event.message) : nil)
         }
+    }
+
+    /// The code with which the message of a failure begins: `404 NO_ROUTE: …`.
+    private static func code(in message: String) -> Code? {
+        let words = message.utf8.prefix(64).split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard words.count >= 2, words[0].count == 3, let number = Int(Substring(words[0])),
+            let name = words[1].split(separator: UInt8(ascii: ":")).first
+        else { return nil }
+        return Code(number: number, name: String(Substring(name)))
+    }
+
+    /// Whether this event says what that failure report says.
+    func tells(of report: LogLine) -> Bool {
+        !isReport && agent == report.agent && code == report.code && event.ref == report.event.ref
+            && event.url == report.event.url
     }
 
     /// A failure report as a line of level E.
@@ -41,7 +56,8 @@ struct LogLine: Sendable {
             time: report.last, level: .error, tag: failureTag, boot: "", sequence: 0, process: 0, thread: 0,
             message: message, url: report.url, isError: true, ref: report.ref)
         return LogLine(
-            agent: agent, event: event, source: JSONLine.make(agent: agent, payload: payload, json))
+            agent: agent, event: event, source: JSONLine.make(agent: agent, payload: payload, json),
+            code: report.code, isReport: true)
     }
 
     /// Prints the line; false when the output is closed.
@@ -49,14 +65,18 @@ struct LogLine: Sendable {
     /// - Parameter width: of the column with the agent's name; nil when there is just one agent.
     @discardableResult
     func show(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> Bool {
-        format == .json
+        format.form == .json
             ? Terminal.print(json: source) : Terminal.print(text(format, style, agentWidth: width))
     }
 
     /// The line for people.
     func text(_ format: LogFormat, _ style: Style, agentWidth width: Int?) -> TerminalText {
-        let line = style.line("\(format == .brief ? event.brief : event.threadTime)", at: event.level)
-        guard let width else { return line }
+        let style = Style(isOn: style.isOn || format.isColoured)
+        let text =
+            format.form == .brief
+            ? event.brief : event.threadTime(isUTC: format.isUTC, hasYear: format.hasYear)
+        let line = style.line("\(text)", at: event.level)
+        guard let width = width ?? (format.namesAgent ? agent.count : nil) else { return line }
         let name = agent + String(repeating: " ", count: max(0, width - agent.count))
         return "\(style.cyan(TerminalText(name))) \(line)"
     }

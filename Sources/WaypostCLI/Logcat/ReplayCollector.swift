@@ -120,9 +120,9 @@ struct ReplayCollector: Sendable {
     /// What was gathered of the last while, or all, in the order in which it happened.
     ///
     /// The while is counted back on each agent's own clock, from its reply: a wrong clock is nothing unusual.
-    func events(back span: TimeSpan?) -> [LogLine] {
+    func events(since start: LogStart?) -> [LogLine] {
         lines.flatMap { agent, lines in
-            lines.values.filter { $0.event.time >= moment(span, of: agent) }
+            lines.values.filter { $0.event.time >= moment(start, of: agent) }
         }.sorted { left, right in
             (left.event.time, left.agent, left.event.sequence)
                 < (right.event.time, right.agent, right.event.sequence)
@@ -130,17 +130,20 @@ struct ReplayCollector: Sendable {
     }
 
     /// The agents whose replay does not reach back so far, because it holds as much as one can.
-    func cutShort(back span: TimeSpan) -> [String] {
+    func cutShort(since start: LogStart) -> [String] {
         promises.filter { agent, promise in
             guard promise.count >= Command.maximumReplay, let oldest = lines[agent]?.keys.min(),
                 let event = lines[agent]?[oldest]?.event
             else { return false }
-            return event.time > moment(span, of: agent)
+            return event.time > moment(start, of: agent)
         }.keys.sorted()
     }
 
-    private func moment(_ span: TimeSpan?, of agent: String) -> Int64 {
-        guard let span, let reply = promises[agent]?.reply else { return .min }
-        return reply.at - span.milliseconds
+    private func moment(_ start: LogStart?, of agent: String) -> Int64 {
+        switch start {
+        case nil: .min
+        case .time(let time): time
+        case .span(let span): promises[agent].map { $0.reply.at - span.milliseconds } ?? .min
+        }
     }
 }

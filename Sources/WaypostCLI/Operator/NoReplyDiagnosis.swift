@@ -60,7 +60,8 @@ struct NoReplyDiagnosis {
         let silent = asked.filter { !answered.contains($0.key) }
         guard !silent.isEmpty else { return nil }
         let names = silent.sorted { $0.key < $1.key }.map { name, member in
-            (member.isOnline ?? true) ? name : "\(name) (\(member.isStopped ? "shut down" : "connection lost"))"
+            (member.isOnline ?? true)
+                ? name : "\(name) (\(member.isStopped ? "shut down" : "connection lost"))"
         }
         let shown = names.prefix(Self.shownNames).joined(separator: ", ")
         let rest = names.count > Self.shownNames ? " and \(names.count - Self.shownNames) more" : ""

@@ -51,7 +51,7 @@ struct WatchModel: Sendable {
     }
 
     private mutating func add(_ line: LogLine) {
-        guard filter.shows(line.event.level, tag: line.event.tag) else { return }
+        guard filter.shows(line) else { return }
         // An agent publishes what gathered level by level; here it is put in order again, as far back as it matters.
         var place = lines.endIndex
         while place > lines.startIndex, lines.endIndex - place < Self.maximumReordering {

@@ -53,7 +53,7 @@ struct WatchScreen {
     private func draw(_ line: LogLine, _ model: WatchModel) -> TerminalText {
         let width = model.roster.members.keys.map(\.count).max() ?? 0
         let name = line.agent + String(repeating: " ", count: max(0, width - line.agent.count))
-        return style.line(fitted("\(name) \(line.event.threadTime)"), at: line.event.level)
+        return style.line(fitted("\(name) \(line.event.threadTime())"), at: line.event.level)
     }
 
     /// As much as fits into a line; escaped first, for that makes it longer.

@@ -1,8 +1,13 @@
 extension LogEvent {
     /// The line in Android's `threadtime` form, in the local time zone:
     /// `11-20 23:16:39.123    71    72 I Router  : opened scheme://router/demo1`.
-    package var threadTime: String {
-        "\(Timestamp.threadTime(time)) \(Self.right(process, 5)) \(Self.right(thread, 5)) \(letter) "
+    ///
+    /// - Parameters:
+    ///   - isUTC: whether the time is that of UTC.
+    ///   - hasYear: whether it begins with the year: `2026-11-20 23:16:39.123`.
+    package func threadTime(isUTC: Bool = false, hasYear: Bool = false) -> String {
+        let time = Timestamp.threadTime(time, isUTC: isUTC, hasYear: hasYear)
+        return "\(time) \(Self.right(process, 5)) \(Self.right(thread, 5)) \(letter) "
             + "\(Self.left(tag, 8)): \(message)"
     }
 

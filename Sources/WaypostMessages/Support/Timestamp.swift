@@ -25,9 +25,13 @@ package enum Timestamp {
         text(milliseconds, "%Y-%m-%d %H:%M:%S", localtime_r)
     }
 
-    /// Android's `threadtime`, in local time: `11-20 23:16:39.123`.
-    package static func threadTime(_ milliseconds: Int64) -> String {
-        text(milliseconds, "%m-%d %H:%M:%S.", localtime_r, hasFraction: true)
+    /// Android's `threadtime`, in local time or UTC: `11-20 23:16:39.123`.
+    package static func threadTime(
+        _ milliseconds: Int64, isUTC: Bool = false, hasYear: Bool = false
+    ) -> String {
+        text(
+            milliseconds, hasYear ? "%Y-%m-%d %H:%M:%S." : "%m-%d %H:%M:%S.",
+            isUTC ? gmtime_r : localtime_r, hasFraction: true)
     }
 
     private static func text(

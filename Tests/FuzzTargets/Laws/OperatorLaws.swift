@@ -85,12 +85,16 @@ enum OperatorLaws: Laws {
         var diagnosis = NoReplyDiagnosis(.agent("k1"), topics: .standard)
         var tally = BenchTally()
         var contract = ContractDocuments(of: "k1", topics: .standard)
+        private let query: LogQuery
 
         init?() {
             guard let log = try? LogCommand.parse(["V", "--agent", "k1"]),
                 let ping = try? PingCommand.parse(["--agent", "k1"]),
-                let filter = try? LogFilter([], level: nil, tag: nil)
+                let filter = try? LogFilter([], level: nil, tag: nil),
+                let query = try? LogQuery(
+                    "-tag:none url:x -url~:y[0-9] -message~:'took [0-9]' code:4 age:1h level:V is:failure")
             else { return nil }
+            self.query = query
             (self.log, self.ping) = (log, ping)
             watch = WatchModel(topics: .standard, filter: filter)
             for _ in 0..<5 { _ = tally.sends(due: .now) }
@@ -110,6 +114,7 @@ enum OperatorLaws: Laws {
             if let failure = LogLine.failure(message.payload, from: agent) { events.append(failure) }
             for line in events {
                 _ = deduplicator.isNew(line.event, from: agent)
+                _ = query.holds(for: line, now: 0)
                 if let missing = gaps.saw(line.event, from: agent) {
                     shown.texts.append(TerminalText(missing))
                 }
@@ -172,10 +177,10 @@ enum OperatorLaws: Laws {
             shown.texts += BenchReport(tally: tally, agent: "k1", isWhole: true).lines(style)
             _ = replay.isComplete
             if let contract = contract.contract { add(contract, to: &shown) }
-            shown.texts += replay.events(back: .minutes(10)).map {
+            shown.texts += replay.events(since: .span(.minutes(10))).map {
                 $0.text(.threadtime, style, agentWidth: nil)
             }
-            shown.texts += replay.cutShort(back: .minutes(10)).map { TerminalText($0) }
+            shown.texts += replay.cutShort(since: .span(.minutes(10))).map { TerminalText($0) }
             return shown
         }
     }

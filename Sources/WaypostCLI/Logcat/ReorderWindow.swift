@@ -1,0 +1,38 @@
+import WaypostMessages
+
+/// Puts the lines of a moment in the order in which they happened.
+///
+/// An agent publishes what gathered level by level, each level on a topic of its own; only the numbers of its events
+/// say what came first.
+struct ReorderWindow: Sendable {
+    /// How long a line waits for those before it.
+    static let length = Duration.milliseconds(300)
+    /// So many lines do not wait any longer.
+    private static let maximumLines = 1_000
+
+    private struct Series: Hashable {
+        var agent: String
+        var boot: String
+    }
+
+    private var lines: [LogLine] = []
+
+    var isEmpty: Bool { lines.isEmpty }
+    var isFull: Bool { lines.count >= Self.maximumLines }
+
+    mutating func add(_ line: LogLine) { lines.append(line) }
+
+    /// All lines, those of each start of an agent in order; a line without a number keeps its place.
+    mutating func take() -> [LogLine] {
+        var ordered = lines
+        let places = Dictionary(grouping: lines.indices.filter { lines[$0].event.sequence > 0 }) {
+            Series(agent: lines[$0].agent, boot: lines[$0].event.boot)
+        }
+        for indices in places.values where indices.count > 1 {
+            let sorted = indices.sorted { lines[$0].event.sequence < lines[$1].event.sequence }
+            for (place, line) in zip(indices, sorted) { ordered[place] = lines[line] }
+        }
+        lines = []
+        return ordered
+    }
+}
