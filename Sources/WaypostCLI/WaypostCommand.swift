@@ -37,7 +37,9 @@ struct WaypostCommand: AsyncParsableCommand {
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
                 ]),
             CommandGroup(
-                name: "Try routes and maps, without a broker",
-                subcommands: [ResolveCommand.self, CheckCommand.self, RoutesCommand.self]),
+                name: "Try routes and maps, also without a broker",
+                subcommands: [
+                    ResolveCommand.self, CheckCommand.self, RoutesCommand.self, ServicesCommand.self,
+                ]),
         ])
 }

@@ -76,7 +76,7 @@ struct SecuredTests {
         let agent = try AgentProcess(
             "k1", broker: secured.url, arguments: ["--demo"] + Self.signIn("k1", secured))
         try await agent.online()
-        let ops = Self.signIn("ops", secured) + ["--as", "ops"]
+        let ops = Self.signIn("ops", secured)
         let open = try await secured.run(["open", "scheme://router/demo", "--agent", "k1"] + ops)
         #expect(open.status == 0, "\(open.errorLines)")
         let ping = try await secured.run(["ping", "--agent", "k1", "--json"] + ops)

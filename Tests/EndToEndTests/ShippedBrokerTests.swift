@@ -19,7 +19,7 @@ struct ShippedBrokerTests {
     /// Has the demo's ledger take a line, which it does not do twice.
     private func append(_ site: ShippedBroker, _ line: String, wait: String) async throws {
         let ending = try await RunningCommand.run(
-            ["call", "LedgerService", "append", "--args", "[\"\(line)\"]", "--agent", "k1", "--as", "ops"]
+            ["call", "LedgerService", "append", "--args", "[\"\(line)\"]", "--agent", "k1"]
                 + ["--wait", wait, "--expires", "10m"] + site.signIn("ops"))
         #expect(ending.status == 0, "\(ending)")
     }
@@ -76,7 +76,7 @@ struct ShippedBrokerTests {
 
     @Test func `programs of one name end each other's connections, and say what it may be`() async throws {
         let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops"])
-        let arguments = ["logcat", "--as", "ops"] + site.signIn("ops")
+        let arguments = ["logcat"] + site.signIn("ops")
         let first = try RunningCommand(arguments)
         try await site.broker.waitForLog("its subscription") { lines in
             lines.contains { $0.contains("Sending SUBACK to ops") }
@@ -124,7 +124,7 @@ struct ShippedBrokerTests {
         try await next.online()
         try await append(site, "last", wait: "60s")
         #expect(next.ledger == (1...20).map(String.init) + ["last"])
-        let agents = try await RunningCommand.run(["agents", "--as", "ops"] + site.signIn("ops"))
+        let agents = try await RunningCommand.run(["agents"] + site.signIn("ops"))
         #expect(agents.output.contains { $0.contains("rev 1") }, "\(agents)")
         #expect(try await next.terminate() == 0)
     }

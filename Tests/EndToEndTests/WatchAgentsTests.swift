@@ -22,6 +22,42 @@ struct WatchAgentsTests {
         #expect(try await logcat.ending().status == 130)
     }
 
+    @Test func `agents --watch tells what changes, and describe agent tells all of one`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let wide = try await site.run("agents", "-o", "wide")
+        #expect(wide.output.first?.hasSuffix("HEALTH OF") == true)
+        #expect(wide.output.last?.contains("  lobby  ") == true, "\(wide.output)")
+        let watch = try site.start("agents", "--watch", "--json")
+        try await watch.printed(#""online":true"#)
+
+        let page = try await site.run("describe", "agent", "k1")
+        #expect(page.status == 0)
+        for part in [
+            "k1     online", "health", "  groups  ", "all, lobby", "can do", "limits", "  intakeRate ",
+        ] {
+            #expect(page.output.contains { $0.contains(part) }, "\(part)")
+        }
+        let json = try JSONValue(
+            parsing: try await site.run("describe", "agent", "k1", "--json").output.first ?? "")
+        #expect(json["health"]?["groups"] == ["lobby"])
+        #expect(json["contract"]?["services"]?.arrayValue?.isEmpty == false)
+        let services = try await site.run("services", "--agent", "k1")
+        #expect(services.output.contains("CalculatorService"))
+        #expect(services.output.contains("  add(a: Int, b: Int) -> Int, idempotent"))
+        let demo = try await RunningCommand.run(["routes", "--demo"])
+        #expect(try await site.run("routes", "--agent", "k1").output == demo.output)
+        let unknown = try await site.run("describe", "agent", "nosuch")
+        #expect(unknown.status == 3)
+
+        #expect(try await site.agent.terminate() == 0)
+        try await watch.printed(#""online":false"#)
+        watch.send(signal: SIGTERM)
+        #expect(try await watch.ending().status == 0)
+        for wrong in [["agents", "-o", "json"], ["agents", "--names", "--watch"], ["describe", "a", "b"]] {
+            #expect(try await RunningCommand.run(wrong).status == 64, "\(wrong)")
+        }
+    }
+
     @Test func `logcat takes adb's filter words, and JSON lines have the agent's name`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat", "--agent", "k1", "--json", "Router:E", "*:S")

@@ -81,13 +81,17 @@ struct Roster: Sendable {
 
     /// One JSON object an agent, by name.
     var json: [JSONValue] {
-        members.sorted { $0.key < $1.key }.map { name, member in
-            [
-                "agent": .string(name), "online": member.isOnline.map(JSONValue.bool) ?? .null,
-                "state": member.stateJSON ?? .null,
-                "health": member.healthJSON ?? .null, "map": member.map ?? .null,
-            ]
-        }
+        members.keys.sorted().map(json)
+    }
+
+    /// The JSON object of one agent; null when there is no such agent.
+    func json(of agent: String) -> JSONValue {
+        guard let member = members[agent] else { return .null }
+        return [
+            "agent": .string(agent), "online": member.isOnline.map(JSONValue.bool) ?? .null,
+            "state": member.stateJSON ?? .null,
+            "health": member.healthJSON ?? .null, "map": member.map ?? .null,
+        ]
     }
 
     /// A line of the table.
@@ -110,17 +114,37 @@ struct Roster: Sendable {
     }
 
     /// A table for people, head line first.
-    func table(_ style: Style, now: Int64 = WallClock.now()) -> [TerminalText] {
-        rows(now: now).map { $0.drawn(TerminalText($0.text), style) }
+    func table(_ style: Style, now: Int64 = WallClock.now(), isWide: Bool = false) -> [TerminalText] {
+        rows(now: now, isWide: isWide).map { $0.drawn(TerminalText($0.text), style) }
+    }
+
+    /// The row of one agent with nothing but a space between the cells; nil when there is no such agent.
+    func line(of agent: String, _ style: Style, now: Int64, isWide: Bool) -> TerminalText? {
+        guard let member = members[agent] else { return nil }
+        let cells = Self.row(agent, member, member.condition, now) + (isWide ? Self.further(member, now) : [])
+        let row = Row(text: cells.map(Self.cell).joined(separator: "  ").trimmed, condition: member.condition)
+        return row.drawn(TerminalText(row.text), style)
+    }
+
+    /// What is to be said of an agent, without times; nil when there is no such agent.
+    func news(of agent: String) -> [String]? {
+        members[agent].map { member in
+            var cells = Self.row(agent, member, member.condition, 0)
+            cells.remove(at: 2)
+            return cells
+        }
     }
 
     /// The lines of the table, head line first, then the agents that need attention.
-    func rows(now: Int64) -> [Row] {
+    func rows(now: Int64, isWide: Bool = false) -> [Row] {
         let rows = members.map { name, member in
             let condition = member.condition
-            return (condition, Self.row(name, member, condition, now).map(Self.cell))
+            let cells = Self.row(name, member, condition, now) + (isWide ? Self.further(member, now) : [])
+            return (condition, cells.map(Self.cell))
         }.sorted { ($0.0, $0.1[0]) < ($1.0, $1.1[0]) }
-        let head = ["AGENT", "STATE", "SINCE", "HEALTH", "MAP", "VERSION", "MQTT", "PROBLEM"]
+        let head =
+            ["AGENT", "STATE", "SINCE", "HEALTH", "MAP", "VERSION", "MQTT", "PROBLEM"]
+            + (isWide ? ["UP", "GROUPS", "BROKER", "HEALTH OF"] : [])
         let widths = head.indices.map { column in
             rows.reduce(head[column].count) { max($0, $1.1[column].count) }
         }
@@ -159,6 +183,17 @@ struct Roster: Sendable {
     private static func difference(_ now: Int64, _ then: Int64) -> Int64 {
         let (span, overflow) = now.subtractingReportingOverflow(then)
         return overflow ? .max : span
+    }
+
+    /// The cells of the wide table behind the others.
+    private static func further(_ member: Member, _ now: Int64) -> [String] {
+        let health = member.health
+        let groups = (health?.groups ?? []).joined(separator: ",")
+        return [
+            member.isOnline == true ? health?.uptime ?? "?" : "-", groups.isEmpty ? "-" : groups,
+            member.healthJSON?["broker"]?.stringValue ?? "?",
+            health?.at.map { "\(TimeText.span(difference(now, $0))) ago" } ?? "?",
+        ]
     }
 
     private static func row(
@@ -206,7 +241,7 @@ extension Roster {
 }
 
 extension Roster.Member {
-    fileprivate var condition: Roster.Condition {
+    var condition: Roster.Condition {
         switch (isOnline, state?.reason) {
         case (true?, _):
             if health?.isGreen == false { return .failing }

@@ -16,11 +16,23 @@ struct AgentsCommand: OperatorCommand {
             Examples:
               waypost agents
               waypost agents --broker mqtts://broker.example --username ops --password-file ~/.waypost-password
+              waypost agents --watch
+              waypost agents -o wide
               waypost agents --json | jq -r 'select(.state.state == "online") | .agent'
             """)
 
     @Flag(help: "Print only the names, one per line.")
     var names = false
+
+    @Option(
+        name: .customShort("o"),
+        help: ArgumentHelp(
+            "wide adds columns: uptime, groups, broker, age of the health.", valueName: "form"),
+        completion: .list(["wide"]))
+    var form: String?
+
+    @Flag(name: .shortAndLong, help: "Go on, and print an agent again whenever its state changes.")
+    var watch = false
 
     @OptionGroup
     var output: OutputOptions
@@ -34,10 +46,17 @@ struct AgentsCommand: OperatorCommand {
     @OptionGroup(title: "Broker")
     var broker: BrokerOptions
 
+    func validate() throws {
+        guard form == nil || form == "wide" else { throw ValidationError("-o must be wide") }
+        guard !names || (!watch && form == nil) else {
+            throw ValidationError("--names prints the names alone, without -o and --watch")
+        }
+    }
+
     func perform() async throws {
         let settings = try await broker.resolved()
-        let (roster, isComplete) = try await RosterReader(settings: settings, sender: sender.sender).roster(
-            within: wait.duration)
+        let reader = RosterReader(settings: settings, sender: sender.sender(settings))
+        let (roster, isComplete) = try await reader.roster(within: wait.duration)
         if names {
             for name in roster.members.keys.sorted() { Terminal.print(TerminalText(name)) }
         } else if output.isJSON {
@@ -48,7 +67,7 @@ struct AgentsCommand: OperatorCommand {
                 "Some brokers, such as RabbitMQ, send no retained messages to a subscription with a wildcard. Then name "
                     + "the agent: waypost ping --agent ID")
         } else {
-            for line in roster.table(output.style) { Terminal.print(line) }
+            for line in roster.table(output.style, isWide: form != nil) { Terminal.print(line) }
         }
         if roster.isFull {
             Terminal.note(
@@ -59,6 +78,20 @@ struct AgentsCommand: OperatorCommand {
             throw CommandError(
                 .failed,
                 "the list may be incomplete: the broker had not sent all within \(wait.text); see --wait")
+        }
+        if watch { try await follow(reader, roster) }
+    }
+
+    private func follow(_ reader: RosterReader, _ roster: Roster) async throws {
+        ClosedOutputMonitor.begin()
+        do {
+            try await reader.follow(roster) { roster, agent in
+                if output.isJSON { return Terminal.print(json: roster.json(of: agent)) }
+                let line = roster.line(of: agent, output.style, now: WallClock.now(), isWide: form != nil)
+                return line.map { Terminal.print($0) } ?? true
+            }
+        } catch is CancellationError where Signals.exit == .terminated {
+            // SIGTERM is its ordinary end, for it has no other.
         }
     }
 }

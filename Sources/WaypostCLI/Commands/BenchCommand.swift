@@ -99,9 +99,9 @@ struct BenchCommand: OperatorCommand {
 
     func perform() async throws {
         let settings = try await broker.resolved()
-        let pace = try await BenchPace.find(for: agent, asked: rate, settings, as: sender.sender)
+        let pace = try await BenchPace.find(for: agent, asked: rate, settings, as: sender.sender(settings))
         if let note = pace.note { Terminal.note("waypost: \(note)") }
-        let load = BenchLoad(try loadSettings(settings.topics, pace.rate))
+        let load = BenchLoad(try loadSettings(settings, pace.rate))
         var configuration = settings.oneShot(clientID: "waypost-bench-\(Identifier.short())")
         configuration.subscriptions = [Subscription(load.filter)]
         configuration.queueLimit = max(configuration.queueLimit, inFlight * 2)
@@ -151,11 +151,12 @@ struct BenchCommand: OperatorCommand {
         }
     }
 
-    private func loadSettings(_ topics: Topics, _ rate: Double?) throws -> BenchLoad.Settings {
+    private func loadSettings(_ settings: BrokerSettings, _ rate: Double?) throws -> BenchLoad.Settings {
         // At a pace that the agent sets, 10 000 could take minutes.
         let most = Int(min(10_000, self.rate == nil ? (rate ?? .infinity) * 10 : .infinity))
         return BenchLoad.Settings(
-            agent: agent, sender: sender.sender, topics: topics, operation: try operation(),
+            agent: agent, sender: sender.sender(settings), topics: settings.topics,
+            operation: try operation(),
             qos: qos == 0 ? .atMostOnce : .atLeastOnce, inFlight: inFlight, rate: rate,
             count: count ?? (duration == nil ? max(1, most) : nil),
             duration: duration.map { .milliseconds(Int64($0 * 1000)) })

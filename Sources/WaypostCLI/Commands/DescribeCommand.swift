@@ -6,13 +6,14 @@ struct DescribeCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "describe",
         abstract:
-            "Print what can be opened and called: routes with their parameters, services with their methods.",
+            "Print what can be opened and called, with parameters and methods; or all that is known of an agent.",
         discussion: """
-            A route is named by its pattern, or by a URL that it takes; a service by its name. Without a name all are \
-            listed. With --json and without a name it prints the whole contract, which resolve, check and routes read \
+            describe agent ID prints its health, maps, screens, counters and limits, as the broker keeps them. A route is \
+            named by its pattern, or by a URL that it takes; a service by its name. Without a name all are listed. With --json and without a name it prints the whole contract, which resolve, check and routes read \
             with --routes.
 
             Examples:
+              waypost describe agent k1
               waypost describe --agent k1
               waypost describe scheme://router/user/7 --agent k1
               waypost describe CalculatorService --agent k1
@@ -20,43 +21,44 @@ struct DescribeCommand: OperatorCommand {
               waypost describe --demo scheme://router/demo
             """)
 
-    @Argument(help: "A pattern, a URL, or a service; all unless given.", completion: .routesAndServices)
-    var name: String?
-
-    @Option(
-        help: ArgumentHelp("The agent whose contract is read from the broker.", valueName: "id"),
-        completion: .agents)
-    var agent: String?
+    @Argument(
+        help: ArgumentHelp(
+            "A pattern, a URL, or a service; all unless given. Or: agent ID.", valueName: "name"),
+        completion: .routesAndServices)
+    var names: [String] = []
 
     @OptionGroup(title: "What")
-    var source: RouteSource
+    var source: ContractSource
 
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Waiting")
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender")
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker")
-    var broker: BrokerOptions
-
     func validate() throws {
-        try NameCheck.check(agent, of: "--agent")
-        guard (agent != nil) != source.isGiven else {
-            throw ValidationError("choose exactly one of --agent ID, --routes FILE and --demo")
+        if let agent {
+            guard source.agent == nil, !source.routes.isGiven else {
+                throw ValidationError("describe agent ID needs no --agent, --routes or --demo")
+            }
+            return try NameCheck.check(agent, of: "agent")
         }
-        guard agent == nil || source.maps.isEmpty else {
-            throw ValidationError("the contract of an agent has its maps applied already; leave out --map")
+        guard names.count <= 1 else {
+            throw ValidationError("describe takes one name, or: describe agent ID")
         }
+        try source.validateGiven()
     }
 
+    /// The agent that is described as a whole.
+    private var agent: String? { names.count == 2 && names[0] == "agent" ? names[1] : nil }
+
     func perform() async throws {
-        let contract = try await contract()
+        if let agent {
+            let settings = try await source.broker.resolved()
+            let page = try await AgentPage.read(
+                agent, settings, as: source.sender.sender(settings), within: source.wait.duration)
+            return show(page.json, page.lines(output.style))
+        }
+        let contract = try await source.contract()
         let text = ContractText(style: output.style)
-        guard let name else {
+        guard let name = names.first else {
             return show(contract.json, text.lines(contract))
         }
         if let service = contract.services.first(where: { $0.name == name }) {
@@ -80,13 +82,5 @@ struct DescribeCommand: OperatorCommand {
         } else {
             for line in lines { Terminal.print(line) }
         }
-    }
-
-    private func contract() async throws -> RouterContract {
-        guard let agent else {
-            return try source.router(RouterConfiguration(registersLinked: false)).contract
-        }
-        return try await ContractReader(settings: try await broker.resolved(), sender: sender.sender)
-            .contract(of: agent, within: wait.duration)
     }
 }

@@ -105,7 +105,7 @@ struct DoctorCommand: OperatorCommand {
             var one = brokers
             one.brokers = [url]
             let check = BrokerCheck(
-                settings: one, sender: name ?? sender.sender, agent: agent, wait: wait)
+                settings: one, sender: name ?? sender.sender(one), agent: agent, wait: wait)
             do {
                 if let name, let place {
                     show(try await check.asAgent(name, groups: place.groups))

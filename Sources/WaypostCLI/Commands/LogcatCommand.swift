@@ -90,8 +90,9 @@ struct LogcatCommand: OperatorCommand {
     }
 
     func perform() async throws {
+        let settings = try await broker.resolved()
         var follower = LogFollower(
-            settings: try await broker.resolved(), sender: sender.sender, agent: agent,
+            settings: settings, sender: sender.sender(settings), agent: agent,
             filter: try lines.filter(), format: output.isJSON ? LogFormat(form: .json) : try lines.format(),
             onlyFailures: failures, past: past, style: output.style,
             noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))

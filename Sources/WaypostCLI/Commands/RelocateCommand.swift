@@ -49,8 +49,9 @@ struct RelocateCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
+        let settings = try await broker.resolved()
         let request = RelocationRequest(
-            settings: try await broker.resolved(), sender: sender.sender, audience: audience,
+            settings: settings, sender: sender.sender(settings), audience: audience,
             relocation: try entry.relocation(), signer: try signing.signer(), wait: wait)
         var allApplied = true
         let count = try await request.perform { result in

@@ -67,10 +67,11 @@ struct ReplayCommand: OperatorCommand {
 
     private func collect(_ settings: BrokerSettings) async throws -> ReplayCollector {
         let topics = settings.topics
-        var collector = ReplayCollector(agent: agent, sender: sender.sender, topics: topics)
+        let sender = sender.sender(settings)
+        var collector = ReplayCollector(agent: agent, sender: sender, topics: topics)
         return try await OperatorSession.with(
-            settings, as: sender.sender,
-            required: [topics.reply(of: agent, to: sender.sender), topics.logs(of: agent)],
+            settings, as: sender,
+            required: [topics.reply(of: agent, to: sender), topics.logs(of: agent)],
             useful: [topics.state(of: agent), topics.health(of: agent)]
         ) { session in
             try await session.publish(collector.message)

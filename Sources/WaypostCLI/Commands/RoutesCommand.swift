@@ -8,9 +8,10 @@ struct RoutesCommand: OperatorCommand {
             "Print routes, with maps applied: as Markdown, JSON, a property list, a graph or Swift.",
         discussion: """
             json and plist are the formats of TheRouter; swift prints constants, so that no path is typed in code; \
-            dot is a Graphviz graph with the redirects. A running agent publishes its routes on its topic routes.
+            dot is a Graphviz graph with the redirects.
 
             Examples:
+              waypost routes --agent k1
               waypost routes --demo
               waypost routes --routes routes.json --map map.json --format json
               waypost routes --routes routes.json --format swift > Sources/App/RouteKeys.swift
@@ -18,7 +19,7 @@ struct RoutesCommand: OperatorCommand {
             """)
 
     @OptionGroup(title: "What")
-    var source: RouteSource
+    var source: ContractSource
 
     @Option(
         help: ArgumentHelp(
@@ -35,7 +36,15 @@ struct RoutesCommand: OperatorCommand {
     func validate() throws { try source.validateGiven() }
 
     func perform() async throws {
-        let router = try source.router(try router.setup().configuration)
+        let configuration = try router.setup().configuration
+        let router: Router
+        if let agent = source.agent {
+            let contract = try await source.contract()
+            router = Router(configuration: configuration.completed(by: contract))
+            try StandInRoutes.register(contract, of: agent, in: router)
+        } else {
+            router = try source.routes.router(configuration)
+        }
         let form = output.isJSON ? .json : format
         // The text ends with a line feed of its own.
         let text = String(router.export.text(form).dropLast())

@@ -40,14 +40,15 @@ struct WatchCommand: OperatorCommand {
         let filter = try lines.filter()
         guard !output.isJSON, ScreenMode.isPossible else {
             var follower = LogFollower(
-                settings: settings, sender: sender.sender, agent: agent, filter: filter,
+                settings: settings, sender: sender.sender(settings), agent: agent, filter: filter,
                 format: output.isJSON ? LogFormat(form: .json) : try lines.format(), onlyFailures: false,
                 past: nil,
                 style: output.style, noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
             return try await follower.runAsCommand()
         }
         let loop = WatchLoop(
-            feed: WatchFeed(settings: settings, sender: sender.sender, agent: agent), style: output.style,
+            feed: WatchFeed(settings: settings, sender: sender.sender(settings), agent: agent),
+            style: output.style,
             state: WatchState(WatchModel(topics: settings.topics, filter: filter)))
         try await loop.run()
     }

@@ -28,10 +28,10 @@ struct ContractText {
         for (name, value) in route.metadata.sorted(by: { $0.key < $1.key }) {
             rows.append((name, "\(value.text)"))
         }
-        var lines: [TerminalText] = ["\(style.bold("\(route.path)"))"] + table(rows)
+        var lines: [TerminalText] = ["\(style.bold("\(route.path)"))"] + TerminalText.table(rows)
         guard !route.parameters.isEmpty else { return lines }
         lines.append("parameters")
-        lines += table(
+        lines += TerminalText.table(
             route.parameters.map { parameter in
                 let notes = [
                     parameter.isInPath ? "in the path" : nil, parameter.isRequired ? "required" : nil,
@@ -46,7 +46,8 @@ struct ContractText {
     func lines(_ service: ServiceDescription) -> [TerminalText] {
         ["\(style.bold("\(service.name)"))"]
             + service.methods.flatMap { method -> [TerminalText] in
-                ["  \(signature(method))"] + table([("selector", "\(method.selector)")], indent: 4)
+                ["  \(signature(method))"]
+                    + TerminalText.table([("selector", "\(method.selector)")], indent: 4)
             }
     }
 
@@ -56,14 +57,5 @@ struct ContractText {
         let arguments = method.arguments.map { "\($0.label): \($0.type)" }.joined(separator: ", ")
         let result = method.result.type == "()" ? "" : " -> \(method.result.type)"
         return "\(String(base))(\(arguments))\(result)\(method.idempotent ? ", idempotent" : "")"
-    }
-
-    private func table(_ rows: [(name: String, text: TerminalText)], indent: Int = 2) -> [TerminalText] {
-        let width = rows.map(\.name.count).max() ?? 0
-        let margin = String(repeating: " ", count: indent)
-        return rows.map { row in
-            let gap = String(repeating: " ", count: width - row.name.count + 2)
-            return "\(margin)\(row.name)\(gap)\(row.text)"
-        }
     }
 }

@@ -49,8 +49,10 @@ extension CompletionKind {
                         value(of: name, in: words).map { [name, $0] } ?? []
                     }),
                 let settings = try? await broker.resolved(),
-                let contract = try? await ContractReader(settings: settings, sender: SenderOptions.user)
-                    .contract(of: agent, within: .seconds(2))
+                let contract = try? await ContractReader(
+                    settings: settings, sender: settings.sender ?? SenderOptions.user
+                )
+                .contract(of: agent, within: .seconds(2))
             else { return [] }
             return list(contract, words)
         }

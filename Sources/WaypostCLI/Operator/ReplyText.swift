@@ -65,10 +65,12 @@ extension RequestCommand {
     func perform() async throws {
         let audience = try options.audience.audience
         let command = options.command(try operation())
+        let settings = try await options.broker.resolved()
+        let sender = options.sender.sender(settings)
         let request = CommandRequest(
-            settings: try await options.broker.resolved(), sender: options.sender.sender,
+            settings: settings, sender: sender,
             audience: audience, command: command,
-            payload: try options.payload(command), wait: options.wait, isChecked: isChecked)
+            payload: try options.payload(command, from: sender), wait: options.wait, isChecked: isChecked)
         var allOK = true
         let count = try await request.perform { answer in
             allOK = allOK && answer.isOK

@@ -11,6 +11,8 @@ struct BrokerSettings: Sendable {
     var tls: TLSOptions?
     var version: MQTTLinkConfiguration.ProtocolVersion
     var topics: Topics
+    /// Who sends, as far as the settings say it.
+    var sender: String?
 
     /// - Throws: ``CommandError`` 64 naming the setting.
     init(_ settings: Settings) async throws(CommandError) {
@@ -30,6 +32,9 @@ struct BrokerSettings: Sendable {
         self.topics = topics
         version = try Self.version(await settings.text("mqtt") ?? "auto")
         credentials = try await Self.credentials(settings)
+        sender =
+            try await Self.sender(settings)
+            ?? credentials.map(\.username).flatMap { Name.isValid($0) ? $0 : nil }
         tls = try await Self.tls(settings, isNeeded: brokers.contains { $0.transport == .tls })
     }
 
@@ -70,6 +75,15 @@ struct BrokerSettings: Sendable {
         case "3.1.1", "4": .v311
         default: throw CommandError(.usage, "mqtt must be 5, 3.1.1 or auto; found \(text.debugDescription)")
         }
+    }
+
+    private static func sender(_ settings: Settings) async throws(CommandError) -> String? {
+        guard let name = try await settings.text("as") else { return nil }
+        guard Name.isValid(name) else {
+            throw CommandError(
+                .usage, "as \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        return name
     }
 
     private static func credentials(_ settings: Settings) async throws(CommandError) -> Credentials? {

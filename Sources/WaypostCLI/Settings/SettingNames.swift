@@ -9,7 +9,7 @@ struct SettingNames {
     /// All of them; read from the options, so that a new one needs no line here, and the password, which is not an option.
     static let all: [String] =
         Set(
-            ["password"] + AgentSetting.all.map(\.name)
+            ["password", "as"] + AgentSetting.all.map(\.name)
                 + ((try? AgentOptions.parse([]))?.given.keys.map(\.self) ?? [])
                 + ((try? BrokerOptions.parse([]))?.given.keys.map(\.self) ?? [])
         ).sorted()
