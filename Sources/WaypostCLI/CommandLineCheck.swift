@@ -62,9 +62,13 @@ struct CommandLineCheck {
     private static func options(of command: String) -> [String: Option] {
         let help = try? JSONValue(parsing: Array(WaypostCommand._dumpHelp().utf8), limits: .trustedFile)
         let commands = help?["command"]?["subcommands"]?.arrayValue ?? []
-        let arguments = commands.first { $0["commandName"]?.stringValue == command }?["arguments"]?.arrayValue
+        let named = commands.first { $0["commandName"]?.stringValue == command }
+        // Of a family of commands, those of all its members.
+        let arguments = ([named].compactMap(\.self) + (named?["subcommands"]?.arrayValue ?? [])).flatMap {
+            $0["arguments"]?.arrayValue ?? []
+        }
         var options: [String: Option] = [:]
-        for argument in arguments ?? [] {
+        for argument in arguments {
             let option = Option(
                 takesValue: argument["kind"] == "option", isRepeating: argument["isRepeating"] == true)
             for name in argument["names"]?.arrayValue ?? [] where name["kind"] == "long" {

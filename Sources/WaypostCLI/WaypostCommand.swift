@@ -35,6 +35,7 @@ struct WaypostCommand: AsyncParsableCommand {
                     AgentsCommand.self, WatchCommand.self, LogcatCommand.self, ReplayCommand.self,
                     PingCommand.self,
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
+                    ProfileCommand.self,
                 ]),
             CommandGroup(
                 name: "Try routes and maps, also without a broker",

@@ -69,8 +69,7 @@ struct DoctorCommand: OperatorCommand {
         let given: Settings.Options = [
             "agent": agent.map(ConfigContent.string), "state": state.map(ConfigContent.string),
         ]
-        let settings = try await Settings(
-            given.merging(broker.given) { own, _ in own }, file: broker.configurationFile)
+        let settings = try await broker.settings(given.merging(broker.given) { own, _ in own })
         let place = local ? try await LocalAgent(settings) : nil
         let brokers = local && !signIn ? nil : try await BrokerSettings(settings)
         var hasFailed = false
@@ -84,6 +83,7 @@ struct DoctorCommand: OperatorCommand {
                 }
             }
         }
+        if let profile = settings.profile { show([DoctorFinding("profile", .ok, profile)]) }
         if let place { show(LocalCheck(directory: place.directory, isSigningIn: signIn).findings) }
         var reached: Int?
         if let brokers { reached = try await check(brokers, place, show) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import FoundationEssentials
 
 /// Where the broker is and how to log in; the same for every command that uses one.
 struct BrokerOptions: ParsableArguments {
@@ -44,6 +45,13 @@ struct BrokerOptions: ParsableArguments {
     var mqtt: String?
 
     @Option(
+        help: ArgumentHelp(
+            "A profile with the settings of a broker; see waypost profile.",
+            discussion: "Default: the one in use, for a command that names no broker.", valueName: "name"),
+        completion: .profiles)
+    var profile: String?
+
+    @Option(
         name: .customLong("config"),
         help: ArgumentHelp(
             "A YAML or JSON file with settings; they have the names of the options.",
@@ -58,7 +66,7 @@ struct BrokerOptions: ParsableArguments {
     /// The options by their names.
     static let names = [
         "--broker", "--root", "--username", "--password-file", "--ca-file", "--cert-file", "--key-file",
-        "--mqtt",
+        "--mqtt", "--profile",
         "--config",
     ]
 
@@ -78,6 +86,27 @@ struct BrokerOptions: ParsableArguments {
 
     /// The settings of a command whose only ones are about the broker.
     func resolved() async throws(CommandError) -> BrokerSettings {
-        try await BrokerSettings(Settings(given, file: configurationFile))
+        try await BrokerSettings(settings(given))
+    }
+
+    /// Settings from the options, the environment, the file and the profile, in this order.
+    func settings(_ options: Settings.Options) async throws(CommandError) -> Settings {
+        let settings = try await Settings(options, file: configurationFile)
+        if let named = try await named() {
+            let store = try ProfileStore.user
+            try store.check(named)
+            return try await Settings(options, file: configurationFile, profile: named)
+        }
+        // A broker that is named gets no user name and no password of another.
+        guard try await settings.texts("broker").isEmpty, let inUse = (try? ProfileStore.user)?.inUse else {
+            return settings
+        }
+        return try await Settings(options, file: configurationFile, profile: inUse)
+    }
+
+    private func named() async throws(CommandError) -> String? {
+        if let profile { return profile }
+        let variable = ProcessInfo.processInfo.environment["WAYPOST_PROFILE"] ?? ""
+        return variable.isEmpty ? nil : variable
     }
 }

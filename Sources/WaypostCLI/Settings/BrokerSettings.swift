@@ -11,11 +11,14 @@ struct BrokerSettings: Sendable {
     var tls: TLSOptions?
     var version: MQTTLinkConfiguration.ProtocolVersion
     var topics: Topics
+    /// The profile that they come from.
+    var profile: String?
     /// Who sends, as far as the settings say it.
     var sender: String?
 
     /// - Throws: ``CommandError`` 64 naming the setting.
     init(_ settings: Settings) async throws(CommandError) {
+        profile = settings.profile
         let texts = try await settings.texts("broker")
         do {
             brokers = try (texts.isEmpty ? [Self.defaultBroker] : texts).map { try BrokerURL($0) }
@@ -57,6 +60,9 @@ struct BrokerSettings: Sendable {
 
     /// The brokers for a sentence.
     var place: String { brokers.map(\.description).joined(separator: ", ") }
+
+    /// The profile and a space behind it, for a line that begins with where we are; empty without one.
+    var profileMark: String { profile.map { "[\($0)] " } ?? "" }
 
     private func complete(_ link: MQTTLinkConfiguration) -> MQTTLinkConfiguration {
         var link = link

@@ -41,7 +41,7 @@ struct SettingNames {
         environment.sorted().compactMap { variable in
             guard variable.hasPrefix("WAYPOST_") else { return nil }
             let name = variable.dropFirst(8).lowercased().replacing("_", with: "-")
-            guard !name.isEmpty, name != "config", !all.contains(name) else { return nil }
+            guard !name.isEmpty, name != "config", name != "profile", !all.contains(name) else { return nil }
             let near = NearestNames.find(name, among: all, limit: 1, slips: name.utf8.count < 6 ? 1 : 2)
             return near.first.map { (variable, self.variable(of: $0)) }
         }

@@ -10,11 +10,15 @@ struct Settings {
     typealias Options = [String: ConfigContent?]
 
     private let reader: ConfigReader
+    /// The profile that is used.
+    let profile: String?
 
     /// - Parameters:
     ///   - options: by name; nil for those that were not given.
     ///   - file: the value of `--config`; `WAYPOST_CONFIG` when nil.
-    init(_ options: Options, file: String?) async throws(CommandError) {
+    ///   - profile: the name of a profile, over which all others win.
+    init(_ options: Options, file: String?, profile: String? = nil) async throws(CommandError) {
+        self.profile = profile
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         for case (let name, let content?) in options {
             values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
@@ -30,6 +34,7 @@ struct Settings {
         if let path = file ?? named.flatMap({ $0.isEmpty ? nil : $0 }) {
             providers.append(try await Self.provider(path))
         }
+        if let profile { providers.append(try await Self.provider(ProfileStore.user.file(of: profile))) }
         reader = ConfigReader(providers: providers)
     }
 

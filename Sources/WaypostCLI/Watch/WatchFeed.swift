@@ -25,7 +25,7 @@ struct WatchFeed {
         var pause = ReconnectPause()
         while true {
             pause.connectionMade()
-            let broker = session.connection.broker.description
+            let broker = settings.profileMark + session.connection.broker.description
             state.change { ($0.model.link, $0.model.isConnected) = (broker, true) }
             var loss = MessageLoss()
             do {

@@ -1,0 +1,157 @@
+import ArgumentParser
+import Configuration
+import FoundationEssentials
+import Waypost
+import WaypostMessages
+
+struct ProfileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile",
+        abstract: "Keep brokers and user names under names, and choose one.",
+        discussion: """
+            A profile holds the options of a broker. It is used with --profile NAME, with WAYPOST_PROFILE, or, after \
+            waypost profile use NAME, by every command that names no broker. Options and the environment win over it. \
+            Passwords stand in files of their own. Profiles are files in ~/.config/waypost/profiles, written as those \
+            that --config reads.
+
+            Examples:
+              waypost profile add prod --broker mqtts://broker.example --username ops --password-file ~/.waypost-password
+              waypost profile use prod
+              waypost agents --profile staging
+              waypost profile list
+            """,
+        subcommands: [Add.self, List.self, Show.self, Use.self, Remove.self])
+
+    struct Add: OperatorCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "add", abstract: "Write a profile; one of the name is replaced.")
+
+        @Argument(help: "The name.")
+        var name: String
+
+        @OptionGroup
+        var output: OutputOptions
+
+        @OptionGroup(title: "Sender")
+        var sender: SenderOptions
+
+        @OptionGroup(title: "Broker")
+        var broker: BrokerOptions
+
+        func validate() throws {
+            try NameCheck.check(name, of: "the profile")
+            guard !broker.brokers.isEmpty else { throw ValidationError("a profile needs its --broker") }
+            guard broker.profile == nil, broker.configurationFile == nil else {
+                throw ValidationError("a profile holds options, and neither --profile nor --config")
+            }
+        }
+
+        func perform() async throws {
+            let options = broker.given.merging(["as": sender.name.map(ConfigContent.string)]) { $1 }
+            // What could not be used is found now.
+            _ = try await BrokerSettings(Settings(options, file: nil))
+            let lines = options.sorted { $0.key < $1.key }.compactMap { name, content -> String? in
+                // A text in the form of JSON is one in YAML too.
+                switch content {
+                case .string(let text)?: "\(name): \(JSONValue.string(Self.absolute(text, name)).text)"
+                case .stringArray(let texts)?:
+                    "\(name): [\(texts.map { JSONValue.string($0).text }.joined(separator: ", "))]"
+                default: nil
+                }
+            }
+            let store = try ProfileStore.user
+            try store.write(lines.joined(separator: "\n") + "\n", as: name)
+            if output.isJSON {
+                Terminal.print(json: ["profile": .string(name), "file": .string(store.file(of: name))])
+            } else {
+                Terminal.print("profile \(name): \(store.file(of: name))")
+            }
+        }
+
+        /// A profile is used in any directory.
+        private static func absolute(_ text: String, _ name: String) -> String {
+            guard name.hasSuffix("-file"), !text.hasPrefix("/") else { return text }
+            return FileManager.default.currentDirectoryPath + "/" + text
+        }
+    }
+
+    struct List: OperatorCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the profiles; * marks the one in use.")
+
+        @OptionGroup
+        var output: OutputOptions
+
+        func perform() async throws {
+            let store = try ProfileStore.user
+            let inUse = store.inUse
+            for name in store.names {
+                if output.isJSON {
+                    Terminal.print(json: ["profile": .string(name), "inUse": .bool(name == inUse)])
+                } else {
+                    Terminal.print("\(name == inUse ? "*" : " ") \(name)")
+                }
+            }
+            if store.names.isEmpty, !output.isJSON {
+                Terminal.note("there are no profiles; see: waypost profile add --help")
+            }
+        }
+    }
+
+    struct Show: OperatorCommand {
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Print a profile.")
+
+        @Argument(help: "The name.", completion: .profiles)
+        var name: String
+
+        @OptionGroup
+        var output: OutputOptions
+
+        func perform() async throws {
+            let store = try ProfileStore.user
+            try store.check(name)
+            let bytes = try GuardedFile.read(store.file(of: name), purpose: "profile")
+            let text = String(decoding: bytes, as: UTF8.self)
+            if output.isJSON {
+                Terminal.print(json: ["profile": .string(name), "text": .string(text)])
+            } else {
+                Terminal.print(TerminalText(lines: text.hasSuffix("\n") ? String(text.dropLast()) : text))
+            }
+        }
+    }
+
+    struct Use: OperatorCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "use", abstract: "Have commands that name no broker use this profile.")
+
+        @Argument(help: "The name.", completion: .profiles)
+        var name: String?
+
+        @Flag(help: "Use none from now on.")
+        var none = false
+
+        @OptionGroup
+        var output: OutputOptions
+
+        func validate() throws {
+            guard (name != nil) != none else { throw ValidationError("name a profile, or use --none") }
+        }
+
+        func perform() async throws {
+            let store = try ProfileStore.user
+            if let name { try store.use(name) } else { try store.useNone() }
+        }
+    }
+
+    struct Remove: OperatorCommand {
+        static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a profile.")
+
+        @Argument(help: "The name.", completion: .profiles)
+        var name: String
+
+        @OptionGroup
+        var output: OutputOptions
+
+        func perform() async throws { try ProfileStore.user.remove(name) }
+    }
+}

@@ -1,0 +1,106 @@
+import FoundationEssentials
+import Glibc
+import Waypost
+import WaypostMessages
+
+/// The profiles of this user: files with the settings of a broker, by name, and which of them is in use.
+struct ProfileStore: Sendable {
+    /// `~/.config/waypost`, unless `XDG_CONFIG_HOME` says otherwise.
+    let directory: String
+
+    /// The user's own.
+    ///
+    /// - Throws: ``CommandError`` 64 when it is not known where the user's files are.
+    static var user: ProfileStore {
+        get throws(CommandError) {
+            let environment = ProcessInfo.processInfo.environment
+            if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
+                return ProfileStore(directory: base + "/waypost")
+            }
+            guard let home = environment["HOME"], home.hasPrefix("/") else {
+                throw CommandError(.usage, "profiles are kept in ~/.config/waypost, and HOME is not set")
+            }
+            return ProfileStore(directory: home + "/.config/waypost")
+        }
+    }
+
+    private var current: String { directory + "/current-profile" }
+
+    /// The file of a profile; settings as `--config` reads them.
+    func file(of name: String) -> String { "\(directory)/profiles/\(name).yaml" }
+
+    /// All of them.
+    var names: [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory + "/profiles")) ?? []
+        return files.compactMap { file in
+            guard file.hasSuffix(".yaml") else { return nil }
+            let name = String(file.dropLast(5))
+            return Name.isValid(name) ? name : nil
+        }.sorted()
+    }
+
+    /// The one that counts where none is named; nil when there is none.
+    var inUse: String? {
+        guard let bytes = try? InputFile.read(current, purpose: "profile in use") else { return nil }
+        let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return Name.isValid(name) ? name : nil
+    }
+
+    /// Throws 64, with the near names, when there is no such profile.
+    func check(_ name: String) throws(CommandError) {
+        guard Name.isValid(name), names.contains(name) else {
+            let near = NearestNames.find(name, among: names, limit: 1, slips: 2)
+            throw CommandError(
+                .usage,
+                "there is no profile \(name)\(NearNames.question(near)) (see waypost profile list)")
+        }
+    }
+
+    /// Writes a profile; only the user can read it.
+    func write(_ text: String, as name: String) throws(CommandError) { try write(text, to: file(of: name)) }
+
+    /// Makes it the one that counts where none is named.
+    func use(_ name: String) throws(CommandError) {
+        try check(name)
+        try write(name + "\n", to: current)
+    }
+
+    /// No profile counts any more unless it is named.
+    func useNone() throws(CommandError) { try delete(current) }
+
+    func remove(_ name: String) throws(CommandError) {
+        try check(name)
+        if inUse == name { try useNone() }
+        try delete(file(of: name))
+    }
+
+    private func delete(_ path: String) throws(CommandError) {
+        guard unlink(path) == 0 || errno == ENOENT else {
+            throw CommandError(.failed, "remove \(path): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private func write(_ text: String, to path: String) throws(CommandError) {
+        func fault() -> CommandError {
+            CommandError(.failed, "write \(path): \(String(cString: strerror(errno)))")
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory + "/profiles", withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandError(.failed, "make \(directory)/profiles: \(error)")
+        }
+        // Written beside it and moved, so that no half of a file is ever there.
+        let draft = "\(path).\(getpid())"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw fault() }
+        let bytes = Array(text.utf8)
+        let isWritten = Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+        guard Glibc.close(descriptor) == 0, isWritten, rename(draft, path) == 0 else {
+            let error = fault()
+            unlink(draft)
+            throw error
+        }
+    }
+}
