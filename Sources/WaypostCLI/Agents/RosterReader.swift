@@ -1,5 +1,4 @@
 import MQTTLink
-import Threading
 import WaypostMessages
 
 /// Reads once what the broker keeps of all agents.
@@ -40,47 +39,5 @@ struct RosterReader {
         return try await OperatorSession.with(
             settings, as: sender, required: [topics.state(of: "+"), topics.health(of: "+")],
             useful: [topics.applied(of: "+")], body)
-    }
-}
-
-extension OperatorSession {
-    /// Brokers that send what they retain in the background need a moment more than the round trip.
-    static let graceOfRetained = Duration.milliseconds(200)
-
-    /// Reads until the broker has sent all that it retains for the subscriptions.
-    ///
-    /// - Returns: whether it had sent all within the time.
-    func readRetained(within limit: Duration, _ saw: (MQTTMessage) -> Void) async throws -> Bool {
-        let end = ContinuousClock.now + limit
-        let roundTrip = Guarded<Duration?>(nil)
-        let fence = Task {
-            let time = await self.fence()
-            roundTrip.withLock { $0 = time }
-            // Behind the answer, so that it is known when the alarm is read.
-            if !Task.isCancelled { self.alarm(after: .zero) }
-        }
-        var alarm = self.alarm(after: limit)
-        defer {
-            fence.cancel()
-            alarm.cancel()
-        }
-        var newest = ContinuousClock.now
-        while true {
-            switch try await next() {
-            case .message(let message):
-                // What is not retained is news, and may go on for ever.
-                if message.retain { newest = .now }
-                saw(message)
-            case .alarm:
-                if let time = roundTrip.withLock(\.self) {
-                    let silence = ContinuousClock.now - newest
-                    let needed = max(time, Self.graceOfRetained)
-                    if silence >= needed { return true }
-                    alarm.cancel()
-                    alarm = self.alarm(after: min(needed - silence, end - .now))
-                }
-                if ContinuousClock.now >= end { return false }
-            }
-        }
     }
 }

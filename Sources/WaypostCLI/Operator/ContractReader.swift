@@ -1,4 +1,3 @@
-import MQTTLink
 import Waypost
 import WaypostMessages
 
@@ -20,14 +19,5 @@ struct ContractReader {
                 "the broker keeps no contract of an agent \(agent); see: waypost agents")
         }
         return contract
-    }
-}
-
-extension OperatorSession {
-    /// Reads what the broker sent before its answer to one more request.
-    func readUpToFence(_ saw: (MQTTMessage) -> Void) async throws {
-        guard await fence() != nil else { return }
-        alarm(after: .zero)
-        while case .message(let message) = try await next() { saw(message) }
     }
 }
