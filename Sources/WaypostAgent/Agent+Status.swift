@@ -105,7 +105,8 @@ extension Agent {
         let sent = outbox.counters
         let now = clock.wall()
         return HealthReport(
-            agent: configuration.agent, groups: configuration.groups, boot: events.boot, epoch: presence.epoch, at: now,
+            agent: configuration.agent, groups: configuration.groups, boot: events.boot,
+            epoch: presence.epoch, at: now,
             uptime: max(0, now - started), mqtt: Int(connection?.version.rawValue ?? 0),
             broker: connection?.broker.description ?? "",
             checks: events.redaction.masked(checks(at: now, link, stored, sent)),
