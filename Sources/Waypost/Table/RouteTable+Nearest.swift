@@ -44,9 +44,8 @@ extension RouteTable {
         withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: PatternLikeness.components) { space in
             let likeness = PatternLikeness(wanted: wanted, space: space)
             storage.forEachEntry { _, entry in
-                guard !storage.captures[Int(entry.layout)].isShorter else { return true }
                 let guess = likeness.of(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
-                if guess > least {
+                if guess > least, !storage.captures[Int(entry.layout)].isShorter {
                     likest.append((guess, entry))
                     if likest.count == limit {
                         cut()
