@@ -128,6 +128,21 @@ struct LogTests {
         #expect(window.isEmpty)
     }
 
+    @Test func `lines wait for others up to a bound of their number and of their bytes`() {
+        func isFull(after count: Int, of bytes: Int) -> Bool {
+            var window = ReorderWindow()
+            let event = LogEvent(
+                time: 0, level: .info, tag: "T", boot: "B", sequence: 1, process: 0, thread: 0, message: "")
+            let line = LogLine(agent: "a", event: event, source: [UInt8](repeating: 7, count: bytes))
+            for _ in 0..<count { window.add(line) }
+            defer { #expect(window.take().count == count && !window.isFull) }
+            return window.isFull
+        }
+        #expect(!isFull(after: 999, of: 100))
+        #expect(isFull(after: 1_000, of: 100))
+        #expect(isFull(after: 4, of: 1 << 20))
+    }
+
     @Test func `logcat --failures shows failure reports and nothing else`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat", "--failures", "-v", "brief")

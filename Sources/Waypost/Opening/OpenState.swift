@@ -256,7 +256,7 @@ extension RouteURL {
         var last: [String: JSONValue] = [:]
         var repeated: [String: [JSONValue]] = [:]
         guard let text = queryText else { return (last, repeated) }
-        // Room for the few that most URLs have, at once and not one after the other.
+        // One allocation for the few parameters that most URLs have.
         last.reserveCapacity(min(8, text.utf8.count { $0 == UInt8(ascii: "=") }))
         Query(text: text).forEach {
             let (key, value) = (PercentCoding.decode($0), JSONValue.string(PercentCoding.decode($1)))

@@ -106,7 +106,7 @@ struct LogFollower {
         }
     }
 
-    /// Says so when nobody of that name was ever seen.
+    /// Reports an agent of which the broker knows nothing.
     private mutating func lookFor(_ agent: String, _ session: OperatorSession) async throws {
         var messages: [MQTTMessage] = []
         try await session.readUpToFence { messages.append($0) }

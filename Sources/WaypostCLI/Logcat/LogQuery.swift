@@ -181,7 +181,8 @@ struct LogQuery: Sendable {
 }
 
 /// What is looked for in a text.
-// An expression is never changed once it is read.
+///
+/// `@unchecked Sendable`: `Regex` does not say that it is, but all here is constant, and matching changes nothing in it.
 struct TextPattern: @unchecked Sendable {
     enum How: Sendable {
         /// A part, without regard to case.

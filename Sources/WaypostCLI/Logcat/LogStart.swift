@@ -65,7 +65,7 @@ enum LogStart: ExpressibleByArgument, Sendable, Hashable, CustomStringConvertibl
             return seconds < 0 ? nil : Int64(seconds) * 1_000 + fraction
         }
         guard let first = time(), first > now, !hasYear else { return time() }
-        // Nobody asks for what is still to come.
+        // A time in the future is meant as the last one in the past.
         if words.count == 2 { parts.tm_year -= 1 } else { parts.tm_mday -= 1 }
         return time()
     }

@@ -9,6 +9,8 @@ struct ReorderWindow: Sendable {
     static let length = Duration.milliseconds(300)
     /// So many lines do not wait any longer.
     private static let maximumLines = 1_000
+    /// Nor do lines of so many bytes.
+    private static let maximumBytes = 4 << 20
 
     private struct Series: Hashable {
         var agent: String
@@ -16,11 +18,15 @@ struct ReorderWindow: Sendable {
     }
 
     private var lines: [LogLine] = []
+    private var bytes = 0
 
     var isEmpty: Bool { lines.isEmpty }
-    var isFull: Bool { lines.count >= Self.maximumLines }
+    var isFull: Bool { lines.count >= Self.maximumLines || bytes >= Self.maximumBytes }
 
-    mutating func add(_ line: LogLine) { lines.append(line) }
+    mutating func add(_ line: LogLine) {
+        lines.append(line)
+        bytes += line.source.count
+    }
 
     /// All lines, those of each start of an agent in order; a line without a number keeps its place.
     mutating func take() -> [LogLine] {
@@ -33,6 +39,7 @@ struct ReorderWindow: Sendable {
             for (place, line) in zip(indices, sorted) { ordered[place] = lines[line] }
         }
         lines = []
+        bytes = 0
         return ordered
     }
 }

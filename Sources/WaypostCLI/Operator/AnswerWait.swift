@@ -22,10 +22,10 @@ extension OperatorSession {
             guard let answer = answer(message), answered.insert(agent(answer)).inserted else { return }
             each(answer)
         }
-        var isWhole = false
-        if case .group = audience {
-            // Who is in a group is not known before all have been read.
-            isWhole = try await readRetained(within: wait.duration, take)
+        // Of a group, those whose answers are missing; nil when they are not known, as before all have been read.
+        var awaited: [String]?
+        if case .group = audience, try await readRetained(within: wait.duration, take) {
+            awaited = diagnosis.awaited(isPatient: wait.isGiven)
         }
         alarm(after: max(.zero, end - .now))
         var isLookedAt = wait.isGiven
@@ -33,7 +33,8 @@ extension OperatorSession {
             switch audience {
             case .agent: if !answered.isEmpty { return 1 }
             case .group:
-                if isWhole, diagnosis.isComplete(answered, isPatient: wait.isGiven) {
+                while let name = awaited?.last, answered.contains(name) { awaited?.removeLast() }
+                if awaited?.isEmpty == true {
                     try throwIfSilent(nil)
                     return answered.count
                 }

@@ -45,12 +45,12 @@ struct NoReplyDiagnosis {
         return roster.members[agent]?.state != nil && !wereOnline.contains(agent)
     }
 
-    /// Whether all members of a group that are worth waiting for are among these.
+    /// The members of a group that are worth waiting for; nil when they are not known.
     ///
     /// - Parameter isPatient: whether those that are offline are waited for too.
-    func isComplete(_ answered: Set<String>, isPatient: Bool) -> Bool {
-        let asked = asked.filter { isPatient || wereOnline.contains($0.key) }
-        return !asked.isEmpty && !roster.isFull && asked.keys.allSatisfy(answered.contains)
+    func awaited(isPatient: Bool) -> [String]? {
+        let names = asked.keys.filter { isPatient || wereOnline.contains($0) }
+        return names.isEmpty || roster.isFull ? nil : names
     }
 
     /// One sentence about the members of a group that did not reply; nil when all did that are known.
