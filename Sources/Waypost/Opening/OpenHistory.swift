@@ -5,7 +5,7 @@ import Threading
 public struct OpenRecord: Sendable, Hashable {
     /// When it ended, in milliseconds since 1970.
     public var at: Int64
-    /// The opening, without its parameters and the values that were returned.
+    /// The opening, without its parameters, the values that were returned and similar patterns.
     public var opening: Opening
 
     /// The time of the wall clock, in milliseconds since 1970.
@@ -38,9 +38,10 @@ struct OpenHistory: Sendable {
     mutating func add(_ opening: consuming Opening) {
         guard length > 0 else { return }
         opening.value = nil
-        // What callers and screens hold must not live on here.
+        // What callers, screens and former routes hold must not live on here.
         opening.native = nil
         opening.given = nil
+        opening.nearestRoutes = nil
         if case .served = opening.outcome { opening.outcome = .served(.null) }
         let record = OpenRecord(at: OpenRecord.now, opening: opening)
         if ring.count < length {

@@ -92,7 +92,7 @@ struct OpenState: Sendable {
     }
 
     /// The routes that are near the URL, for one that no route takes.
-    var nearest: [String] { snapshot.state.routes.table.nearest(to: url) }
+    var nearest: NearestRoutes { NearestRoutes(to: url, in: snapshot.state.routes.table) }
 
     /// The parameters of the call, for a URL that no route takes.
     var parameters: RouteParameters {

@@ -16,6 +16,8 @@ public struct Opening: Sendable, Hashable {
     var native: NativeValue?
     /// The parameters that the destination got; nil when there were none.
     var given: RouteParameters?
+    /// The patterns near a URL that no route takes; nil when one does, and in the history.
+    var nearestRoutes: NearestRoutes?
     /// What the author says about the route that took the URL; empty when none did.
     public var metadata: [String: JSONValue] = [:]
     /// How the destination is shown.
@@ -82,7 +84,7 @@ public struct Opening: Sendable, Hashable {
         case .opened: "opened \(RouteURL.withoutValues(url))"
         case .served: "served \(RouteURL.withoutValues(url))"
         case .intercepted(let name, let reason): "intercepted by \(name): \(reason)"
-        case .notFound(let nearest):
+        case .notFound:
             "no route takes \(RouteURL.withoutValues(url))"
                 + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
         case .rejected(let rejection): rejection.detail
@@ -93,10 +95,12 @@ public struct Opening: Sendable, Hashable {
         }
     }
 
-    /// Similar names, for 404.
+    /// Similar names, for 404; at most three.
+    ///
+    /// Similar patterns are looked for when they are first read, among at most 20 000 routes.
     public var nearest: [String] {
         switch outcome {
-        case .notFound(let nearest): nearest
+        case .notFound: nearestRoutes?.patterns ?? []
         case .rejected(let rejection): rejection.nearest
         default: []
         }

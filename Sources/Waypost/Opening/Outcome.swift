@@ -6,8 +6,8 @@ public enum Outcome: Sendable, Hashable {
     case served(JSONValue)
     /// An interceptor stopped it.
     case intercepted(by: String, reason: String)
-    /// No route takes the URL; similar patterns, at most three.
-    case notFound(nearest: [String])
+    /// No route takes the URL; ``Opening/nearest`` has similar patterns.
+    case notFound
     /// It was refused before anything ran.
     case rejected(Rejection)
     /// The handler failed, took too long, or was cancelled.

@@ -94,6 +94,7 @@ extension Router {
         }
         if case .opened = attempt.outcome {
             attempt.outcome = .fellBack(to: attempt.url)
+            attempt.nearestRoutes = nil
             opening = attempt
         } else {
             let detail = "the fallback was not opened: \(attempt.detail)"
@@ -160,7 +161,8 @@ extension Router {
                 opening.outcome = .rejected(rejection)
                 return
             case .notFound:
-                opening.outcome = .notFound(nearest: state.nearest)
+                opening.outcome = .notFound
+                opening.nearestRoutes = state.nearest
                 opening.given = state.parameters
                 return
             case .candidate(let matched):

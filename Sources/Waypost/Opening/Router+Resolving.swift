@@ -140,7 +140,7 @@ extension Router {
             resolution.parameters.query = state.url.queryParameters.last
             resolution.error = Rejection(
                 .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))",
-                nearest: namesNearest ? state.nearest : [])
+                nearest: namesNearest ? state.nearest.patterns : [])
         case .candidate(let matched):
             resolution.record = matched.record
             resolution.className = matched.record.route.name
