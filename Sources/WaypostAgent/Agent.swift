@@ -126,7 +126,10 @@ public final class Agent: Service {
             reporter: reporter)
 
         // Execution.
-        let runner = CommandRunner(router: router, clock: clock)
+        let past = Past(
+            store: store, topics: topics,
+            audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group))
+        let runner = CommandRunner(router: router, clock: clock, past: past)
         let end: @Sendable (CommandJob, CommandResult, Int64) -> Void = { job, result, milliseconds in
             let result = redaction.masked(result)
             journal.end(job, result, milliseconds: milliseconds)

@@ -35,9 +35,9 @@ import WaypostMessages
             _ = try receive(store, id: "b")
             _ = try receive(store, id: "c")
             try store.commit {
-                try $0.start(1, attempt: 1)
+                try $0.start(1, attempt: 1, at: 1)
                 try $0.finish(2, reply: [7], attempt: 1)
-                try $0.acknowledge(2)
+                try $0.acknowledge(2, at: 2)
                 _ = try $0.append(topic: "f", payload: [5])
             }
         }
@@ -55,7 +55,7 @@ import WaypostMessages
         try store.commit {
             try $0.finish(1, reply: [7], attempt: 1)
             try $0.finish(1, reply: [8], attempt: 2)
-            try $0.start(1, attempt: 3)
+            try $0.start(1, attempt: 3, at: 1)
         }
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
     }
@@ -65,7 +65,7 @@ import WaypostMessages
         for id in ["a", "b", "c"] { _ = try receive(store, id: id) }
         try store.commit {
             try $0.finish(1, reply: [], attempt: 1)
-            try $0.acknowledge(1)
+            try $0.acknowledge(1, at: 2)
             try $0.finish(2, reply: [], attempt: 1)
         }
         #expect(try store.commit { try $0.forgetEnded(after: 0, at: 30, limit: 10).removed } == [])

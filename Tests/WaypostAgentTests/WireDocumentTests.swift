@@ -70,6 +70,8 @@ import Waypost
             ("level", #""type":"log","level":"d","for":1000"#),
             ("again", #""type":"replay","since":0"#),
             ("stop", #""type":"cancel","target":"open""#),
+            ("past", #""type":"failures""#),
+            ("way", #""type":"inspect","target":"open""#),
             ("dance", #""type":"dance""#),
         ] {
             _ = try await harness.command("{\"id\":\"\(id)\",\(fields)}")

@@ -21,6 +21,8 @@ public struct AgentLimits: Sendable, Hashable {
 
     /// The longest MQTT 5 correlation data that is stored and returned, in bytes.
     static let correlationBytes = 256
+    /// Failures that are kept for who asks later; of one sender ``senderShare`` of them.
+    static let pastFailures = 500
 
     // MARK: Senders
 

@@ -218,6 +218,9 @@ final class Journal: Sendable {
     private struct Written: Sendable {
         var records: [OutboxRecord] = []
         var quota: ReportQuota
+        /// Whether failures were kept, and the senders that caused some.
+        var hasFailures = false
+        var failing: Set<String> = []
 
         mutating func store(
             _ report: FailureReport, on topic: String, in transaction: Store.Transaction
@@ -226,6 +229,13 @@ final class Journal: Sendable {
                 topic: topic, payload: report.encoded(), sender: report.sender)
             quota.stored(record.sequence, bytes: record.payload.count, of: report.sender)
             records.append(record)
+        }
+
+        /// Keeps a report for who asks later.
+        mutating func remember(_ report: FailureReport, in transaction: Store.Transaction) throws {
+            try transaction.remember(report)
+            hasFailures = true
+            if let sender = report.sender { failing.insert(sender) }
         }
     }
 
@@ -236,9 +246,11 @@ final class Journal: Sendable {
         var written = Written(quota: quota)
         written.quota.lost(overflow)
         let isTight = store.isTight()
+        let now = clock.wall()
         for entry in batch {
             switch entry {
-            case .started(let sequence, let attempt, _): try transaction.start(sequence, attempt: attempt)
+            case .started(let sequence, let attempt, _):
+                try transaction.start(sequence, attempt: attempt, at: now)
             case .ended(let sequence, let attempt, let reply, _):
                 try transaction.finish(sequence, reply: reply, attempt: attempt)
             case .failed(let report):
@@ -246,9 +258,11 @@ final class Journal: Sendable {
                     written.quota.lost(1)
                     continue
                 }
+                // Also what the outbox has no space for.
+                try written.remember(report, in: transaction)
                 guard written.quota.admits(of: report.sender) else { continue }
                 try written.store(report, on: failureTopic, in: transaction)
-            case .replyAcknowledged(let sequence): try transaction.acknowledge(sequence)
+            case .replyAcknowledged(let sequence): try transaction.acknowledge(sequence, at: now)
             case .replyReplaced(let sequence, let message, _):
                 try transaction.replaceReply(sequence, with: message.payload)
             case .reportRemoved(let sequence):
@@ -257,7 +271,14 @@ final class Journal: Sendable {
             }
         }
         while !isTight, let (sender, count) = written.quota.takeDropped() {
-            try written.store(dropReport(of: count, sender), on: failureTopic, in: transaction)
+            let report = dropReport(of: count, sender)
+            try written.remember(report, in: transaction)
+            try written.store(report, on: failureTopic, in: transaction)
+        }
+        if written.hasFailures {
+            try transaction.forgetFailures(
+                of: written.failing, share: AgentLimits.pastFailures.share(limits.senderShare),
+                limit: AgentLimits.pastFailures)
         }
         return written
     }

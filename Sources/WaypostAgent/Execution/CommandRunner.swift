@@ -19,11 +19,13 @@ final class CommandRunner: Sendable {
 
     private let router: Router
     private let clock: AgentClock
+    private let past: Past
     private let agentCommands = Guarded<AgentCommands?>(nil)
 
-    init(router: Router, clock: AgentClock) {
+    init(router: Router, clock: AgentClock, past: Past) {
         self.router = router
         self.clock = clock
+        self.past = past
     }
 
     func connect(_ commands: AgentCommands) { agentCommands.withLock { $0 = commands } }
@@ -36,6 +38,10 @@ final class CommandRunner: Sendable {
         case .replay(let since, let maximum):
             let (count, last) = agentCommands.withLock { $0 }?.replay(since, maximum) ?? (0, since)
             return .ok(["replayed": .int(Int64(count)), "last": .int(last)])
+        case .failures(let since, let sequence, let maximum):
+            return past.failures(since: since, after: sequence, maximum: maximum)
+        case .inspect(let target, let sender):
+            return past.commands(target, of: sender ?? job.sender)
         case .log(let level, let tag, let milliseconds):
             let override = LevelOverride(level: level, tag: tag, until: clock.wall() + milliseconds)
             agentCommands.withLock { $0 }?.setLevel(override)
@@ -72,7 +78,7 @@ final class CommandRunner: Sendable {
             case .failure(let failure):
                 return CommandResult(code: failure.code, detail: failure.detail, origin: .router)
             }
-        case .cancel, .log, .replay, .ping: return runAtOnce(job) ?? .ok()
+        case .cancel, .failures, .inspect, .log, .replay, .ping: return runAtOnce(job) ?? .ok()
         }
     }
 }

@@ -143,6 +143,21 @@ enum Schema {
         ALTER TABLE meta ADD COLUMN row_digest INTEGER;
         UPDATE meta SET row_digest = row_digest(key, value);
         """,
+        // For who asks later: the times of a command's steps, and the last failures.
+        """
+        ALTER TABLE inbox ADD COLUMN started INTEGER;
+        ALTER TABLE inbox ADD COLUMN acknowledged INTEGER;
+        CREATE TABLE failures(
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL,
+            sender TEXT,
+            last INTEGER NOT NULL,
+            payload BLOB NOT NULL,
+            row_digest INTEGER
+        );
+        CREATE UNIQUE INDEX failures_id ON failures(id);
+        CREATE INDEX failures_sender ON failures(sender);
+        """,
     ]
 
     private static let rowDigest = DatabaseFunction("row_digest", pure: true) { values in

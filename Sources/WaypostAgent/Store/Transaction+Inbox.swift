@@ -1,4 +1,5 @@
 import GRDB
+import Waypost
 import WaypostMessages
 
 /// How far a stored command has come; each step is durable before the next.
@@ -46,6 +47,19 @@ package struct InboxRecord: Sendable {
     package var attempt: Int
     package var reply: [UInt8]?
     package var damage: InboxDamage?
+}
+
+/// How a command went, for the one who sent it; times in milliseconds since 1970.
+struct CommandWay: Sendable {
+    var state: InboxState
+    var attempt: Int
+    var received: Int64
+    var expires: Int64
+    /// Its last start.
+    var started: Int64?
+    var reply: Reply?
+    /// When the broker was known to have the reply.
+    var acknowledged: Int64?
 }
 
 /// What the inbox says of a command that arrives.
@@ -106,10 +120,18 @@ extension Store.Transaction {
         return .duplicate(sequence: record.sequence, reply: record.reply)
     }
 
-    func start(_ sequence: Int64, attempt: Int) throws {
+    /// The way of a command so far; nil when it never came, or was forgotten.
+    func way(topic: String, id: String) throws -> CommandWay? {
+        let select = try database.cachedStatement(sql: "SELECT * FROM inbox WHERE topic = ? AND id = ?")
+        return try Row.fetchOne(select, arguments: [topic, id]).map(CommandWay.init)
+    }
+
+    func start(_ sequence: Int64, attempt: Int, at time: Int64) throws {
         let update = try database.cachedStatement(
-            sql: "UPDATE inbox SET state = 'started', attempt = ? WHERE seq = ? AND \(Self.isOpen)")
-        try update.execute(arguments: [attempt, sequence])
+            sql:
+                "UPDATE inbox SET state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(Self.isOpen)"
+        )
+        try update.execute(arguments: [attempt, time, sequence])
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
@@ -125,10 +147,12 @@ extension Store.Transaction {
     }
 
     /// The broker has the reply.
-    func acknowledge(_ sequence: Int64) throws {
+    func acknowledge(_ sequence: Int64, at time: Int64) throws {
         let update = try database.cachedStatement(
-            sql: "UPDATE inbox SET state = 'acknowledged' WHERE seq = ? AND state = 'finished'")
-        try update.execute(arguments: [sequence])
+            sql:
+                "UPDATE inbox SET state = 'acknowledged', acknowledged = ? WHERE seq = ? AND state = 'finished'"
+        )
+        try update.execute(arguments: [time, sequence])
     }
 
     /// The reply must be sent again, since its command came again.
@@ -288,6 +312,17 @@ extension NewCommand {
     /// Over all columns that never change but the payload, which has its own digest.
     fileprivate var rowDigest: Int64 {
         InboxRecord.rowDigest(topic, id, digest, correlation, trace, [received, expires, keepUntil])
+    }
+}
+
+extension CommandWay {
+    fileprivate init(_ row: Row) {
+        let record = InboxRecord(row, isPayloadRead: false)
+        self.init(
+            state: record.damage == nil ? record.state : .damaged, attempt: record.attempt,
+            received: record.received, expires: record.expires, started: row["started"],
+            reply: record.reply.flatMap { try? Reply(JSONValue(parsing: $0, limits: .trustedFile)) },
+            acknowledged: row["acknowledged"])
     }
 }
 

@@ -57,7 +57,7 @@ struct ContractCheck {
             return router.checkOpen(url, parameters: parameters)
         case .call(let service, let method, let arguments):
             return router.checkCall(service, method, arguments: ServiceArguments(arguments))
-        case .navigate, .cancel, .log, .ping, .replay: return ContractReport()
+        case .navigate, .cancel, .failures, .inspect, .log, .ping, .replay: return ContractReport()
         }
     }
 }

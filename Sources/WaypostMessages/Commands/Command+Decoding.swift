@@ -47,6 +47,15 @@ extension Command {
 }
 
 extension Fields {
+    fileprivate func commandID(_ name: String) throws(Rejection) -> String {
+        let id = try required(name, text(name))
+        guard Name.isValid(id) else {
+            throw Rejection(
+                .badField, "\(name) must be the id of a command: 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        return id
+    }
+
     fileprivate func arguments(_ name: String) throws(Rejection) -> Command.Arguments {
         switch self[name] {
         case nil: .positional([])
@@ -84,12 +93,19 @@ extension Command.Operation {
             }
             self = .navigate(move)
         case "cancel":
-            let target = try fields.required("target", fields.text("target"))
-            guard Name.isValid(target) else {
-                throw Rejection(
-                    .badField, "target must be the id of a command: 1 to 64 characters of A-Z a-z 0-9 _ -")
+            self = .cancel(target: try fields.commandID("target"))
+        case "failures":
+            let maximum = try fields.integer("max", in: 1...Int64(Command.maximumFailures))
+            self = .failures(
+                since: try fields.integer("since", in: 0...Fields.latestTime) ?? 0,
+                after: try fields.integer("after", in: 0...Fields.largestInteger) ?? 0,
+                maximum: maximum.map(Int.init) ?? Command.maximumFailures)
+        case "inspect":
+            let sender = try fields.text("sender")
+            guard sender.map(Name.isValid) ?? true else {
+                throw Rejection(.badField, "sender must be 1 to 64 characters of A-Z a-z 0-9 _ -")
             }
-            self = .cancel(target: target)
+            self = .inspect(target: try fields.commandID("target"), sender: sender)
         case "log":
             let letter = try fields.required("level", fields.text("level"))
             guard let level = LogLevel(letter: letter) else {
@@ -111,7 +127,8 @@ extension Command.Operation {
         default:
             throw Rejection(
                 .unknownType,
-                "type \(type.quoted) is unknown; known: open call navigate cancel log replay ping")
+                "type \(type.quoted) is unknown; known: open call navigate cancel failures inspect log replay ping"
+            )
         }
     }
 }

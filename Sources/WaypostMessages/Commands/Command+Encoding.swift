@@ -25,6 +25,8 @@ extension Command.Operation {
         case .call: "call"
         case .navigate: "navigate"
         case .cancel: "cancel"
+        case .failures: "failures"
+        case .inspect: "inspect"
         case .log: "log"
         case .replay: "replay"
         case .ping: "ping"
@@ -49,6 +51,13 @@ extension Command.Operation {
             if let tab = move.tab { json.member("tab", tab) }
         case .cancel(let target):
             json.member("target", target)
+        case .failures(let since, let sequence, let maximum):
+            json.member("since", since)
+            if sequence > 0 { json.member("after", sequence) }
+            json.member("max", maximum)
+        case .inspect(let target, let sender):
+            json.member("target", target)
+            if let sender { json.member("sender", sender) }
         case .log(let level, let tag, let milliseconds):
             json.member("level", level.topicLevel)
             if let tag { json.member("tag", tag) }

@@ -37,6 +37,8 @@ extension Command.Operation {
         case .call: ["service", "method", "args"]
         case .navigate: ["action", "tab"]
         case .cancel: ["target"]
+        case .failures: ["since", "after", "max"]
+        case .inspect: ["target", "sender"]
         case .log: ["level", "tag", "for"]
         case .replay: ["since", "max"]
         case .ping: []

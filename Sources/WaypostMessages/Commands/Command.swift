@@ -8,6 +8,8 @@ package struct Command: Sendable, Hashable {
         case call(service: String, method: String, arguments: Arguments)
         case navigate(NavigationMove)
         case cancel(target: String)
+        case failures(since: Int64, after: Int64, maximum: Int)
+        case inspect(target: String, sender: String?)
         case log(level: LogLevel, tag: String?, milliseconds: Int64)
         case replay(since: Int64, maximum: Int)
         case ping
@@ -29,6 +31,8 @@ package struct Command: Sendable, Hashable {
     package static let maximumLogDuration: Int64 = 3_600_000
     /// The most events that one `replay` publishes again.
     package static let maximumReplay = 500
+    /// The most failures in the answer to one `failures`.
+    package static let maximumFailures = 100
 
     package var id: String
     package var operation: Operation

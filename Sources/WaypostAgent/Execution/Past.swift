@@ -1,0 +1,64 @@
+import Waypost
+import WaypostMessages
+
+/// What the disk still knows: the way of a command, and the failures of the past.
+struct Past: Sendable {
+    private static let pageBytes = 32_768
+
+    let store: Store
+    let topics: Topics
+    /// Those to whom a command may have been sent: the agent and its groups.
+    let audiences: [Audience]
+
+    /// One page of the last failures, the oldest first.
+    func failures(since: Int64, after sequence: Int64, maximum: Int) -> CommandResult {
+        result {
+            let page = try $0.failures(
+                since: since, after: sequence, maximum: maximum, bytes: Self.pageBytes)
+            return .ok([
+                "failures": .array(page.reports), "next": page.next.map { .int($0) } ?? .null,
+                "damaged": .int(Int64(page.damaged)),
+            ])
+        }
+    }
+
+    /// The way of the commands that `sender` sent under this id.
+    func commands(_ id: String, of sender: String) -> CommandResult {
+        result { transaction in
+            let ways = try audiences.compactMap { audience in
+                try transaction.way(topic: topics.command(to: audience, from: sender), id: id)
+                    .map { $0.json(to: audience) }
+            }
+            guard !ways.isEmpty else {
+                return CommandResult(
+                    code: .noCommand,
+                    detail: "no command \(id) of \(sender) is known; forgotten, or never received",
+                    origin: .intake)
+            }
+            return .ok(["commands": .array(ways)])
+        }
+    }
+
+    private func result(_ read: @Sendable (Store.Transaction) throws -> CommandResult) -> CommandResult {
+        do throws(StoreError) {
+            return try store.commit(read)
+        } catch {
+            return CommandResult(code: .disk, detail: "\(error)")
+        }
+    }
+}
+
+extension CommandWay {
+    fileprivate func json(to audience: Audience) -> JSONValue {
+        func time(_ milliseconds: Int64?) -> JSONValue { milliseconds.map { .int($0) } ?? .null }
+        return [
+            "to": .string(audience.description), "state": .string(state.rawValue),
+            "attempt": .int(Int64(attempt)),
+            "received": .int(received), "expires": .int(expires), "started": time(started),
+            "ended": time(reply?.at), "acknowledged": time(acknowledged),
+            "code": reply.map { .int(Int64($0.code.number)) } ?? .null,
+            "name": reply.map { .string($0.code.name) } ?? .null,
+            "detail": reply?.detail.map { .string($0) } ?? .null,
+        ]
+    }
+}

@@ -1,0 +1,80 @@
+import GRDB
+import Waypost
+import WaypostMessages
+
+/// One page of the failures of the past.
+struct PastFailures: Sendable {
+    var reports: [JSONValue] = []
+    /// Where the next page begins; nil when this is the last one.
+    var next: Int64?
+    /// Reports that the disk has changed; they are left out.
+    var damaged = 0
+}
+
+extension Store.Transaction {
+    /// Keeps a report for who asks later; one that counts further occurrences takes the place of the earlier.
+    func remember(_ report: FailureReport) throws {
+        let insert = try database.cachedStatement(
+            sql: """
+                INSERT INTO failures(id, sender, last, payload, row_digest) VALUES(?, ?, ?, ?, ?)
+                ON CONFLICT(id) DO UPDATE SET last = excluded.last, payload = excluded.payload,
+                    row_digest = excluded.row_digest
+                """)
+        let payload = report.encoded()
+        try insert.execute(arguments: [
+            report.id, report.sender, report.last, Blob(payload), Self.digest(report.last, payload),
+        ])
+    }
+
+    /// Forgets the oldest: those of a sender beyond its share, and those of all beyond the limit.
+    func forgetFailures(of senders: Set<String>, share: Int, limit: Int) throws {
+        for sender in senders {
+            let delete = try database.cachedStatement(
+                sql: """
+                    DELETE FROM failures WHERE seq IN
+                        (SELECT seq FROM failures WHERE sender = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)
+                    """)
+            try delete.execute(arguments: [sender, share])
+        }
+        let delete = try database.cachedStatement(
+            sql: """
+                DELETE FROM failures WHERE seq IN
+                    (SELECT seq FROM failures ORDER BY seq DESC LIMIT -1 OFFSET ?)
+                """)
+        try delete.execute(arguments: [limit])
+    }
+
+    /// The failures whose last occurrence was at `since` or later, the oldest first: those after `sequence` that make
+    /// `bytes`, at least one and at most `maximum`.
+    func failures(
+        since: Int64, after sequence: Int64, maximum: Int, bytes: Int
+    ) throws -> PastFailures {
+        let rows = try Row.fetchCursor(
+            database, sql: "SELECT * FROM failures WHERE seq > ? AND last >= ? ORDER BY seq",
+            arguments: [sequence, since])
+        var page = PastFailures()
+        var size = 0
+        var last: Int64?
+        while let row = try rows.next() {
+            let payload = row.bytes("payload") ?? []
+            guard Self.digest(row.integer("last"), payload) == row.integer("row_digest"),
+                let report = try? JSONValue(parsing: payload, limits: .trustedFile)
+            else {
+                page.damaged += 1
+                continue
+            }
+            size += payload.count
+            guard page.reports.isEmpty || (page.reports.count < maximum && size <= bytes) else {
+                page.next = last
+                break
+            }
+            page.reports.append(report)
+            last = row.integer("seq")
+        }
+        return page
+    }
+
+    private static func digest(_ last: Int64, _ payload: [UInt8]) -> Int64 {
+        RowDigest.of([.integer(last), .blob(payload)])
+    }
+}
