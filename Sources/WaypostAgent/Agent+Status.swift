@@ -212,9 +212,12 @@ extension Agent {
         return "\(held) of \(limit) bytes are taken; beyond that new commands and maps get 503 DISK"
     }
 
+    private var certificates: CertificateCheck {
+        CertificateCheck(file: reloadable.withLock(\.configuration.link.tls?.certificateFile))
+    }
+
     private func certificateCheck(_ link: LinkStatus.State, at now: Int64) -> [HealthReport.Check] {
-        let file = reloadable.withLock(\.configuration.link.tls?.certificateFile)
-        let finding = CertificateCheck(file: file).finding(broker: link.connection?.certificate, at: now)
+        let finding = certificates.finding(broker: link.connection?.certificate, at: now)
         return finding.map { [HealthReport.Check("certificate", isOK: $0.isOK, detail: $0.detail)] } ?? []
     }
 
@@ -224,6 +227,8 @@ extension Agent {
     ///
     /// The agent does so at least every 10 s; an exporter that is read in between calls it before.
     public func updateMetrics() {
+        let (link, now, applied) = (status.current, clock.wall(), maps.applied)
+        let ids = intake.shares
         metrics.bring(
             upTo: {
                 let commands = intake.counters
@@ -233,7 +238,14 @@ extension Agent {
                     connects: status.current.connects, refusedPublishes: outbox.counters.refused,
                     events: events.sequence, eventsDropped: events.dropped)
             },
-            commandsWaiting: executor.waiting, outbox: outbox.waiting, isOnline: outbox.isOnline)
+            AgentMetrics.Levels(
+                commandsWaiting: executor.waiting, outbox: outbox.waiting, isOnline: outbox.isOnline,
+                checks: checks(at: now, link, journal.counters, outbox.counters).map { ($0.name, $0.isOK) },
+                revisions: applied.layers.compactMap { layer in layer.revision.map { (layer.name, $0) } },
+                inactiveEntries: applied.inactive.count,
+                certificateDays: certificates.days(broker: link.connection?.certificate, at: now),
+                ids: (ids.total.ids, ids.limit.ids),
+                store: (store.heldBytes, configuration.limits.storeBytes)))
     }
 }
 

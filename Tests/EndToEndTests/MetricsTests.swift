@@ -26,9 +26,29 @@ import Testing
         #expect(lines.contains("# TYPE waypost_commit_seconds histogram"))
 
         let line =
-            /(# TYPE [a-z_]+ (counter|gauge|histogram))|([a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.eE+-]+)/
+            /(# HELP [a-z_]+ .+)|(# TYPE [a-z_]+ (counter|gauge|histogram))|([a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? ([0-9.eE+-]+|NaN))/
         let body = lines.drop { !$0.hasPrefix("#") }
         for text in body where !text.isEmpty { #expect(text.wholeMatch(of: line) != nil, "\(text)") }
+
+        // Each says what it is, in the scraper and in the guide.
+        func names(_ kind: String) -> [String] {
+            lines.filter { $0.hasPrefix("# \(kind) ") }.map { String($0.split(separator: " ")[2]) }
+        }
+        #expect(names("TYPE") == names("HELP") && names("TYPE").count > 15)
+        let guide = try String(
+            contentsOfFile: "Sources/WaypostAgent/WaypostAgent.docc/Operating.md", encoding: .utf8)
+        #expect(names("TYPE").filter { !guide.contains("`\($0)") } == [])
+
+        #expect(lines.contains(#"waypost_check{agent="k1",check="store"} 1"#))
+        #expect(!lines.contains { $0.hasPrefix("waypost_map_revision") })
+        try await backend.publish(
+            Array(#"{"rev":7,"entries":[]}"#.utf8), to: "waypost/v1/k1/map", retain: true)
+        let revision = #"waypost_map_revision{agent="k1",layer="agent"}"#
+        for _ in 0..<200 where !lines.contains("\(revision) 7") { lines = try await get("/metrics", port) }
+        #expect(lines.contains("\(revision) 7"))
+        try await backend.publish([], to: "waypost/v1/k1/map", retain: true)
+        for _ in 0..<200 where !lines.contains("\(revision) NaN") { lines = try await get("/metrics", port) }
+        #expect(lines.contains("\(revision) NaN"))
 
         #expect(try await get("/other", port).first == "HTTP/1.1 404 Not Found")
         #expect(try await get("/metrics", port, "POST").first == "HTTP/1.1 405 Method Not Allowed")

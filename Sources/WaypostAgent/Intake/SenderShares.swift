@@ -46,7 +46,7 @@ final class SenderShares: Sendable {
     /// Bytes that a row may take beside its payload or its reply: topic, id, correlation data, digests, times, index.
     static let rowOverhead = 1_024
 
-    private let limit: Use
+    let limit: Use
     /// What one sender may hold.
     private let share: Use
     private let percent: Int

@@ -7,7 +7,34 @@ import WaypostMessages
 ///
 /// Counters are brought up to date from those that health shows, at least every 10 s, so that a command pays nothing
 /// for them; only durations are recorded as they happen.
-final class AgentMetrics: Sendable {
+package final class AgentMetrics: Sendable {
+    /// What each metric of an agent counts, in the words that a scraper shows.
+    package static let help = [
+        "waypost_certificate_days": "Days until the certificate of the agent or of the broker ends.",
+        "waypost_check": "Whether a check of health is green (1) or red (0).",
+        "waypost_commands_total": "Commands that ended, by status.",
+        "waypost_commands_waiting": "Commands that wait or run.",
+        "waypost_commit_seconds": "How long commits to the state file took.",
+        "waypost_connects_total": "Connections to a broker.",
+        "waypost_duplicates_total": "Commands that came again.",
+        "waypost_events_dropped_total": "Log events that were dropped.",
+        "waypost_events_total": "Log events.",
+        "waypost_handler_seconds": "How long commands ran.",
+        "waypost_ids": "Ids of commands that are remembered.",
+        "waypost_ids_limit": "Ids beyond which new commands are refused.",
+        "waypost_map_inactive_entries": "Entries of the relocation maps that are not in force.",
+        "waypost_map_revision": "Revision of the relocation map of a layer; NaN when there is none.",
+        "waypost_online": "Whether there is a broker (1) or not (0).",
+        "waypost_open_seconds": "How long opens took, by route.",
+        "waypost_opens_total": "Opens, by route and result.",
+        "waypost_outbox_waiting": "Messages that wait for the broker.",
+        "waypost_received_total": "Commands that came.",
+        "waypost_refused_publishes_total": "Messages that the broker refused, or that could not be sent.",
+        "waypost_refused_total": "Commands that were refused before they ran.",
+        "waypost_store_bytes": "Bytes that the state file holds.",
+        "waypost_store_limit_bytes": "Bytes beyond which nothing new is stored.",
+    ]
+
     /// How long handlers ran, `waypost_handler_seconds`.
     let handler: Timer
     /// How long commits took, `waypost_commit_seconds`.
@@ -24,6 +51,9 @@ final class AgentMetrics: Sendable {
     private let commandsWaiting: Gauge
     private let outboxWaiting: Gauge
     private let online: Gauge
+    /// Gauges by name and label, of what may come and go.
+    private let gauges = Guarded<[String: Gauge]>([:])
+    private let agent: String
     private let last = Guarded(Totals())
 
     /// What the counters have been brought up to.
@@ -38,7 +68,21 @@ final class AgentMetrics: Sendable {
         var eventsDropped: Int64 = 0
     }
 
+    /// What is now.
+    struct Levels: Sendable {
+        var commandsWaiting: Int
+        var outbox: Int
+        var isOnline: Bool
+        var checks: [(name: String, isOK: Bool)]
+        var revisions: [(layer: String, revision: Int64)]
+        var inactiveEntries: Int
+        var certificateDays: [(whose: String, days: Int64)]
+        var ids: (held: Int, limit: Int)
+        var store: (held: Int, limit: Int)
+    }
+
     init(agent: String) {
+        self.agent = agent
         let labels = [("agent", agent)]
         handler = Timer(label: "waypost_handler_seconds", dimensions: labels)
         commit = Timer(label: "waypost_commit_seconds", dimensions: labels)
@@ -61,9 +105,7 @@ final class AgentMetrics: Sendable {
     /// Brings the counters up to what was counted, and the gauges to what is now.
     ///
     /// `read` is called under the lock, so that older totals never replace newer ones.
-    func bring(
-        upTo read: () -> Totals, commandsWaiting waiting: Int, outbox: Int, isOnline: Bool
-    ) {
+    func bring(upTo read: () -> Totals, _ levels: Levels) {
         last.withLock { last in
             let totals = read()
             for (status, counter) in commands {
@@ -78,8 +120,42 @@ final class AgentMetrics: Sendable {
             eventsDropped.increment(by: totals.eventsDropped - last.eventsDropped)
             last = totals
         }
-        commandsWaiting.record(waiting)
-        outboxWaiting.record(outbox)
-        online.record(isOnline ? 1 : 0)
+        commandsWaiting.record(levels.commandsWaiting)
+        outboxWaiting.record(levels.outbox)
+        online.record(levels.isOnline ? 1 : 0)
+        record("waypost_check", "check", levels.checks.map { ($0.name, $0.isOK ? 1 : 0) })
+        record("waypost_map_revision", "layer", levels.revisions.map { ($0.layer, Double($0.revision)) })
+        record(
+            "waypost_certificate_days", "certificate",
+            levels.certificateDays.map { ($0.whose, Double($0.days)) })
+        for (name, value) in [
+            ("waypost_map_inactive_entries", levels.inactiveEntries), ("waypost_ids", levels.ids.held),
+            ("waypost_ids_limit", levels.ids.limit), ("waypost_store_bytes", levels.store.held),
+            ("waypost_store_limit_bytes", levels.store.limit),
+        ] {
+            gauge(name).record(value)
+        }
     }
+
+    /// Records a family of gauges; those that are gone become NaN.
+    private func record(_ name: String, _ label: String, _ values: [(String, Double)]) {
+        for (value, number) in values { gauge(name, (label, value)).record(number) }
+        let now = Set(values.map { Self.key(name, $0.0) })
+        let gone = gauges.withLock { known in
+            known.filter { $0.key.hasPrefix("\(name) ") && !now.contains($0.key) }
+        }
+        for gauge in gone.values { gauge.record(Double.nan) }
+    }
+
+    private func gauge(_ name: String, _ label: (String, String)? = nil) -> Gauge {
+        gauges.withLock { known in
+            let key = Self.key(name, label?.1)
+            if let gauge = known[key] { return gauge }
+            let gauge = Gauge(label: name, dimensions: [("agent", agent)] + [label].compactMap(\.self))
+            known[key] = gauge
+            return gauge
+        }
+    }
+
+    private static func key(_ name: String, _ value: String?) -> String { "\(name) \(value ?? "")" }
 }

@@ -24,6 +24,16 @@ struct CertificateCheck: Sendable {
         return (parts.allSatisfy(\.isOK), parts.map(\.text).joined(separator: "; "))
     }
 
+    /// How many days are left of the agent's own, `own`, and of the broker's, `broker`; negative when it has expired.
+    func days(broker: Certificate?, at now: Int64) -> [(whose: String, days: Int64)] {
+        let own = file.flatMap(Certificate.firstToEnd(inFile:))
+        return [("own", own), ("broker", broker)].compactMap { whose, certificate in
+            certificate.map {
+                (whose, ($0.notAfter.subtractingReportingOverflow(now / 1000).partialValue) / 86_400)
+            }
+        }
+    }
+
     private static func check(
         _ certificate: Certificate, _ whose: String, at now: Int64
     ) -> (isOK: Bool, text: String) {

@@ -61,7 +61,7 @@ struct AgentCommand: OperatorCommand {
         let isJSON = output.isJSON
         let logger = Logger(label: "waypost") { _ in PlainLogHandler(threshold, isJSON: isJSON) }
         // Before any counter is made: one that is made earlier is not in the registry.
-        let registry = MetricRegistry()
+        let registry = MetricRegistry(help: AgentMetrics.help)
         let server = try settings.metrics.map { try MetricsServer(at: $0) }
         if server != nil { MetricsSystem.bootstrap(registry) }
         let router = try Self.router(settings, logger)

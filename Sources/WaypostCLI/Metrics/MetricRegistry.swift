@@ -14,9 +14,13 @@ final class MetricRegistry: MetricsFactory, Sendable {
     /// Beyond this, further series are not kept: labels must not come from outside without a bound.
     private static let maximumSeries = 1_000
 
+    /// What each metric counts, by name.
+    private let help: [String: String]
     private let counters = Guarded<[Key: Count]>([:])
     private let gauges = Guarded<[Key: Level]>([:])
     private let timers = Guarded<[Key: Histogram]>([:])
+
+    init(help: [String: String]) { self.help = help }
 
     func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(label, dimensions, in: counters) { Count() }
@@ -55,15 +59,15 @@ final class MetricRegistry: MetricsFactory, Sendable {
     var text: String {
         var text = PrometheusText()
         for (name, series) in Self.grouped(counters.withLock { $0 }) {
-            text.begin(name, "counter")
+            text.begin(name, "counter", help: help[name])
             for (key, count) in series { text.add(name, key.labels, String(count.value)) }
         }
         for (name, series) in Self.grouped(gauges.withLock { $0 }) {
-            text.begin(name, "gauge")
+            text.begin(name, "gauge", help: help[name])
             for (key, level) in series { text.add(name, key.labels, PrometheusText.number(level.value)) }
         }
         for (name, series) in Self.grouped(timers.withLock { $0 }) {
-            text.begin(name, "histogram")
+            text.begin(name, "histogram", help: help[name])
             for (key, histogram) in series { text.add(name, key.labels, histogram.snapshot) }
         }
         return text.text

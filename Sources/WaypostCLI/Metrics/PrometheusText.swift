@@ -2,7 +2,8 @@
 struct PrometheusText {
     private(set) var text = ""
 
-    mutating func begin(_ name: String, _ type: String) {
+    mutating func begin(_ name: String, _ type: String, help: String?) {
+        if let help { text += "# HELP \(name) \(help)\n" }
         text += "# TYPE \(name) \(type)\n"
     }
 
@@ -44,6 +45,6 @@ struct PrometheusText {
     }
 
     static func number(_ value: Double) -> String {
-        Int64(exactly: value).map(String.init) ?? String(value)
+        value.isNaN ? "NaN" : Int64(exactly: value).map(String.init) ?? String(value)
     }
 }
