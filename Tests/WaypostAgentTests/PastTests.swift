@@ -25,23 +25,23 @@ import WaypostMessages
         try store.commit { transaction in
             for number in 1...10 { try transaction.remember(report(number)) }
         }
-        func page(after: Int64 = 0, since: Int64 = 0, maximum: Int = 4, bytes: Int = 10_000) throws
-            -> PastFailures
-        {
+        func page(
+            before: Int64 = .max, since: Int64 = 0, maximum: Int = 4, bytes: Int = 10_000
+        ) throws -> PastFailures {
             try store.commit {
-                try $0.failures(since: since, after: after, maximum: maximum, bytes: bytes)
+                try $0.failures(since: since, before: before, maximum: maximum, bytes: bytes)
             }
         }
         let first = try page()
-        #expect(ids(first) == ["r1", "r2", "r3", "r4"])
-        let second = try page(after: #require(first.next))
-        #expect(ids(second) == ["r5", "r6", "r7", "r8"])
-        let last = try page(after: #require(second.next))
-        #expect(ids(last) == ["r9", "r10"] && last.next == nil)
-        #expect(try ids(page(since: 9)) == ["r9", "r10"])
+        #expect(ids(first) == ["r10", "r9", "r8", "r7"])
+        let second = try page(before: #require(first.next))
+        #expect(ids(second) == ["r6", "r5", "r4", "r3"])
+        let last = try page(before: #require(second.next))
+        #expect(ids(last) == ["r2", "r1"] && last.next == nil)
+        #expect(try ids(page(since: 9)) == ["r10", "r9"])
         // One is there in any case, or nobody would ever get past it.
         let narrow = try page(bytes: 1)
-        #expect(ids(narrow) == ["r1"] && narrow.next != nil)
+        #expect(ids(narrow) == ["r10"] && narrow.next != nil)
     }
 
     @Test func `a report that counts more takes the place of the earlier, and a damaged one is left out`()
@@ -57,7 +57,7 @@ import WaypostMessages
             try transaction.remember(again)
             try transaction.database.execute(sql: "UPDATE failures SET last = 5 WHERE id = 'r2'")
         }
-        let page = try store.commit { try $0.failures(since: 0, after: 0, maximum: 100, bytes: 10_000) }
+        let page = try store.commit { try $0.failures(since: 0, before: .max, maximum: 100, bytes: 10_000) }
         #expect(page.reports.map { $0["count"] } == [7])
         #expect(page.damaged == 1 && page.next == nil)
     }
@@ -73,16 +73,18 @@ import WaypostMessages
         try keep(1...2, of: "good")
         try keep(10...99, of: "loud")
         try keep(100...102, of: nil)
-        let page = try store.commit { try $0.failures(since: 0, after: 0, maximum: 100, bytes: 10_000) }
-        #expect(ids(page) == ["r1", "r2", "r97", "r98", "r99", "r100", "r101", "r102"])
+        let page = try store.commit { try $0.failures(since: 0, before: .max, maximum: 100, bytes: 10_000) }
+        #expect(ids(page) == ["r102", "r101", "r100", "r99", "r98", "r97", "r2", "r1"])
         try keep(103...104, of: nil)
-        let later = try store.commit { try $0.failures(since: 0, after: 0, maximum: 100, bytes: 10_000) }
-        #expect(ids(later) == ["r97", "r98", "r99", "r100", "r101", "r102", "r103", "r104"])
+        let later = try store.commit { try $0.failures(since: 0, before: .max, maximum: 100, bytes: 10_000) }
+        #expect(ids(later) == ["r104", "r103", "r102", "r101", "r100", "r99", "r98", "r97"])
     }
 
     @Test func `an agent tells its last failures, also after a restart`() async throws {
         do {
             let harness = try await AgentHarness(directory: directory, router: Router())
+            harness.receive(#"{"rev":4,"entries":[]}"#, on: "waypost/v1/k1/map")
+            _ = try await harness.applied { $0["layers"]?[0]?["rev"] == 4 }
             _ = try await harness.command(#"{"id":"c1","type":"open","url":"app://nowhere?token=x"}"#)
             _ = try await harness.command(#"{"id":"c2","type":"call","service":"None","method":"m"}"#)
             try await harness.close()
@@ -90,11 +92,12 @@ import WaypostMessages
         let harness = try await AgentHarness(directory: directory, router: Router())
         let reply = try await harness.command(#"{"id":"c3","type":"failures","max":1}"#)
         let found = try #require(reply.result["failures"]?.arrayValue)
-        #expect(found.map { $0["ref"] } == ["c1"])
-        #expect(!"\(found)".contains("token=x"))
+        #expect(found.map { $0["ref"] } == ["c2"])
         let next = try #require(reply.result["next"]?.intValue)
-        let rest = try await harness.command(#"{"id":"c4","type":"failures","after":\#(next)}"#)
-        #expect(rest.result["failures"]?.arrayValue?.map { $0["ref"] } == ["c2"])
+        let rest = try await harness.command(#"{"id":"c4","type":"failures","before":\#(next)}"#)
+        let first = try #require(rest.result["failures"]?.arrayValue)
+        #expect(first.map { $0["ref"] } == ["c1"] && !"\(first)".contains("token=x"))
+        #expect(first.map { $0["map"] } == [["layer": "agent", "rev": 4]])
         #expect(rest.result["next"] == .null)
         try await harness.close()
     }

@@ -39,7 +39,7 @@ final class CommandRunner: Sendable {
             let (count, last) = agentCommands.withLock { $0 }?.replay(since, maximum) ?? (0, since)
             return .ok(["replayed": .int(Int64(count)), "last": .int(last)])
         case .failures(let since, let sequence, let maximum):
-            return past.failures(since: since, after: sequence, maximum: maximum)
+            return past.failures(since: since, before: sequence, maximum: maximum)
         case .inspect(let target, let sender):
             return past.commands(target, of: sender ?? job.sender)
         case .log(let level, let tag, let milliseconds):

@@ -10,11 +10,11 @@ struct Past: Sendable {
     /// Those to whom a command may have been sent: the agent and its groups.
     let audiences: [Audience]
 
-    /// One page of the last failures, the oldest first.
-    func failures(since: Int64, after sequence: Int64, maximum: Int) -> CommandResult {
+    /// One page of the last failures, the newest first.
+    func failures(since: Int64, before sequence: Int64, maximum: Int) -> CommandResult {
         result {
             let page = try $0.failures(
-                since: since, after: sequence, maximum: maximum, bytes: Self.pageBytes)
+                since: since, before: sequence, maximum: maximum, bytes: Self.pageBytes)
             return .ok([
                 "failures": .array(page.reports), "next": page.next.map { .int($0) } ?? .null,
                 "damaged": .int(Int64(page.damaged)),

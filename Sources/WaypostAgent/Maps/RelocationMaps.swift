@@ -59,6 +59,13 @@ final class RelocationMaps: Sendable {
     /// The map in force.
     var applied: AppliedMap { state.withLock(\.applied) }
 
+    /// The uppermost layer with a revision.
+    var inForce: FailureReport.MapInForce? {
+        applied.layers.reversed().lazy.compactMap { layer in
+            layer.revision.map { FailureReport.MapInForce(layer: layer.name, revision: $0) }
+        }.first
+    }
+
     /// The names of stored layers that are left out, because they do not fit this build.
     var unfit: [String] {
         state.withLock { $0.layers.leftOut(damaged: false) }

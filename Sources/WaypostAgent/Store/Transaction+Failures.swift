@@ -44,13 +44,13 @@ extension Store.Transaction {
         try delete.execute(arguments: [limit])
     }
 
-    /// The failures whose last occurrence was at `since` or later, the oldest first: those after `sequence` that make
+    /// The failures whose last occurrence was at `since` or later, the newest first: those before `sequence` that make
     /// `bytes`, at least one and at most `maximum`.
     func failures(
-        since: Int64, after sequence: Int64, maximum: Int, bytes: Int
+        since: Int64, before sequence: Int64, maximum: Int, bytes: Int
     ) throws -> PastFailures {
         let rows = try Row.fetchCursor(
-            database, sql: "SELECT * FROM failures WHERE seq > ? AND last >= ? ORDER BY seq",
+            database, sql: "SELECT * FROM failures WHERE seq < ? AND last >= ? ORDER BY seq DESC",
             arguments: [sequence, since])
         var page = PastFailures()
         var size = 0

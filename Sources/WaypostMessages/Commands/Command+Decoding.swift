@@ -98,7 +98,8 @@ extension Command.Operation {
             let maximum = try fields.integer("max", in: 1...Int64(Command.maximumFailures))
             self = .failures(
                 since: try fields.integer("since", in: 0...Fields.latestTime) ?? 0,
-                after: try fields.integer("after", in: 0...Fields.largestInteger) ?? 0,
+                before: try fields.integer("before", in: 0...Fields.largestInteger)
+                    ?? Fields.largestInteger,
                 maximum: maximum.map(Int.init) ?? Command.maximumFailures)
         case "inspect":
             let sender = try fields.text("sender")

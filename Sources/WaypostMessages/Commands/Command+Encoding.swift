@@ -53,7 +53,7 @@ extension Command.Operation {
             json.member("target", target)
         case .failures(let since, let sequence, let maximum):
             json.member("since", since)
-            if sequence > 0 { json.member("after", sequence) }
+            if sequence < Fields.largestInteger { json.member("before", sequence) }
             json.member("max", maximum)
         case .inspect(let target, let sender):
             json.member("target", target)

@@ -37,7 +37,7 @@ extension Command.Operation {
         case .call: ["service", "method", "args"]
         case .navigate: ["action", "tab"]
         case .cancel: ["target"]
-        case .failures: ["since", "after", "max"]
+        case .failures: ["since", "before", "max"]
         case .inspect: ["target", "sender"]
         case .log: ["level", "tag", "for"]
         case .replay: ["since", "max"]

@@ -8,7 +8,7 @@ package struct Command: Sendable, Hashable {
         case call(service: String, method: String, arguments: Arguments)
         case navigate(NavigationMove)
         case cancel(target: String)
-        case failures(since: Int64, after: Int64, maximum: Int)
+        case failures(since: Int64, before: Int64, maximum: Int)
         case inspect(target: String, sender: String?)
         case log(level: LogLevel, tag: String?, milliseconds: Int64)
         case replay(since: Int64, maximum: Int)

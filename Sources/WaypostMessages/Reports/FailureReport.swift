@@ -21,6 +21,17 @@ package struct FailureReport: Sendable, Hashable {
         package static let allCases: [Origin] = [.intake, .router, .service, .map, .link, .agent]
     }
 
+    /// A relocation map in force.
+    package struct MapInForce: Sendable, Hashable {
+        package var layer: String
+        package var revision: Int64
+
+        package init(layer: String, revision: Int64) {
+            self.layer = layer
+            self.revision = revision
+        }
+    }
+
     package var id: String
     package var code: Code
     package var origin: Origin
@@ -28,6 +39,8 @@ package struct FailureReport: Sendable, Hashable {
     package var url: String?
     package var detail: String
     package var nearest: [String]
+    /// The uppermost layer with a revision when it happened; nil when there was none.
+    package var map: MapInForce?
     /// The sender whose message caused it, as far as there is one; it is not on the wire.
     package var sender: String?
     /// How often it happened, with the times of the first and the last, in milliseconds since 1970.
@@ -64,6 +77,9 @@ package struct FailureReport: Sendable, Hashable {
         if let url { json.member("url", url) }
         json.member("detail", detail)
         if code.number == 404 { json.member("nearest", nearest) }
+        if let map {
+            json.member("map", ["layer": .string(map.layer), "rev": .int(map.revision)])
+        }
         json.member("count", count)
         json.member("first", first)
         json.member("last", last)
@@ -84,6 +100,9 @@ package struct FailureReport: Sendable, Hashable {
             detail: try fields.text("detail") ?? "",
             nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue),
             at: try fields.integer("first", in: 0...Fields.latestTime) ?? 0)
+        if let layer = fields["map"]?["layer"]?.stringValue, let revision = fields["map"]?["rev"]?.intValue {
+            map = MapInForce(layer: layer, revision: revision)
+        }
         count = try fields.integer("count") ?? 1
         last = try fields.integer("last", in: 0...Fields.latestTime) ?? first
     }
