@@ -33,6 +33,7 @@ struct WaypostCommand: AsyncParsableCommand {
                 name: "Watch agents",
                 subcommands: [
                     AgentsCommand.self, WatchCommand.self, LogcatCommand.self, ReplayCommand.self,
+                    FailuresCommand.self,
                     PingCommand.self,
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
                     ProfileCommand.self,

@@ -48,13 +48,23 @@ struct Past: Sendable {
     }
 }
 
+extension Reply {
+    /// When its work began, as far as there was any; the start of what may be repeated is not stored.
+    fileprivate var began: Int64? {
+        switch status {
+        case .ok, .failed, .canceled: at - min(max(0, milliseconds), at)
+        default: nil
+        }
+    }
+}
+
 extension CommandWay {
     fileprivate func json(to audience: Audience) -> JSONValue {
         func time(_ milliseconds: Int64?) -> JSONValue { milliseconds.map { .int($0) } ?? .null }
         return [
             "to": .string(audience.description), "state": .string(state.rawValue),
             "attempt": .int(Int64(attempt)),
-            "received": .int(received), "expires": .int(expires), "started": time(started),
+            "received": .int(received), "expires": .int(expires), "started": time(started ?? reply?.began),
             "ended": time(reply?.at), "acknowledged": time(acknowledged),
             "code": reply.map { .int(Int64($0.code.number)) } ?? .null,
             "name": reply.map { .string($0.code.name) } ?? .null,

@@ -1,11 +1,15 @@
 import ArgumentParser
 import Waypost
+import WaypostMessages
 
 struct ExplainCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Print what a code in a reply or a failure report means, and what to do.",
+        abstract: "Print what a code means and what to do; or how a command went.",
         discussion: """
+            With --agent, prints the way of a command through the agent: when it was received, started, ended, and when \
+            the broker had the reply. An agent remembers a command for at least the day after it.
+
             All codes, and what each check of health means, stand in the guide to operating: \
             Sources/WaypostAgent/WaypostAgent.docc/Operating.md.
 
@@ -13,22 +17,90 @@ struct ExplainCommand: OperatorCommand {
               waypost explain 404
               waypost explain NO_ROUTE
               waypost explain            # all codes
+              waypost explain 01K2XJ7S4TQ5WZ8M3N6R9V0B4D --agent k1
+              waypost explain c-17 --agent k1 --of orders
             """)
 
     @Argument(
-        help: "The number or the name of a code; all unless given.",
+        help: "The number or the name of a code, all unless given; with --agent, the id of a command.",
         completion: .list(CodeExplanation.all.map(\.code.name)))
     var code: String?
+
+    @Option(help: ArgumentHelp("The agent that received the command.", valueName: "id"), completion: .agents)
+    var agent: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Who sent the command.", discussion: "Default: the sender, see --as.", valueName: "name"))
+    var of: String?
 
     @OptionGroup
     var output: OutputOptions
 
+    @OptionGroup
+    var signing: SignOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func validate() throws {
+        try NameCheck.check(agent, of: "--agent")
+        try NameCheck.check(of, of: "--of")
+        guard agent == nil || code != nil else {
+            throw ValidationError("explain ID --agent NAME needs the id of a command")
+        }
+        guard agent != nil || of == nil else { throw ValidationError("--of needs --agent") }
+        if agent != nil {
+            try NameCheck.check(code, of: "id")
+            guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+        }
+    }
+
     func perform() async throws {
+        if let agent, let code {
+            try await explain(command: code, at: agent)
+        } else {
+            try explainCode()
+        }
+    }
+
+    private func explain(command id: String, at agent: String) async throws {
+        let settings = try await broker.resolved()
+        let sender = sender.sender(settings)
+        let command = Command(sending: .inspect(target: id, sender: of), isTimed: signing.isGiven)
+        let request = CommandRequest(
+            settings: settings, sender: sender, audience: .agent(agent), command: command,
+            payload: try signing.payload(command, to: .agent(agent), from: sender), wait: wait)
+        var isOK = true
+        _ = try await request.perform { answer in
+            isOK = answer.isOK
+            guard !output.isJSON else {
+                Terminal.print(json: answer.jsonLine())
+                return
+            }
+            let lines =
+                answer.isOK
+                ? CommandWayText(id: id, sender: of ?? sender, style: output.style).lines(answer.reply.result)
+                : ReplyText(style: output.style).lines(answer)
+            for line in lines { Terminal.print(line) }
+        }
+        guard isOK else { throw Exit.failed }
+    }
+
+    private func explainCode() throws {
         let found = code.map(CodeExplanation.find) ?? CodeExplanation.all
         guard !found.isEmpty else {
             let near = NearestNames.find(code ?? "", among: CodeExplanation.all.map(\.code.name))
             throw CommandError(
-                .usage, "explain \(code ?? ""): there is no such code\(NearNames.question(near))")
+                .usage,
+                "explain \(code ?? ""): there is no such code\(NearNames.question(near)); the way of a command: waypost explain ID --agent NAME"
+            )
         }
         for explanation in found {
             if output.isJSON {

@@ -76,6 +76,14 @@ enum LogStart: ExpressibleByArgument, Sendable, Hashable, CustomStringConvertibl
         return Int64(digits.prefix(3) + String(repeating: "0", count: max(0, 3 - digits.count)))
     }
 
+    /// In milliseconds since 1970.
+    func milliseconds(before now: Int64 = WallClock.now()) -> Int64 {
+        switch self {
+        case .span(let span): max(0, now - span.milliseconds)
+        case .time(let time): max(0, time)
+        }
+    }
+
     /// For a sentence: `10 min`, `2026-11-22 18:40:00`.
     var description: String {
         switch self {

@@ -18,6 +18,9 @@ struct AudienceOptions: ParsableArguments {
         try NameCheck.check(group, of: "--group")
     }
 
+    /// Whether receivers were named.
+    var isGiven: Bool { agent != nil || group != nil }
+
     /// Checked when the command runs, so that a misspelt option is reported first.
     var audience: Audience {
         get throws(CommandError) {

@@ -49,16 +49,6 @@ struct CommandOptions: ParsableArguments {
     func command(_ operation: Command.Operation) -> Command {
         Command(
             sending: operation, id: id, lifetime: expires?.milliseconds ?? Command.defaultLifetime,
-            lane: lane ?? Command.defaultLane, isTimed: expires != nil || signing.signKey != nil)
-    }
-
-    /// The command as it is sent: when there is a key, signed, with the names of its receiver and its sender.
-    func payload(_ command: Command, from sender: String) throws -> [UInt8] {
-        guard let signer = try signing.signer() else { return command.encoded() }
-        let json = try JSONValue(parsing: command.encoded(), limits: .trustedFile)
-        let names = ["aud": try audience.audience.description, "from": sender]
-        let named = (json.objectValue ?? [:]).merging(names.mapValues { .string($0) }) { $1 }
-        return try signer.envelope(
-            JSONValue.object(named).serialized(), type: SignedEnvelope.commandType)
+            lane: lane ?? Command.defaultLane, isTimed: expires != nil || signing.isGiven)
     }
 }

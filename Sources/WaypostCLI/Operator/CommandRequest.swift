@@ -54,12 +54,24 @@ struct CommandRequest {
                     return 1
                 }
             }
-            let started = ContinuousClock.now
-            try await session.publish(message)
-            guard wait.isOn else { return 0 }
-            return try await session.awaitAnswers(
-                of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, each)
+            return try await send(in: session, &diagnosis, each)
         }
+    }
+
+    /// Sends the command in a session that listens for the replies already.
+    func perform(in session: OperatorSession, _ each: (AgentReply) -> Void) async throws -> Int {
+        var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
+        return try await send(in: session, &diagnosis, each)
+    }
+
+    private func send(
+        in session: OperatorSession, _ diagnosis: inout NoReplyDiagnosis, _ each: (AgentReply) -> Void
+    ) async throws -> Int {
+        let started = ContinuousClock.now
+        try await session.publish(message)
+        guard wait.isOn else { return 0 }
+        return try await session.awaitAnswers(
+            of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, each)
     }
 
     /// What the agent would answer, when the command does not fit its contract; warns of what fits and was hardly meant.
@@ -85,14 +97,16 @@ struct CommandRequest {
             settings.topics.command(to: audience, from: sender), payload, properties: properties)
     }
 
-    private var replyFilter: String {
+    /// Where the replies come.
+    var replyFilter: String {
         switch audience {
         case .agent(let agent): settings.topics.reply(of: agent, to: sender)
         case .group: settings.topics.reply(of: "+", to: sender)
         }
     }
 
-    private var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
+    /// Where it is said who is there.
+    var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
 
     /// The terminal reply to our command, if the message is one.
     private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {

@@ -70,7 +70,8 @@ extension RequestCommand {
         let request = CommandRequest(
             settings: settings, sender: sender,
             audience: audience, command: command,
-            payload: try options.payload(command, from: sender), wait: options.wait, isChecked: isChecked)
+            payload: try options.signing.payload(command, to: audience, from: sender), wait: options.wait,
+            isChecked: isChecked)
         var allOK = true
         let count = try await request.perform { answer in
             allOK = allOK && answer.isOK

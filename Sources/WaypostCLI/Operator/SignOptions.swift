@@ -1,4 +1,5 @@
 import ArgumentParser
+import Waypost
 import WaypostMessages
 
 /// The key that signs a document or a command, if there is one.
@@ -8,6 +9,19 @@ struct SignOptions: ParsableArguments {
             "Sign with this private key (PEM, Ed25519). ID is the key id in the signature.",
             discussion: "Default ID: the file's name.", valueName: "[id=]file"))
     var signKey: String?
+
+    /// Whether what is sent is signed.
+    var isGiven: Bool { signKey != nil }
+
+    /// A command as it is sent: when there is a key, signed, with the names of its receiver and its sender.
+    func payload(_ command: Command, to audience: Audience, from sender: String) throws -> [UInt8] {
+        guard let signer = try signer() else { return command.encoded() }
+        let json = try JSONValue(parsing: command.encoded(), limits: .trustedFile)
+        let names = ["aud": audience.description, "from": sender]
+        let named = (json.objectValue ?? [:]).merging(names.mapValues { .string($0) }) { $1 }
+        return try signer.envelope(
+            JSONValue.object(named).serialized(), type: SignedEnvelope.commandType)
+    }
 
     /// The signer; nil when nothing is to be signed.
     ///

@@ -28,9 +28,3 @@ enum ResolutionText {
         return lines
     }
 }
-
-extension String {
-    fileprivate func padding(to width: Int) -> String {
-        self + String(repeating: " ", count: max(1, width - count))
-    }
-}

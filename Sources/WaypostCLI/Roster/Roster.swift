@@ -28,9 +28,6 @@ struct Roster: Sendable {
         }
     }
 
-    /// The longest cell of the table; the problems of an agent that is red take a few hundred.
-    private static let maximumCell = 1_000
-
     let topics: Topics
     /// Whether there are more agents than are kept.
     private(set) var isFull = false
@@ -122,7 +119,7 @@ struct Roster: Sendable {
     func line(of agent: String, _ style: Style, now: Int64, isWide: Bool) -> TerminalText? {
         guard let member = members[agent] else { return nil }
         let cells = Self.row(agent, member, member.condition, now) + (isWide ? Self.further(member, now) : [])
-        let row = Row(text: cells.map(Self.cell).joined(separator: "  ").trimmed, condition: member.condition)
+        let row = Row(text: TextTable.joined(cells.map(TextTable.cell)), condition: member.condition)
         return row.drawn(TerminalText(row.text), style)
     }
 
@@ -140,20 +137,13 @@ struct Roster: Sendable {
         let rows = members.map { name, member in
             let condition = member.condition
             let cells = Self.row(name, member, condition, now) + (isWide ? Self.further(member, now) : [])
-            return (condition, cells.map(Self.cell))
+            return (condition, cells.map(TextTable.cell))
         }.sorted { ($0.0, $0.1[0]) < ($1.0, $1.1[0]) }
         let head =
             ["AGENT", "STATE", "SINCE", "HEALTH", "MAP", "VERSION", "MQTT", "PROBLEM"]
             + (isWide ? ["UP", "GROUPS", "BROKER", "HEALTH OF"] : [])
-        let widths = head.indices.map { column in
-            rows.reduce(head[column].count) { max($0, $1.1[column].count) }
-        }
-        func line(_ row: [String]) -> String {
-            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-                .joined(separator: "  ").trimmed
-        }
-        return [Row(text: line(head), condition: nil)]
-            + rows.map { Row(text: line($0.1), condition: $0.0) }
+        let lines = TextTable.lines(head: head, rows: rows.map(\.1))
+        return zip(lines, [nil] + rows.map(\.0)).map(Row.init)
     }
 
     /// The agents that somebody should look at, those in most trouble first, each with its trouble as a sentence.
@@ -161,7 +151,7 @@ struct Roster: Sendable {
         members.filter { $0.value.condition.isTrouble }
             .sorted { ($0.value.condition, $0.key) < ($1.value.condition, $1.key) }
             .map { name, member in
-                let row = Self.row(name, member, member.condition, now).map(Self.cell)
+                let row = Self.row(name, member, member.condition, now).map(TextTable.cell)
                 let (since, problem) = (row[2], row[7])
                 let text =
                     switch member.condition {
@@ -171,12 +161,6 @@ struct Roster: Sendable {
                     }
                 return (name, member.condition, text)
             }
-    }
-
-    /// A cell as it is shown: what one agent says of itself must not make the rows of all others longer.
-    private static func cell(_ text: String) -> String {
-        let start = text.unicodeScalars.prefix(maximumCell)
-        return (start.endIndex == text.endIndex ? text : String(start) + "…").printable
     }
 
     /// How much later `now` is; never more than fits.
@@ -251,14 +235,5 @@ extension Roster.Member {
         case (false?, _): return .lost
         case (nil, _): return .unknown
         }
-    }
-}
-
-extension String {
-    /// Without spaces at the end.
-    fileprivate var trimmed: String {
-        var text = self[...]
-        while text.last == " " { text.removeLast() }
-        return String(text)
     }
 }

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Waypost
+import WaypostMessages
+
+struct FailuresCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "failures",
+        abstract: "Print what failed in the past, grouped by code, URL and map revision.",
+        discussion: """
+            Agents keep their last 500 failures on disk, also while they are offline and after a restart. Groups with \
+            the latest failure come first.
+
+            Examples:
+              waypost failures
+              waypost failures --agent k1 --since 1h
+              waypost failures --agent k1 --each
+              waypost failures --since 18:40 --json | jq -r 'select(.code == 404) | .url'
+            """)
+
+    @OptionGroup(title: "Target")
+    var audience: AudienceOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Only failures from this time on: 30s, 10m, 1h ago, or 18:40.", discussion: "Default: all.",
+            valueName: "time"))
+    var since: LogStart?
+
+    @Flag(help: "Print each failure, the oldest first.")
+    var each = false
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var signing: SignOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    /// The most failures that are printed one by one, and the bytes that they may have.
+    private static let maximumLines = 100_000
+    private static let maximumBytes = 64 << 20
+
+    func validate() throws {
+        guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+    }
+
+    func perform() async throws {
+        let settings = try await broker.resolved()
+        let reader = FailureReader(
+            settings: settings, sender: sender.sender(settings), signing: signing, wait: wait)
+        let audience = audience.isGiven ? try audience.audience : .all
+        var groups = FailureGroups()
+        var lines: [LogLine] = []
+        var bytes = 0
+        var isFull = false
+        let gaps = try await reader.read(audience, since: since?.milliseconds() ?? 0) { report, agent in
+            guard each else {
+                if let report = try? FailureReport(report) { groups.add(report, of: agent) }
+                return
+            }
+            let payload = report.serialized()
+            guard lines.count < Self.maximumLines, bytes + payload.count <= Self.maximumBytes,
+                let line = LogLine.failure(payload, from: agent)
+            else {
+                isFull = true
+                return
+            }
+            lines.append(line)
+            bytes += payload.count
+        }
+        lines.sort { $0.event.time < $1.event.time }
+        let width = lines.map(\.agent.count).max()
+        for line in lines {
+            line.show(output.isJSON ? LogFormat(form: .json) : .threadtime, output.style, agentWidth: width)
+        }
+        if !each, gaps.silence == nil || !groups.isEmpty { show(groups) }
+        if isFull || groups.isFull { Terminal.note("waypost: warning: there are more failures; use --since") }
+        try report(gaps)
+    }
+
+    private func show(_ groups: FailureGroups) {
+        let sorted = groups.sorted
+        if output.isJSON {
+            for group in sorted { Terminal.print(json: group.json) }
+        } else if sorted.isEmpty {
+            Terminal.print("no failures" + (since.map { " since \($0)" } ?? ""))
+        } else {
+            for line in groups.table(output.style) { Terminal.print(line) }
+        }
+    }
+
+    private func report(_ gaps: FailureReader.Gaps) throws {
+        if gaps.damaged > 0 {
+            Terminal.note("waypost: warning: \(gaps.damaged) failures were damaged on the agents' disks")
+        }
+        for refusal in gaps.refusals {
+            for line in ReplyText(style: Style(isOn: false)).lines(refusal) { Terminal.note(line) }
+        }
+        if let silence = gaps.silence { throw silence }
+        guard gaps.refusals.isEmpty else { throw Exit.failed }
+    }
+}

@@ -1,0 +1,93 @@
+import Waypost
+import WaypostMessages
+
+/// Failures of the past that have the same code, URL and map revision.
+struct FailureGroup: Sendable {
+    /// More names help nobody.
+    private static let maximumAgents = 100
+
+    let code: Code
+    /// The URL without its parameters; the detail where there is no URL.
+    let subject: String
+    let hasURL: Bool
+    let map: FailureReport.MapInForce?
+    private(set) var detail: String
+    private(set) var count: Int64 = 0
+    private(set) var first = Int64.max
+    private(set) var last = Int64.min
+    private var agents: Set<String> = []
+
+    fileprivate init(_ key: FailureGroups.Key, _ report: FailureReport) {
+        (code, subject, hasURL, map) = (key.code, key.subject, report.url != nil, key.map)
+        detail = report.detail
+    }
+
+    fileprivate mutating func add(_ report: FailureReport, of agent: String) {
+        count = count.addingReportingOverflow(max(1, report.count)).partialValue
+        first = min(first, report.first)
+        if report.last > last { (last, detail) = (report.last, report.detail) }
+        if agents.count < Self.maximumAgents { agents.insert(agent) }
+    }
+
+    private var mapText: String { map.map { "\($0.layer) rev \($0.revision)" } ?? "-" }
+
+    /// The cells of the table.
+    fileprivate var row: [String] {
+        [
+            "\(count)", agents.count == Self.maximumAgents ? "\(agents.count)+" : "\(agents.count)",
+            Timestamp.threadTime(first), Timestamp.threadTime(last), "\(code)", mapText, subject,
+        ].map(TextTable.cell)
+    }
+
+    var json: JSONValue {
+        [
+            "code": .int(Int64(code.number)), "name": .string(code.name),
+            "url": hasURL ? .string(subject) : .null, "detail": .string(detail),
+            "map": map.map { ["layer": .string($0.layer), "rev": .int($0.revision)] } ?? .null,
+            "count": .int(count), "first": .int(first), "last": .int(last),
+            "agents": .array(agents.sorted().map { .string($0) }),
+        ]
+    }
+}
+
+/// Failures of the past, grouped.
+struct FailureGroups: Sendable {
+    fileprivate struct Key: Hashable {
+        var code: Code
+        var subject: String
+        var map: FailureReport.MapInForce?
+    }
+
+    /// Further groups are not kept; more than anyone reads.
+    private static let maximum = 10_000
+
+    private var groups: [Key: FailureGroup] = [:]
+    /// Whether there are more groups than are kept.
+    private(set) var isFull = false
+
+    mutating func add(_ report: FailureReport, of agent: String) {
+        // By bytes: a single character can be as long as a message.
+        let url = report.url.map {
+            String(decoding: $0.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+        }
+        let subject = url ?? report.detail
+        let key = Key(code: report.code, subject: subject, map: report.map)
+        guard groups[key] != nil || groups.count < Self.maximum else {
+            isFull = true
+            return
+        }
+        groups[key, default: FailureGroup(key, report)].add(report, of: agent)
+    }
+
+    var isEmpty: Bool { groups.isEmpty }
+
+    /// The group with the latest failure first.
+    var sorted: [FailureGroup] { groups.values.sorted { ($0.last, $0.subject) > ($1.last, $1.subject) } }
+
+    /// A table for people, head line first.
+    func table(_ style: Style) -> [TerminalText] {
+        let head = ["COUNT", "AGENTS", "FIRST", "LAST", "CODE", "MAP", "URL OR DETAIL"]
+        let lines = TextTable.lines(head: head, rows: sorted.map(\.row)).map { TerminalText($0) }
+        return lines.enumerated().map { $0.offset == 0 ? style.bold($0.element) : $0.element }
+    }
+}

@@ -1,0 +1,78 @@
+import Waypost
+import WaypostMessages
+
+/// Asks agents for their failures of the past, page by page.
+struct FailureReader {
+    /// What did not come.
+    struct Gaps {
+        /// Agents that refused to tell, such as those of an older version.
+        var refusals: [AgentReply] = []
+        /// Why others did not answer.
+        var silence: CommandError?
+        /// Reports that the agents' disks damaged.
+        var damaged: Int64 = 0
+    }
+
+    /// An agent keeps fewer failures.
+    private static let maximumPages = 500
+
+    let settings: BrokerSettings
+    let sender: String
+    let signing: SignOptions
+    let wait: WaitOptions
+
+    /// Calls `each` with what the agents still have, of each agent the newest first.
+    ///
+    /// - Throws: ``CommandError`` 4 when there is no broker.
+    func read(
+        _ audience: Audience, since: Int64, _ each: (_ report: JSONValue, _ agent: String) -> Void
+    ) async throws -> Gaps {
+        let first = try request(audience, since, before: Fields.largestInteger)
+        return try await OperatorSession.with(
+            settings, as: sender, required: [first.replyFilter], useful: first.presenceFilters
+        ) { session in
+            var gaps = Gaps()
+            var next: [(agent: String, before: Int64, pages: Int)] = []
+            func take(_ answer: AgentReply, _ pages: Int, before: Int64) {
+                guard answer.isOK else { return gaps.refusals.append(answer) }
+                let result = answer.reply.result
+                for report in result["failures"]?.arrayValue ?? [] { each(report, answer.agent) }
+                gaps.damaged += min(max(0, result["damaged"]?.intValue ?? 0), 1_000)
+                // An agent that never comes to an end is not followed.
+                guard let further = result["next"]?.intValue, further < before, pages < Self.maximumPages
+                else { return }
+                next.append((answer.agent, further, pages + 1))
+            }
+            gaps.silence = try await silence {
+                _ = try await first.perform(in: session) { take($0, 1, before: .max) }
+            }
+            while let (agent, before, pages) = next.popLast() {
+                let page = try request(.agent(agent), since, before: before)
+                let silent = try await silence {
+                    _ = try await page.perform(in: session) { take($0, pages, before: before) }
+                }
+                gaps.silence = gaps.silence ?? silent
+            }
+            return gaps
+        }
+    }
+
+    /// The error when nobody replied in time; all others are thrown.
+    private func silence(_ body: () async throws -> Void) async throws -> CommandError? {
+        do {
+            try await body()
+            return nil
+        } catch let error as CommandError where error.exit == .noReply {
+            return error
+        }
+    }
+
+    private func request(_ audience: Audience, _ since: Int64, before: Int64) throws -> CommandRequest {
+        let command = Command(
+            sending: .failures(since: since, before: before, maximum: Command.maximumFailures),
+            isTimed: signing.isGiven)
+        return CommandRequest(
+            settings: settings, sender: sender, audience: audience, command: command,
+            payload: try signing.payload(command, to: audience, from: sender), wait: wait)
+    }
+}
