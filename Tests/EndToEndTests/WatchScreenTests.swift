@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import WaypostCLI
+
 /// `waypost watch` at a terminal.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct WatchScreenTests {
@@ -61,6 +63,60 @@ struct WatchScreenTests {
             case .sigterm: "143"
             }
         #expect(value("status", in: all).map(String.init) == status)
+    }
+
+    @Test func `its keys scroll, filter, and show one agent or the keys; it starts with past failures`()
+        async throws
+    {
+        let site = try await Site.open()
+        _ = try await site.run("open", "scheme://router/before", "--agent", "k1", "--no-check")
+        let terminal = try watch(site, rows: 40, columns: 120)
+        try await terminal.shows("1 before")
+        try await terminal.shows("no route takes scheme://router/before")
+        for number in 1...3 {
+            _ = try await site.run("open", "scheme://router/user/\(number)", "--agent", "k1")
+        }
+        try await terminal.shows("opened scheme://router/user/3")
+        /// What the screen shows after a key, once it shows `text`.
+        func after(_ key: String, _ text: String) async throws -> String {
+            let mark = terminal.mark
+            try terminal.type(key)
+            let all = try await terminal.shows(text, after: mark)
+            return all.components(separatedBy: "\u{1B}[H").last ?? ""
+        }
+        let back = try await after("\u{1B}[A", "paused, 1 lines back")
+        #expect(!back.contains("user/3") && back.contains("user/2"))
+        let newest = try await after("G", "user/3")
+        #expect(!newest.contains("paused"))
+        let filtered = try await after("/message:user/2\r", "filter message:user/2")
+        #expect(filtered.contains("user/2") && !filtered.contains("user/3"))
+        _ = try await after("/nosuch:x\r", "nosuch")
+        _ = try await after("\u{1B}", "1 of 1 agents online")
+        #expect(try await after("\u{1B}", "user/3").contains("── log ─"))
+        #expect(try await after("\r", "since its start").contains("subscriptions"))
+        #expect(try await after("?", "half a screen").contains("quit"))
+        try terminal.type("q")
+        #expect(try await terminal.status() == 0)
+    }
+
+    @Test(arguments: [
+        ("jk", [WatchKey.scalar("j"), .scalar("k")]), ("\u{1B}[A\u{1B}OB", [.up, .down]),
+        ("\u{1B}[5~\u{1B}[6~\u{1B}[1~\u{1B}[F\u{1B}[Z", [.pageUp, .pageDown, .home, .end, .backTab]),
+        ("\u{1B}", [.escape]), ("\u{1B}q", [.escape, .scalar("q")]),
+        ("\t\r\u{7F}", [.tab, .enter, .backspace]),
+        ("é漢", [.scalar("é"), .scalar("漢")]), ("\u{1B}[1;5Cx", [.scalar("x")]), ("\u{1B}[", []),
+        ("\u{1}", []),
+    ])
+    func `keys are read, however they are split`(_ text: String, _ keys: [WatchKey]) {
+        var whole = WatchKeyReader()
+        #expect(whole.keys(Array(text.utf8)) + whole.keys([], isAll: true) == keys)
+        var split = WatchKeyReader()
+        #expect(text.utf8.flatMap { split.keys([$0]) } + split.keys([], isAll: true) == keys)
+        #expect(!split.isInside)
+        // What never ends is not kept.
+        var endless = WatchKeyReader()
+        _ = endless.keys([0x1B, 0x5B] + Array(repeating: 0x31, count: 10_000))
+        #expect(!endless.isInside)
     }
 
     @Test func `it fits the terminal, and follows when that changes its size`() async throws {

@@ -22,18 +22,12 @@ struct Past: Sendable {
         }
     }
 
-    /// The way of the commands that `sender` sent under this id.
+    /// The way of the commands that `sender` sent under this id; nothing for what is not known.
     func commands(_ id: String, of sender: String) -> CommandResult {
         result { transaction in
             let ways = try audiences.compactMap { audience in
                 try transaction.way(topic: topics.command(to: audience, from: sender), id: id)
                     .map { $0.json(to: audience) }
-            }
-            guard !ways.isEmpty else {
-                return CommandResult(
-                    code: .noCommand,
-                    detail: "no command \(id) of \(sender) is known; forgotten, or never received",
-                    origin: .intake)
             }
             return .ok(["commands": .array(ways)])
         }

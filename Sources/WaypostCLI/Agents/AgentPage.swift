@@ -10,12 +10,15 @@ struct AgentPage {
     private var contract: ContractDocuments
     private var navigation: JSONValue?
 
-    init(_ agent: String, topics: Topics) {
+    /// A page of what is known already; further messages add to it.
+    init(_ agent: String, _ roster: Roster) {
         self.agent = agent
-        self.topics = topics
-        roster = Roster(topics: topics)
+        topics = roster.topics
+        self.roster = roster.only(agent)
         contract = ContractDocuments(of: agent, topics: topics)
     }
+
+    init(_ agent: String, topics: Topics) { self.init(agent, Roster(topics: topics)) }
 
     /// Reads the page from the broker.
     ///
@@ -115,7 +118,7 @@ struct AgentPage {
         func names(_ stack: JSONValue) -> TerminalText {
             "\((stack.arrayValue ?? []).map { $0["name"]?.stringValue ?? "?" }.joined(separator: " > "))"
         }
-        let selected = navigation?["selectedTab"]?.intValue
+        let selected = navigation?["selected"]?.intValue
         let tabs = (navigation?["tabs"]?.arrayValue ?? []).enumerated().map { number, stack in
             (name: "tab \(number)\(Int64(number) == selected ? ", in front" : "")", text: names(stack))
         }

@@ -79,15 +79,23 @@ struct ExplainCommand: OperatorCommand {
             payload: try signing.payload(command, to: .agent(agent), from: sender), wait: wait)
         var isOK = true
         _ = try await request.perform { answer in
-            isOK = answer.isOK
+            let isKnown = answer.reply.result["commands"]?.arrayValue?.isEmpty == false
+            isOK = answer.isOK && isKnown
             guard !output.isJSON else {
                 Terminal.print(json: answer.jsonLine())
                 return
             }
-            let lines =
-                answer.isOK
-                ? CommandWayText(id: id, sender: of ?? sender, style: output.style).lines(answer.reply.result)
-                : ReplyText(style: output.style).lines(answer)
+            let lines: [TerminalText]
+            if isOK {
+                lines = CommandWayText(id: id, sender: of ?? sender, style: output.style)
+                    .lines(answer.reply.result)
+            } else if answer.isOK {
+                lines = [
+                    "\(agent) knows no command \(id) of \(of ?? sender): never received, or forgotten; see --of"
+                ]
+            } else {
+                lines = ReplyText(style: output.style).lines(answer)
+            }
             for line in lines { Terminal.print(line) }
         }
         guard isOK else { throw Exit.failed }

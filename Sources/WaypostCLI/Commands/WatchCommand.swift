@@ -7,7 +7,8 @@ struct WatchCommand: OperatorCommand {
         commandName: "watch",
         abstract: "Watch agents, failures and the log on one screen.",
         discussion: """
-            The screen is updated as messages come; q or Ctrl-C ends it. Without a terminal, as in a pipe, and with \
+            The screen is updated as messages come; ? shows the keys, q or Ctrl-C ends it. It starts with the failures \
+            of the last hour, where there are at most 200 agents. Without a terminal, as in a pipe, and with \
             --json, it prints lines like waypost logcat.
 
             Examples:

@@ -58,7 +58,7 @@ struct CodeExplanation {
             "Router.use(_:) sets the navigator"),
         .init(
             404, "NO_COMMAND",
-            "the command to cancel does not wait or run, or the one that is asked for is not known: it has ended or was forgotten, or was never here",
+            "the command to cancel does not wait or run: it has ended, or was never here",
             "ask for its reply by sending it again with its id"),
         .init(
             404, "UNKNOWN_TYPE",

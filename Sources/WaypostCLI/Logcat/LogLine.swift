@@ -14,6 +14,8 @@ struct LogLine: Sendable {
     var code: Code?
     /// Whether it is a failure report and no event.
     var isReport = false
+    /// Of a failure report; one that comes again has the same.
+    var reportID: String?
 
     /// The lines of a payload on `log/{level}`; what is no event is left out.
     static func events(_ payload: [UInt8], from agent: String) -> [LogLine] {
@@ -57,7 +59,7 @@ struct LogLine: Sendable {
             message: message, url: report.url, isError: true, ref: report.ref)
         return LogLine(
             agent: agent, event: event, source: JSONLine.make(agent: agent, payload: payload, json),
-            code: report.code, isReport: true)
+            code: report.code, isReport: true, reportID: report.id)
     }
 
     /// Prints the line; false when the output is closed.

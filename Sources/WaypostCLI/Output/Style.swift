@@ -12,6 +12,11 @@ struct Style: Sendable {
     func yellow(_ text: TerminalText) -> TerminalText { set("\u{1B}[33m", text) }
     func cyan(_ text: TerminalText) -> TerminalText { set("\u{1B}[36m", text) }
 
+    /// What is chosen; on a screen also where colours are not wanted.
+    func reversed(_ text: TerminalText) -> TerminalText {
+        TerminalText(codes: "\u{1B}[7m") + text + TerminalText(codes: "\u{1B}[0m")
+    }
+
     /// The colours that logcat readers know: warnings yellow, errors red, the chatter dim.
     func line(_ text: TerminalText, at level: LogLevel) -> TerminalText {
         switch level {

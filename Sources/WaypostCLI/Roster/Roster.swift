@@ -76,6 +76,13 @@ struct Roster: Sendable {
         }
     }
 
+    /// What is known of one agent alone.
+    func only(_ agent: String) -> Roster {
+        var roster = self
+        roster.members = members.filter { $0.key == agent }
+        return roster
+    }
+
     /// One JSON object an agent, by name.
     var json: [JSONValue] {
         members.keys.sorted().map(json)
@@ -95,7 +102,8 @@ struct Roster: Sendable {
     struct Row: Sendable {
         /// Escaped already, for the widths of the columns count what is shown.
         var text: String
-        /// Nil for the head line.
+        /// Nil for the head line, as is the condition.
+        var agent: String?
         var condition: Condition?
 
         /// The text, or what fits of it, in the colour of the row.
@@ -119,7 +127,8 @@ struct Roster: Sendable {
     func line(of agent: String, _ style: Style, now: Int64, isWide: Bool) -> TerminalText? {
         guard let member = members[agent] else { return nil }
         let cells = Self.row(agent, member, member.condition, now) + (isWide ? Self.further(member, now) : [])
-        let row = Row(text: TextTable.joined(cells.map(TextTable.cell)), condition: member.condition)
+        let row = Row(
+            text: TextTable.joined(cells.map(TextTable.cell)), agent: agent, condition: member.condition)
         return row.drawn(TerminalText(row.text), style)
     }
 
@@ -137,13 +146,14 @@ struct Roster: Sendable {
         let rows = members.map { name, member in
             let condition = member.condition
             let cells = Self.row(name, member, condition, now) + (isWide ? Self.further(member, now) : [])
-            return (condition, cells.map(TextTable.cell))
-        }.sorted { ($0.0, $0.1[0]) < ($1.0, $1.1[0]) }
+            return (agent: name, condition: condition, cells: cells.map(TextTable.cell))
+        }.sorted { ($0.condition, $0.agent) < ($1.condition, $1.agent) }
         let head =
             ["AGENT", "STATE", "SINCE", "HEALTH", "MAP", "VERSION", "MQTT", "PROBLEM"]
             + (isWide ? ["UP", "GROUPS", "BROKER", "HEALTH OF"] : [])
-        let lines = TextTable.lines(head: head, rows: rows.map(\.1))
-        return zip(lines, [nil] + rows.map(\.0)).map(Row.init)
+        let lines = TextTable.lines(head: head, rows: rows.map(\.cells))
+        return [Row(text: lines[0])]
+            + zip(lines.dropFirst(), rows).map { Row(text: $0, agent: $1.agent, condition: $1.condition) }
     }
 
     /// The agents that somebody should look at, those in most trouble first, each with its trouble as a sentence.

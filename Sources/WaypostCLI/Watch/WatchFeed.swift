@@ -8,6 +8,12 @@ struct WatchFeed {
     /// Nil for all agents.
     let agent: String?
 
+    /// A larger fleet is not asked for its past failures: each look at it would cost thousands of replies.
+    private static let mostAsked = 200
+    /// How far back those go, in milliseconds, and the most of each agent.
+    private static let past: Int64 = 3_600_000
+    private static let failuresOfEach = 20
+
     /// - Throws: ``CommandError`` 4 when there is no broker.
     func connect() async throws -> OperatorSession {
         let (topics, name) = (settings.topics, agent ?? "+")
@@ -15,7 +21,7 @@ struct WatchFeed {
             settings, as: sender, required: [topics.state(of: name)],
             useful: [
                 topics.health(of: name), topics.applied(of: name), topics.failures(of: name),
-                topics.logs(of: name),
+                topics.logs(of: name), topics.reply(of: name, to: sender),
             ])
     }
 
@@ -23,11 +29,16 @@ struct WatchFeed {
     func run(_ first: OperatorSession, _ state: WatchState) async {
         var session = first
         var pause = ReconnectPause()
+        // Some brokers close the connection of who may not send.
+        var mayAsk = true
         while true {
+            let current = session
             pause.connectionMade()
             let broker = settings.profileMark + session.connection.broker.description
             state.change { ($0.model.link, $0.model.isConnected) = (broker, true) }
             var loss = MessageLoss()
+            let question = mayAsk ? Task { await askForFailures(current, state) } : nil
+            defer { question?.cancel() }
             do {
                 while case .message(let message) = try await session.next() {
                     let new = session.loss - loss
@@ -44,9 +55,25 @@ struct WatchFeed {
                 return await session.close()
             }
             await session.close()
+            mayAsk = mayAsk && state.content.model.isAnswered
             guard let next = await comeBack(&pause, state) else { return }
             session = next
         }
+    }
+
+    /// Asks for the failures of the last hour, once it is known who is there.
+    private func askForFailures(_ session: OperatorSession, _ state: WatchState) async {
+        guard await session.fence() != nil, !Task.isCancelled,
+            state.content.model.roster.members.count <= Self.mostAsked
+        else { return }
+        let audience = agent.map(Audience.agent) ?? .all
+        let command = Command(
+            sending: .failures(
+                since: max(0, WallClock.now() - Self.past), before: Fields.largestInteger,
+                maximum: Self.failuresOfEach))
+        state.change { $0.model.asked(command.id) }
+        let topic = settings.topics.command(to: audience, from: sender)
+        try? await session.publish(.json(topic, command.encoded()))
     }
 
     private func comeBack(_ pause: inout ReconnectPause, _ state: WatchState) async -> OperatorSession? {

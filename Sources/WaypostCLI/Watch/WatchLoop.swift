@@ -41,19 +41,19 @@ struct WatchLoop {
     }
 
     private func follow() async {
-        draw(state.content.model)
+        draw(state.content)
         for await _ in state.changes {
             let content = state.content
-            if content.hasEnded { return }
-            draw(content.model)
+            if content.view.hasEnded { return }
+            draw(content)
             try? await Task.sleep(for: Self.shortestPause)
         }
     }
 
-    private func draw(_ model: WatchModel) {
+    private func draw(_ content: WatchState.Content) {
         let (rows, columns) = ScreenMode.size
         let screen = WatchScreen(rows: rows, columns: columns, style: style)
-        Terminal.draw(WatchScreen.drawing(screen.lines(model)))
+        Terminal.draw(WatchScreen.drawing(screen.lines(content.model, content.view)))
     }
 
     private static func listenToSignals(_ state: WatchState) async {
@@ -65,12 +65,21 @@ struct WatchLoop {
     private static func readKeys(_ state: WatchState) {
         // A thread of its own: read blocks, and goes with the process.
         DispatchQueue(label: "waypost.keys").async {
-            var key: UInt8 = 0
+            var buffer = [UInt8](repeating: 0, count: 64)
+            var reader = WatchKeyReader()
             while true {
-                let count = read(STDIN_FILENO, &key, 1)
+                // The rest of a key comes with its beginning, or at once.
+                var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+                let isAll = reader.isInside && poll(&input, 1, 50) == 0
+                let count = isAll ? 0 : read(STDIN_FILENO, &buffer, buffer.count)
                 if count < 0 && errno == EINTR { continue }
-                guard count == 1 else { return state.end() }
-                if key == UInt8(ascii: "q") || key == UInt8(ascii: "Q") { return state.end() }
+                guard isAll || count > 0 else { return state.end() }
+                let keys = reader.keys(Array(buffer[..<count]), isAll: isAll)
+                guard !keys.isEmpty else { continue }
+                let rows = ScreenMode.size.rows
+                state.change { content in
+                    for key in keys { content.view.pressed(key, content.model, rows: rows) }
+                }
             }
         }
     }

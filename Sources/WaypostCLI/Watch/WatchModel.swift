@@ -4,8 +4,8 @@ import WaypostMessages
 
 /// What is known while watching: who is there, what failed, what was said; each kept to a bound.
 struct WatchModel: Sendable {
-    /// More than any terminal shows.
-    static let maximumLines = 500
+    /// Enough to look back at some minutes.
+    static let maximumLines = 2_000
     static let maximumFailures = 100
     /// The longest text of a line, more than a terminal is wide; an agent cuts its own at 2 KiB.
     static let maximumScalars = 2_048
@@ -17,8 +17,15 @@ struct WatchModel: Sendable {
     private(set) var roster: Roster
     private(set) var lines: [LogLine] = []
     private(set) var failures: [LogLine] = []
-    /// The failure reports that came since the start.
+    /// The failure reports that came since the start, and those of before that agents told.
     private(set) var failureCount = 0
+    private(set) var pastFailures = 0
+    /// The ids of the failures, so that none stands there twice.
+    private var failureIDs: Set<String> = []
+    /// The id of the command that asked for past failures.
+    private var question: String?
+    /// Whether an agent has told its past failures, or none was asked.
+    private(set) var isAnswered = true
     /// Where we are connected, or why not.
     var link = ""
     var isConnected = true
@@ -41,13 +48,46 @@ struct WatchModel: Sendable {
                 add(line)
             }
         case .failure:
-            guard let line = LogLine.failure(message.payload, from: agent) else { return }
-            failureCount += 1
-            failures.append(line.cut)
-            if failures.count > Self.maximumFailures { failures.removeFirst() }
+            if let line = LogLine.failure(message.payload, from: agent), add(failure: line) {
+                failureCount += 1
+            }
         case .state, .health, .applied: roster.saw(message)
-        case .reply, .routes, .contract, .navigation: break
+        case .reply:
+            guard let question, let json = message.json, let reply = try? Reply(json), reply.id == question
+            else { return }
+            isAnswered = true
+            for report in (reply.result["failures"]?.arrayValue ?? []).prefix(Command.maximumFailures) {
+                guard let line = LogLine.failure(report.serialized(), from: agent), add(failure: line)
+                else { continue }
+                pastFailures += 1
+            }
+        case .routes, .contract, .navigation: break
         }
+    }
+
+    /// The answers to this command have failures of the past.
+    mutating func asked(_ id: String) { (question, isAnswered) = (id, false) }
+
+    /// The newest lines first for which the query holds.
+    func lines(of query: LogQuery?, now: Int64 = WallClock.now()) -> some Sequence<LogLine> {
+        lines.reversed().lazy.filter { query?.holds(for: $0, now: now) ?? true }
+    }
+
+    /// For how many lines the query holds.
+    func count(of query: LogQuery?) -> Int { lines(of: query).reduce(0) { count, _ in count + 1 } }
+
+    /// Puts a failure in its place; false when it stands there already, or is too old.
+    private mutating func add(failure line: LogLine) -> Bool {
+        if let id = line.reportID, !failureIDs.insert("\(line.agent) \(id)".cut(to: 256)).inserted {
+            return false
+        }
+        let place = failures.lastIndex { $0.event.time <= line.event.time }.map { $0 + 1 } ?? 0
+        failures.insert(line.cut, at: place)
+        if failures.count > Self.maximumFailures {
+            let old = failures.removeFirst()
+            if let id = old.reportID { failureIDs.remove("\(old.agent) \(id)".cut(to: 256)) }
+        }
+        return true
     }
 
     private mutating func add(_ line: LogLine) {
@@ -71,8 +111,8 @@ extension LogLine {
     fileprivate var cut: LogLine {
         var line = self
         line.source = []
-        line.event.url = nil
         // By scalars: a single character can be as long as a message.
+        line.event.url = event.url.map { String($0.unicodeScalars.prefix(WatchModel.maximumScalars)) }
         line.event.message = String(event.message.unicodeScalars.prefix(WatchModel.maximumScalars))
         line.event.tag = String(event.tag.unicodeScalars.prefix(WatchModel.maximumScalars))
         return line

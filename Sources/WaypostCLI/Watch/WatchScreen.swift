@@ -6,42 +6,100 @@ struct WatchScreen {
     var columns: Int
     var style: Style
 
+    /// The keys, for the page that ? shows.
+    private static let keys = [
+        ("↑ ↓  k j", "one line back, or on; back also pauses"), ("PgUp PgDn  b", "half a screen"),
+        ("Home End  g G", "to the oldest line, to the newest"), ("space  p", "pause, and go on"),
+        ("/", "filter lines: tag:Router level:W -message:demo"),
+        ("Tab  n", "choose the next agent; N the one before"),
+        ("return", "all of the chosen agent"), ("Esc", "back; on the first page, without the filter"),
+        ("?  h", "this page"), ("q", "quit"),
+    ]
+
     /// The lines, at most `rows`, each at most `columns` wide.
-    func lines(_ model: WatchModel, now: Int64 = WallClock.now()) -> [TerminalText] {
+    func lines(
+        _ current: WatchModel, _ view: WatchView = WatchView(), now: Int64 = WallClock.now()
+    ) -> [TerminalText] {
         guard rows > 0, columns > 0 else { return [] }
-        var lines = [head(model)]
-        let table = model.roster.rows(now: now)
-        // A third for the agents, a quarter for failures, what is left for the log.
-        lines += part(table, within: max(3, rows / 3)) { row in
-            row.drawn(fitted(row.text), style)
-        }
-        let failures = model.failures.suffix(max(2, rows / 4 - 1))
-        lines.append(title("failures", "\(model.failureCount) since the start"))
-        lines += failures.map { draw($0, model) }
-        lines.append(title("log", model.lines.isEmpty ? "nothing so far" : ""))
-        lines += model.lines.suffix(max(0, rows - lines.count)).map { draw($0, model) }
-        return Array(lines.prefix(rows))
+        let model = view.paused ?? current
+        let top = head(current, view)
+        let lines =
+            switch view.page {
+            case .overview: overview(model, view, now)
+            case .agent(let agent): page(of: agent, model, view, now)
+            case .help: Self.keys.map { fitted("  \($0.0.padding(to: 16))\($0.1)") }
+            }
+        return Array(([top] + lines).prefix(rows))
     }
 
-    private func head(_ model: WatchModel) -> TerminalText {
+    private func overview(_ model: WatchModel, _ view: WatchView, _ now: Int64) -> [TerminalText] {
+        // A third for the agents, a quarter for failures, what is left for the log.
+        var lines = part(model.roster.rows(now: now), around: view.selected, within: max(3, rows / 3)) {
+            row in
+            let text = fitted(row.text)
+            return row.agent != nil && row.agent == view.selected
+                ? style.reversed(text) : row.drawn(text, style)
+        }
+        let query = view.query?.query
+        let failures = model.failures.filter { query?.holds(for: $0, now: now) ?? true }
+        let past = model.pastFailures > 0 ? ", \(model.pastFailures) before" : ""
+        lines.append(title("failures", "\(model.failureCount) since the start\(past)"))
+        lines += failures.suffix(max(2, rows / 4 - 1)).map { draw($0, model) }
+        lines.append(title("log", logState(model, view)))
+        let space = max(0, rows - 1 - lines.count)
+        lines += model.lines(of: query, now: now).dropFirst(view.offset).prefix(space).reversed()
+            .map { draw($0, model) }
+        return lines
+    }
+
+    private func logState(_ model: WatchModel, _ view: WatchView) -> String {
+        let parts = [
+            view.query.map { "filter \($0.text)" },
+            view.paused.map { _ in view.offset > 0 ? "paused, \(view.offset) lines back" : "paused" },
+            model.lines.isEmpty ? "nothing so far" : nil,
+        ]
+        return parts.compactMap(\.self).joined(separator: "; ")
+    }
+
+    /// All that is known of one agent, then its failures and its last lines.
+    private func page(
+        of agent: String, _ model: WatchModel, _ view: WatchView, _ now: Int64
+    ) -> [TerminalText] {
+        let mine = model.lines(of: view.query?.query, now: now).filter { $0.agent == agent }
+        let all =
+            AgentPage(agent, model.roster).lines(Style(isOn: false), now: now).map { fitted($0.text) }
+            + [title("failures", "")] + model.failures.filter { $0.agent == agent }.map { draw($0, model) }
+            + [title("log", "the newest first")] + mine.map { draw($0, model) }
+        return Array(all.dropFirst(min(view.offset, max(0, all.count - rows + 1))))
+    }
+
+    private func head(_ model: WatchModel, _ view: WatchView) -> TerminalText {
+        if let typed = view.typed {
+            let fault = view.fault.map { "  \($0)" } ?? "  return applies, Esc cancels"
+            let line = fitted("/\(typed)_\(fault)")
+            return view.fault == nil ? style.bold(line) : style.red(line)
+        }
         let members = model.roster.members
         let online = members.values.count { $0.isOnline == true }
         let loss = model.loss.notices.map { "  " + $0 }.joined()
         let text = fitted(
-            "waypost  \(model.link)  \(online) of \(members.count) agents online  q quits\(loss)")
+            "waypost  \(model.link)  \(online) of \(members.count) agents online  ? help  q quits\(loss)")
         return model.isConnected ? style.bold(text) : style.red(text)
     }
 
-    /// The first lines of a list that may be too long, and how many are left out.
+    /// The first lines of a list that may be too long, or those up to the chosen one, and how many are left out.
     private func part(
-        _ table: [Roster.Row], within limit: Int, _ draw: (Roster.Row) -> TerminalText
+        _ table: [Roster.Row], around agent: String?, within limit: Int, _ draw: (Roster.Row) -> TerminalText
     ) -> [TerminalText] {
         guard table.count > limit else { return table.map(draw) }
-        let hidden = table.dropFirst(limit - 1)
+        let chosen = agent.flatMap { agent in table.firstIndex { $0.agent == agent } } ?? 0
+        let first = max(1, chosen - (limit - 3))
+        let shown = [table[0]] + table[first...].prefix(limit - 2)
+        let hidden = table[1..<first] + table[first...].dropFirst(limit - 2)
         let trouble = hidden.count { $0.condition?.isTrouble == true }
         let more =
             "… and \(hidden.count) more" + (trouble > 0 ? ", \(trouble) of them lost or with problems" : "")
-        return table.prefix(limit - 1).map(draw)
+        return shown.map(draw)
             + [trouble > 0 ? style.red(fitted(more)) : style.dim(fitted(more))]
     }
 

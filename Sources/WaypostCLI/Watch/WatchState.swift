@@ -7,7 +7,7 @@ import Waypost
 final class WatchState: Sendable {
     struct Content: Sendable {
         var model: WatchModel
-        var hasEnded = false
+        var view = WatchView()
     }
 
     /// An element whenever something has changed since the last one was taken; for one reader.
@@ -30,5 +30,5 @@ final class WatchState: Sendable {
     /// The terminal has another size, or it is time to look at the clock.
     func redraw() { signal.yield() }
 
-    func end() { change { $0.hasEnded = true } }
+    func end() { change { $0.view.end() } }
 }

@@ -97,6 +97,7 @@ enum OperatorLaws: Laws {
             self.query = query
             (self.log, self.ping) = (log, ping)
             watch = WatchModel(topics: .standard, filter: filter)
+            watch.asked(replay.command.id)
             for _ in 0..<5 { _ = tally.sends(due: .now) }
         }
 
