@@ -46,20 +46,28 @@ struct CommandLineCheck {
         return nil
     }
 
-    private static func name(_ word: String) -> String { String(word.prefix { $0 != "=" }) }
+    static func name(_ word: String) -> String { String(word.prefix { $0 != "=" }) }
 
     private static var commands: [String] {
         WaypostCommand.configuration.groupedSubcommands.flatMap(\.subcommands)
             .compactMap { $0.configuration.commandName } + ["help"]
     }
 
-    private struct Option {
+    /// An option of a command.
+    struct Option {
         var takesValue: Bool
         var isRepeating: Bool
+        /// As they stand on a command line, short ones too.
+        var names: Set<String> = []
+    }
+
+    /// Whether any command has this option.
+    static func hasOption(_ name: String) -> Bool {
+        commands.contains { options(of: $0)[name] != nil }
     }
 
     /// The options of a command by their long names, `--help` among them.
-    private static func options(of command: String) -> [String: Option] {
+    static func options(of command: String) -> [String: Option] {
         let help = try? JSONValue(parsing: Array(WaypostCommand._dumpHelp().utf8), limits: .trustedFile)
         let commands = help?["command"]?["subcommands"]?.arrayValue ?? []
         let named = commands.first { $0["commandName"]?.stringValue == command }
@@ -69,8 +77,12 @@ struct CommandLineCheck {
         }
         var options: [String: Option] = [:]
         for argument in arguments {
+            let names = (argument["names"]?.arrayValue ?? []).compactMap { name in
+                name["name"]?.stringValue.map { (name["kind"] == "long" ? "--" : "-") + $0 }
+            }
             let option = Option(
-                takesValue: argument["kind"] == "option", isRepeating: argument["isRepeating"] == true)
+                takesValue: argument["kind"] == "option", isRepeating: argument["isRepeating"] == true,
+                names: Set(names))
             for name in argument["names"]?.arrayValue ?? [] where name["kind"] == "long" {
                 options["--" + (name["name"]?.stringValue ?? "")] = option
             }

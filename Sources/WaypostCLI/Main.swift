@@ -40,7 +40,14 @@ enum Main {
     private static func run() async -> Int32 {
         do {
             if let fault = CommandLineCheck(words: words).fault() { throw CommandError(.usage, fault) }
-            var command = try await WaypostCommand.asyncParseAsRoot()
+            let options = try EnvironmentOptions(words)
+            var command: any ParsableCommand
+            do {
+                command = try await WaypostCommand.asyncParseAsRoot(options.words)
+            } catch where !options.variables.isEmpty && !WaypostCommand.exitCode(for: error).isSuccess {
+                Terminal.note("waypost: set by the environment: \(options.variables.joined(separator: ", "))")
+                throw error
+            }
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

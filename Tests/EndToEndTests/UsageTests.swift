@@ -160,4 +160,28 @@ struct UsageTests {
         let line = try #require(ending.output.first)
         #expect(try JSONValue(parsing: line)["error"]?["exit"] == 4)
     }
+
+    @Test func `every option can come from the environment, and the command line wins`() async throws {
+        let site = try await Site.open()
+        func run(_ arguments: [String], _ variables: [String: String]) async throws -> RunningCommand.Ending {
+            try await RunningCommand.run(
+                arguments, environment: variables.merging(["WAYPOST_BROKER": site.broker.url]) { $1 })
+        }
+        let agent = ["WAYPOST_AGENT": "k1", "WAYPOST_GROUP": "lobby,floor2"]
+        #expect(try await run(["ping"], agent).output.first?.hasPrefix("k1") == true)
+        let json = try await run(["open", "scheme://router/demo"], agent.merging(["WAYPOST_JSON": "true"]) { $1 })
+        #expect(json.status == 0 && json.output.first?.hasPrefix("{") == true)
+        // What stands on the command line says all there is to say about the receiver.
+        #expect(try await run(["ping", "--group", "all", "--wait=2s"], agent).status == 0)
+        let other = try await run(["ping", "--agent", "nosuch", "--wait", "500ms"], agent)
+        #expect(other.status == 3)
+        let late = try await run(["ping", "--agent", "nosuch"], ["WAYPOST_WAIT": "500ms"])
+        #expect(late.errorLines.joined().contains("within 500 ms"))
+        let wrong = try await run(["ping", "--agent", "k1"], ["WAYPOST_WAIT": "soon"])
+        #expect(wrong.status == 64 && wrong.errorLines.joined().contains("WAYPOST_WAIT"))
+        #expect(try await run(["ping", "--agent", "k1"], ["WAYPOST_JSON": "perhaps"]).status == 64)
+        let quiet = try await run(["ping", "--agent", "k1"], ["WAYPOST_WAIT": "5s", "WAYPOST_FOLLOW": "x"])
+        #expect(quiet.status == 0 && quiet.errorLines == [])
+        #expect(try await site.agent.terminate() == 0)
+    }
 }

@@ -57,7 +57,9 @@ struct BrokerOptions: ParsableArguments {
             "A YAML or JSON file with settings; they have the names of the options.",
             discussion: """
                 Every option can also be set in the environment, as WAYPOST_ and its name in capitals \
-                (WAYPOST_PASSWORD_FILE). The command line wins over the environment, and that over the file.
+                (WAYPOST_PASSWORD_FILE, WAYPOST_WAIT=2s, WAYPOST_JSON=true). The command line wins over the \
+                environment, and that over the file, which has the options about the broker, --as, and those of \
+                waypost agent.
                 """,
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml", "json"]))

@@ -39,12 +39,19 @@ struct SettingNames {
     /// Others that begin with `WAYPOST_` may have another purpose.
     static func typos(in environment: some Sequence<String>) -> [(variable: String, meant: String)] {
         environment.sorted().compactMap { variable in
-            guard variable.hasPrefix("WAYPOST_") else { return nil }
-            let name = variable.dropFirst(8).lowercased().replacing("_", with: "-")
-            guard !name.isEmpty, name != "config", name != "profile", !all.contains(name) else { return nil }
+            guard let name = name(of: variable), name != "config", name != "profile", !all.contains(name) else {
+                return nil
+            }
             let near = NearestNames.find(name, among: all, limit: 1, slips: name.utf8.count < 6 ? 1 : 2)
-            return near.first.map { (variable, self.variable(of: $0)) }
+            guard let meant = near.first, !CommandLineCheck.hasOption("--\(name)") else { return nil }
+            return (variable, self.variable(of: meant))
         }
+    }
+
+    /// The name of the setting or the option that a variable of the environment sets; nil for all other variables.
+    static func name(of variable: String) -> String? {
+        guard variable.hasPrefix("WAYPOST_"), variable.utf8.count > 8 else { return nil }
+        return variable.dropFirst(8).lowercased().replacing("_", with: "-")
     }
 
     /// The environment's variable of a setting.

@@ -1,0 +1,60 @@
+import FoundationEssentials
+
+/// Options of a command that the environment sets: `WAYPOST_WAIT=2s` is `--wait 2s`.
+///
+/// Those about the broker and of `waypost agent` are settings, which a file may have as well; see ``Settings``.
+struct EnvironmentOptions {
+    /// The words behind the program's name, with the options of the environment.
+    let words: [String]
+    /// The variables that they came from.
+    let variables: [String]
+
+    /// Of the words on the command line, one alone decides what is meant: these keep a variable's option away.
+    private static let superseding = [
+        "agent": ["--group", "--routes", "--demo", "--local"], "group": ["--agent"],
+        "routes": ["--agent", "--demo"], "demo": ["--agent", "--routes"],
+    ]
+
+    /// - Throws: ``CommandError`` 64 when a variable of a flag is neither true nor false.
+    init(
+        _ words: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(CommandError) {
+        let settings = Set(BrokerOptions.names.map { $0.dropFirst(2) } + ["as", "password"])
+        let given = environment.compactMap { variable, value in
+            SettingNames.name(of: variable).map { (name: $0, variable: variable, value: value) }
+        }.filter { !$0.value.isEmpty && !settings.contains($0.name[...]) }
+        // Reading all about the options takes a while, so only when it may be needed.
+        guard let command = words.first, command != "agent", !given.isEmpty else {
+            (self.words, variables) = (words, [])
+            return
+        }
+        let options = CommandLineCheck.options(of: command)
+        let onLine = Set(words.map(CommandLineCheck.name))
+        var added: [String] = []
+        var variables: [String] = []
+        for (name, variable, value) in given.sorted(by: { $0.name < $1.name }) {
+            guard let option = options["--\(name)"], onLine.isDisjoint(with: option.names),
+                onLine.isDisjoint(with: Self.superseding[name] ?? []),
+                // An agent's own variables name both; the one agent is meant.
+                name != "group" || environment["WAYPOST_AGENT"] == nil || options["--agent"] == nil
+            else { continue }
+            if option.takesValue {
+                let values = option.isRepeating ? value.split(separator: ",").map(String.init) : [value]
+                added += values.map { "--\(name)=\($0)" }
+            } else if try Self.isTrue(value, variable) {
+                added.append("--\(name)")
+            }
+            variables.append(variable)
+        }
+        self.words = [command] + added + words.dropFirst()
+        self.variables = variables
+    }
+
+    private static func isTrue(_ value: String, _ variable: String) throws(CommandError) -> Bool {
+        switch value.lowercased() {
+        case "true", "yes", "on", "1": true
+        case "false", "no", "off", "0": false
+        default: throw CommandError(.usage, "\(variable) must be true or false; found \(value)")
+        }
+    }
+}
