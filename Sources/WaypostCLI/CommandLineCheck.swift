@@ -13,6 +13,7 @@ struct CommandLineCheck {
             let near = NearestNames.find(name, among: Self.commands, limit: 1, slips: 2)
             return "there is no command \(name)\(NearNames.question(near)) (see waypost --help)"
         }
+        if let fault = Self.fault(inFamily: name, words.dropFirst().first) { return fault }
         let long = words.filter { $0.hasPrefix("--") }.map(Self.name)
         // Reading all about the options takes a while, so only when it may be needed.
         guard Set(long).count < long.count else { return nil }
@@ -48,10 +49,22 @@ struct CommandLineCheck {
 
     static func name(_ word: String) -> String { String(word.prefix { $0 != "=" }) }
 
-    private static var commands: [String] {
-        WaypostCommand.configuration.groupedSubcommands.flatMap(\.subcommands)
-            .compactMap { $0.configuration.commandName } + ["help"]
+    /// The second word of a family of commands, such as `profile add`, must be one of its members.
+    private static func fault(inFamily name: String, _ word: String?) -> String? {
+        let family = types.first { $0.configuration.commandName == name }?.configuration.subcommands ?? []
+        let members = family.compactMap { $0.configuration.commandName }
+        guard let word, !word.hasPrefix("-"), !members.isEmpty, !members.contains(word), word != "help" else {
+            return nil
+        }
+        let near = NearestNames.find(word, among: members, limit: 1, slips: 2)
+        return "there is no command \(name) \(word)\(NearNames.question(near)) (see waypost \(name) --help)"
     }
+
+    private static var types: [any ParsableCommand.Type] {
+        WaypostCommand.configuration.groupedSubcommands.flatMap(\.subcommands)
+    }
+
+    private static var commands: [String] { types.compactMap { $0.configuration.commandName } + ["help"] }
 
     /// An option of a command.
     struct Option {

@@ -44,7 +44,7 @@ enum Main {
             var command: any ParsableCommand
             do {
                 command = try await WaypostCommand.asyncParseAsRoot(options.words)
-            } catch where !options.variables.isEmpty && !WaypostCommand.exitCode(for: error).isSuccess {
+            } catch  where !options.variables.isEmpty && !WaypostCommand.exitCode(for: error).isSuccess {
                 Terminal.note("waypost: set by the environment: \(options.variables.joined(separator: ", "))")
                 throw error
             }

@@ -18,7 +18,10 @@ struct RoutableMacro: MemberMacro, ExtensionMacro {
                 of: node, declaration: declaration, named: "@Routable",
                 byHand: "Route(\"…\", to: \(type)<…>.self)", in: context) != nil,
             let patterns = PatternArguments(arguments, of: node, in: context)
-        else { return [] }
+        else {
+            // The type still opens: one mistake is one error.
+            return isFirst(node, on: declaration) ? [PageSyntax(declaration)?.open].compactMap(\.self) : []
+        }
         let rest = PassedArguments(arguments, labels: passed).behind
         let record = RecordSyntax.record(
             name: context.makeUniqueName("routes"), isInType: true,

@@ -22,6 +22,12 @@ struct ServiceMacro: MemberMacro, ExtensionMacro {
                 byHand: "ExposedService(\"…\", make: \(type)<…>.init) { … }", in: context) != nil,
             let making, let methods, let naming = ServiceNaming(node, type: type, in: context)
         else { return [] }
+        if methods.isEmpty, !naming.hasInterface {
+            context.report(
+                "\(type) exposes nothing: no method can be called from outside until it has @Exposed",
+                at: node,
+                severity: .warning)
+        }
         let listed = methods.map { "            \(type).\($0.factoryCall)\n" }.joined()
         return [
             RecordSyntax.record(
@@ -148,6 +154,9 @@ private struct ServiceNaming {
     let arguments: String
     /// What stands behind `make:` when it is fetched by a protocol.
     let conversion: String
+
+    /// Whether it is fetched by a protocol, for which nothing has to be exposed.
+    var hasInterface: Bool { !conversion.isEmpty }
 
     init?(_ node: AttributeSyntax, type: String, in context: some MacroExpansionContext) {
         let given = node.arguments?.as(LabeledExprListSyntax.self)

@@ -44,6 +44,7 @@ struct UsageTests {
     @Test(
         arguments: [
             (["opne", "x"], "there is no command opne; did you mean open?"),
+            (["profile", "ad"], "there is no command profile ad; did you mean add?"),
             (["frobnicate"], "there is no command frobnicate (see waypost --help)"),
             (["open", "--hlep"], "there is no option --hlep; did you mean --help?"),
             (
@@ -169,7 +170,8 @@ struct UsageTests {
         }
         let agent = ["WAYPOST_AGENT": "k1", "WAYPOST_GROUP": "lobby,floor2"]
         #expect(try await run(["ping"], agent).output.first?.hasPrefix("k1") == true)
-        let json = try await run(["open", "scheme://router/demo"], agent.merging(["WAYPOST_JSON": "true"]) { $1 })
+        let json = try await run(
+            ["open", "scheme://router/demo"], agent.merging(["WAYPOST_JSON": "true"]) { $1 })
         #expect(json.status == 0 && json.output.first?.hasPrefix("{") == true)
         // What stands on the command line says all there is to say about the receiver.
         #expect(try await run(["ping", "--group", "all", "--wait=2s"], agent).status == 0)

@@ -27,6 +27,27 @@ import Testing
         #expect(!expansion.text.contains("@section"))
     }
 
+    @Test func `a page with a bad pattern still conforms, so that there is one error`() {
+        let expansion = Expansion(
+            of: "@Routable(\"a/:\") struct P { init(from request: RouteRequest) throws {} }")
+        #expect(expansion.diagnostics.count == 1)
+        #expect(
+            expansion.text.contains("static func open(")
+                && expansion.text.contains("extension P: Waypost::Routable"))
+        #expect(!expansion.text.contains("@section"))
+    }
+
+    @Test func `a service that exposes nothing is a warning, unless it is fetched by a protocol`() {
+        let nothing = Expansion(of: "@Service struct S { func f() {} }")
+        #expect(
+            nothing.diagnostics == [
+                "1:1: S exposes nothing: no method can be called from outside until it has @Exposed"
+            ])
+        #expect(nothing.text.contains("Waypost::ExposedService("))
+        #expect(Expansion(of: "@Service(as: (any P).self) struct S: P {}").diagnostics == [])
+        #expect(Expansion(of: "@Service struct S { @Exposed func f() {} }").diagnostics == [])
+    }
+
     @Test func `each bad pattern of several is reported`() {
         let expansion = Expansion(of: "#route(\"a/:\", \"good\", \"b/*x/:a:b\", \"good\") { _ in .pass }")
         #expect(expansion.diagnostics.map { $0.prefix { $0 != " " } } == ["1:11:", "1:31:", "1:36:"])
@@ -95,6 +116,11 @@ import Testing
         (
             "static func f() {}",
             "an exposed method is called on an instance of the service and cannot be static"
+        ),
+        ("private func f() {}", "an exposed method is open to callers from outside and cannot be private"),
+        (
+            "fileprivate func f() {}",
+            "an exposed method is open to callers from outside and cannot be fileprivate"
         ),
         ("mutating func f() {}", "an exposed method cannot be mutating"),
         ("func f<T>(_ t: T) {}", "an exposed method cannot be generic"),

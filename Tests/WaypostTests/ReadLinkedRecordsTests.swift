@@ -135,6 +135,17 @@ import Testing
         #expect(recorder.warnings == failures)
     }
 
+    @Test func `who has no listener finds what could not be registered on standard error`() async throws {
+        let ending = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            let router = Router(configuration: RouterConfiguration(registersLinked: false))
+            router.linked.load(Self.read([Self.order, Self.order]), into: router)
+            _ = await router.open("z/order")
+            _ = await router.open("z/order")
+        }
+        let text = String(decoding: ending?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.split(separator: "\n").count { $0.contains("already held by z/order") } == 1, "\(text)")
+    }
+
     @Test func `several threads that come first register once`() async {
         for _ in 0..<20 {
             let router = Router(configuration: RouterConfiguration(registersLinked: false))

@@ -11,6 +11,9 @@ final class LinkedLoader: Sendable {
 
     // Read at every use of the router, so it costs no lock once it is true.
     private let isDone: Atomic<Bool>
+    // Read at every open.
+    private let unreported = Atomic(false)
+    private let isPrinted = Atomic(false)
     private let state = Guarded(State())
 
     /// Nothing to do by itself, when `skips` is true; ``load(_:into:)`` still does it when it is called.
@@ -33,6 +36,7 @@ final class LinkedLoader: Sendable {
             state.isDone = true
             state.failures = router.add(records)
             state.unreported = state.failures
+            unreported.store(!state.failures.isEmpty, ordering: .releasing)
             return true
         }
         isDone.store(true, ordering: .releasing)
@@ -42,11 +46,20 @@ final class LinkedLoader: Sendable {
     /// What could not be registered.
     var failures: [LinkedFailure] { state.withLock { $0.failures } }
 
+    /// Whether there are failures that no listener has heard of.
+    var hasUnreported: Bool { unreported.load(ordering: .acquiring) }
+
     /// The failures that were not reported to a listener yet.
     func takeUnreported() -> [LinkedFailure] {
-        state.withLock { state in
+        guard unreported.exchange(false, ordering: .acquiringAndReleasing) else { return [] }
+        return state.withLock { state in
             defer { state.unreported = [] }
             return state.unreported
         }
+    }
+
+    /// The same, once, for who has no listener; one that comes later still hears of them.
+    func takeUnprinted() -> [LinkedFailure] {
+        isPrinted.exchange(true, ordering: .acquiringAndReleasing) ? [] : failures
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Threading
 
@@ -14,7 +15,7 @@ extension Router {
     ///
     /// A conflict with another declaration, a pattern with an unknown converter, something in the section that is
     /// no record. ``check(declared:)`` reports it, and the first open with a listener reports it once, as
-    /// ``RouterEvent/Kind/warned``.
+    /// ``RouterEvent/Kind/warned``; without one, the first open says it on standard error.
     public var linkedFailures: [LinkedFailure] {
         loadLinked()
         return linked.failures
@@ -24,9 +25,12 @@ extension Router {
         linked.loadOnce(into: self)
     }
 
-    /// Reports to listeners what could not be registered.
+    /// Reports once what could not be registered: to listeners, and until there is one on standard error.
     func reportLinkedFailures(url: String, ref: String?) {
-        guard hasListeners.load(ordering: .acquiring), !listeners.withLock({ $0.events.isEmpty }) else {
+        guard linked.hasUnreported else { return }
+        guard !listeners.withLock({ $0.events.isEmpty }) else {
+            let lines = linked.takeUnprinted().map { "waypost: \($0.detail)\n" }
+            _ = Array(lines.joined().utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
             return
         }
         for failure in linked.takeUnreported() {

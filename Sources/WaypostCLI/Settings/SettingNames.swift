@@ -39,7 +39,8 @@ struct SettingNames {
     /// Others that begin with `WAYPOST_` may have another purpose.
     static func typos(in environment: some Sequence<String>) -> [(variable: String, meant: String)] {
         environment.sorted().compactMap { variable in
-            guard let name = name(of: variable), name != "config", name != "profile", !all.contains(name) else {
+            guard let name = name(of: variable), name != "config", name != "profile", !all.contains(name)
+            else {
                 return nil
             }
             let near = NearestNames.find(name, among: all, limit: 1, slips: name.utf8.count < 6 ? 1 : 2)

@@ -6,10 +6,11 @@ import SwiftSyntaxMacros
 /// A mistake in the use of a macro, in a sentence that says what to do.
 struct MacroFault: DiagnosticMessage, FixItMessage {
     let message: String
-    var severity: DiagnosticSeverity = .error
+    let severity: DiagnosticSeverity
 
-    init(_ message: String) {
+    init(_ message: String, severity: DiagnosticSeverity = .error) {
         self.message = message
+        self.severity = severity
     }
 
     var diagnosticID: MessageID { MessageID(domain: "Waypost", id: "macro") }
@@ -20,10 +21,10 @@ extension MacroExpansionContext {
     /// Reports a mistake at a node, or at a position inside it.
     func report(
         _ message: String, at node: some SyntaxProtocol, position: AbsolutePosition? = nil,
-        fixIts: [FixIt] = []
+        fixIts: [FixIt] = [], severity: DiagnosticSeverity = .error
     ) {
         let diagnostic = Diagnostic(
-            node: node, position: position, message: MacroFault(message), fixIts: fixIts)
+            node: node, position: position, message: MacroFault(message, severity: severity), fixIts: fixIts)
         Distances.note(diagnostic)
         diagnose(diagnostic)
     }

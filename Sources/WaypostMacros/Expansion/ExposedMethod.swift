@@ -85,17 +85,14 @@ struct ExposedMethod {
         for modifier in function.modifiers {
             switch modifier.name.text {
             case "static", "class":
-                let fixIt = FixIt(
-                    message: MacroFault("remove '\(modifier.name.text)'"),
-                    changes: [
-                        .replaceText(
-                            range: modifier.positionAfterSkippingLeadingTrivia..<modifier.endPosition,
-                            with: "",
-                            in: Syntax(modifier))
-                    ])
                 context.report(
                     "an exposed method is called on an instance of the service and cannot be "
-                        + modifier.name.text, at: modifier, fixIts: [fixIt])
+                        + modifier.name.text, at: modifier, fixIts: [removal(of: modifier)])
+                isGood = false
+            case "private", "fileprivate":
+                context.report(
+                    "an exposed method is open to callers from outside and cannot be \(modifier.name.text)",
+                    at: modifier, fixIts: [removal(of: modifier)])
                 isGood = false
             case "mutating":
                 context.report(
@@ -112,6 +109,16 @@ struct ExposedMethod {
             isGood = false
         }
         return isGood
+    }
+
+    private static func removal(of modifier: DeclModifierSyntax) -> FixIt {
+        FixIt(
+            message: MacroFault("remove '\(modifier.name.text)'"),
+            changes: [
+                .replaceText(
+                    range: modifier.positionAfterSkippingLeadingTrivia..<modifier.endPosition, with: "",
+                    in: Syntax(modifier))
+            ])
     }
 
     private static func checkSelector(
