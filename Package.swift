@@ -106,7 +106,8 @@ let package = Package(
                 .product(name: "SwiftSyntaxBuilder", package: "swift-syntax", condition: whenMacros),
                 .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax", condition: whenMacros),
             ]),
-        .testTarget(name: "MQTTLinkTests", dependencies: ["COpenSSL", "MQTTLink", "TestSupport"]),
+        .testTarget(
+            name: "MQTTLinkTests", dependencies: ["COpenSSL", "MQTTLink", "TestSupport", "Threading"]),
         .testTarget(
             name: "WaypostAgentTests",
             dependencies: [

@@ -45,6 +45,7 @@ extension LinkLoop {
                 drop(.batchRefused)
                 return false
             }
+            state.messagesTaken(at: now)
         }
         for message in skipped { delegate?.link(skipped: message) }
         skipped = []

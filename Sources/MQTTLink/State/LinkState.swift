@@ -162,6 +162,17 @@ struct LinkState: Sendable {
         return [.subscribe]
     }
 
+    /// Messages came and were taken: a broker answers a SUBSCRIBE only behind what it kept for the session, and that
+    /// can take longer than an answer may.
+    ///
+    /// To one that sends and never answers the link stays for sixty times as long.
+    mutating func messagesTaken(at now: Instant) {
+        guard case .subscribing(let attempt, let since, let until) = phase else { return }
+        let latest = since + settings.subscribeTimeout * 60
+        phase = .subscribing(
+            attempt, since: since, until: max(until, min(now + settings.subscribeTimeout, latest)))
+    }
+
     /// All SUBACKs came, whatever they say.
     mutating func subscribed(at now: Instant) -> [Action] {
         guard case .subscribing(let attempt, let since, _) = phase else { return [] }

@@ -1,6 +1,6 @@
 import Glibc
-import Synchronization
 import TestSupport
+import Threading
 
 /// A broker that does what its script says, however wrong: for what a real mosquitto never does.
 ///
@@ -15,7 +15,7 @@ final class FakeBroker: Sendable {
     let port: UInt16
     let log = EventLog<Event>()
     private let listener: Int32
-    private let open = Mutex<Set<Int32>>([])
+    private let open = Guarded<Set<Int32>>([])
 
     struct Failure: Error { var code: Int32 }
 

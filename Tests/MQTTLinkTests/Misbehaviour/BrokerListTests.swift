@@ -1,3 +1,4 @@
+import Glibc
 import MQTTLink
 import TestSupport
 import Testing
@@ -34,6 +35,26 @@ struct BrokerListTests {
             try await bad.waitForEnd(of: 12)
             #expect(recorder.reasons.map(\.cause) == [.closedByBroker])
             #expect(recorder.connections.isEmpty)
+        }
+    }
+
+    @Test func `a broker that first sends what it kept, for longer than an answer may take, is stayed with`()
+        async throws
+    {
+        let slow = try FakeBroker { connection in
+            let version = try connection.accept(sessionPresent: true)
+            // Each message before the answer, and three times as long as the answer may take.
+            for id in 1...9 {
+                try connection.write(FakeConnection.publish("a", [1], id: UInt16(id), version: version))
+                sleep(1)
+            }
+            try connection.behave(version: version)
+        }
+        defer { slow.end() }
+        let configuration = try configuration([slow.url]) { $0.subscribeTimeout = .seconds(3) }
+        try await withLink(configuration) { _, recorder async throws in
+            _ = try await recorder.connected()
+            #expect(recorder.reasons.isEmpty)
         }
     }
 

@@ -74,6 +74,31 @@ struct LinkStateTests {
         #expect(reason?.stage == .subscribing)
     }
 
+    @Test func `what a broker sends before its answer to the subscriptions takes its time, but not for ever`()
+    {
+        var (state, clock) = (state([one]), ManualClock())
+        _ = state.started(at: clock.now)
+        _ = state.accepted(at: clock.now)
+        // Ten minutes of messages, each batch 9 s after the one before.
+        var batches = 0
+        while state.timePassed(at: clock.now).isEmpty, batches < 1_000 {
+            state.messagesTaken(at: clock.now)
+            batches += 1
+            clock.turn(.seconds(9))
+        }
+        #expect(batches == 67)
+        // And 10 s of silence are too long, whatever came before.
+        (state, clock) = (self.state([one]), ManualClock())
+        _ = state.started(at: clock.now)
+        _ = state.accepted(at: clock.now)
+        clock.turn(.seconds(9))
+        state.messagesTaken(at: clock.now)
+        clock.turn(.seconds(9))
+        #expect(state.timePassed(at: clock.now).isEmpty)
+        clock.turn(.seconds(1))
+        #expect(report(state.timePassed(at: clock.now))?.cause == .timedOut)
+    }
+
     @Test(arguments: [UInt64(1), 2, 3, 4, 5])
     func `delays are random below an upper end that doubles to a minute`(seed: UInt64) throws {
         var (state, clock) = (state([one], seed: seed), ManualClock())
