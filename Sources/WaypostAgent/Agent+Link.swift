@@ -67,8 +67,9 @@ extension Agent {
         manager?.notify("STATUS=offline: \(reason)")
         // The agent asked for it itself and logged it then, or it is the same as before.
         guard reason.cause != .renewing, !reason.isRepeated else { return }
-        logger.warning("\(reason)")
-        reporter.log(.warning, "Link", reason.description)
+        let problem = reason.cause == .batchRefused ? store.problem.map { ": \($0)" } ?? "" : ""
+        logger.warning("\(reason)\(problem)")
+        reporter.log(.warning, "Link", "\(reason)\(problem)")
         if let code = reason.code { reporter.failed(code, reason.description, in: .link) }
     }
 

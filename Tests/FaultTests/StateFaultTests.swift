@@ -138,6 +138,9 @@ import WaypostMessages
         let (agent, ids) = try await agentOnFullDisk(disk, broker, backend)
         let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
         #expect(report["code"] == 503)
+        // Who looks at the machine is told which disk it is.
+        let line = try await agent.printed("cannot store messages")
+        #expect(line.contains("\(agent.directory)/waypost.sqlite: no space left"), "\(line)")
         disk.makeRoom()
         for id in ids {
             let reply = try await backend.reply(to: id, of: "k1")

@@ -108,7 +108,7 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .protocolViolation(let text): "the broker broke the protocol: \(text)"
         case .packetTooLarge(let bytes, let limit):
             "the broker announced a packet of \(bytes) bytes; the limit is \(limit)"
-        case .batchRefused: "a batch of messages could not be stored; the broker will deliver it again"
+        case .batchRefused: "cannot store messages; the broker will resend them"
         case .library(let code, let text): "\(text) (libmosquitto \(code))"
         case .returning: "closed, to return to the first broker"
         case .renewing: "closed, to connect again with new credentials or certificates"
