@@ -153,14 +153,22 @@ struct RosterTests {
             model.saw(
                 MQTTMessage(topic: "waypost/v1/\(name)/state", payload: Array(text.utf8), retain: true))
         }
-        let lines = WatchScreen(rows: 12, columns: columns, style: Style(isOn: false))
-            .lines(model, now: Self.now).map(\.text)
-        #expect(lines.contains { $0.hasPrefix("y-lost  lost") && $0.contains(" - ") })
-        #expect(lines.contains { $0.hasPrefix("z-lost  lost") })
-        #expect(lines.contains("… and 2 more"))
-        let smaller = WatchScreen(rows: 9, columns: columns, style: Style(isOn: false))
-            .lines(model, now: Self.now).map(\.text)
-        #expect(smaller.contains("… and 3 more, 1 of them lost or with problems"))
+        func lines(rows: Int) -> [String] {
+            WatchScreen(rows: rows, columns: columns, style: Style(isOn: false))
+                .lines(model, now: Self.now).map(\.text)
+        }
+        // As long as nothing else needs the space, all are shown.
+        #expect(lines(rows: 12).contains { $0.hasPrefix("b-fine") })
+        for number in 1...20 {
+            let event =
+                #"{"t":1,"l":"I","tag":"T","boot":"BBBBBBBB","seq":\#(number),"pid":1,"tid":1,"msg":"m"}"#
+            model.saw(MQTTMessage(topic: "waypost/v1/a-fine/log/i", payload: Array(event.utf8)))
+        }
+        let twelve = lines(rows: 12)
+        #expect(twelve.contains { $0.hasPrefix("y-lost  lost") && $0.contains(" - ") })
+        #expect(twelve.contains { $0.hasPrefix("z-lost  lost") })
+        #expect(twelve.contains("… and 2 more"))
+        #expect(lines(rows: 9).contains("… and 3 more, 1 of them lost or with problems"))
     }
 
     @Test func `a map that was refused is shown by ping, agents and health`() async throws {

@@ -33,18 +33,20 @@ struct WatchScreen {
     }
 
     private func overview(_ model: WatchModel, _ view: WatchView, _ now: Int64) -> [TerminalText] {
-        // A third for the agents, a quarter for failures, what is left for the log.
-        var lines = part(model.roster.rows(now: now), around: view.selected, within: max(3, rows / 3)) {
-            row in
+        let query = view.query?.query
+        let failures = model.failures.filter { query?.holds(for: $0, now: now) ?? true }
+            .suffix(max(2, rows / 4 - 1))
+        // A third for the agents, a quarter for failures, what is left for the log; what that does not need, too.
+        let free = rows - 3 - failures.count - model.lines.count
+        let table = model.roster.rows(now: now)
+        var lines = part(table, around: view.selected, within: max(3, rows / 3, free)) { row in
             let text = fitted(row.text)
             return row.agent != nil && row.agent == view.selected
                 ? style.reversed(text) : row.drawn(text, style)
         }
-        let query = view.query?.query
-        let failures = model.failures.filter { query?.holds(for: $0, now: now) ?? true }
         let past = model.pastFailures > 0 ? ", \(model.pastFailures) before" : ""
         lines.append(title("failures", "\(model.failureCount) since the start\(past)"))
-        lines += failures.suffix(max(2, rows / 4 - 1)).map { draw($0, model) }
+        lines += failures.map { draw($0, model) }
         lines.append(title("log", logState(model, view)))
         let space = max(0, rows - 1 - lines.count)
         lines += model.lines(of: query, now: now).dropFirst(view.offset).prefix(space).reversed()
@@ -82,8 +84,10 @@ struct WatchScreen {
         let members = model.roster.members
         let online = members.values.count { $0.isOnline == true }
         let loss = model.loss.notices.map { "  " + $0 }.joined()
-        let text = fitted(
-            "waypost  \(model.link)  \(online) of \(members.count) agents online  ? help  q quits\(loss)")
+        // Why there is no connection comes first: it is long, and it is what matters then.
+        let (counts, keys) = ("\(online) of \(members.count) agents online", "? help  q quits")
+        let parts = model.isConnected ? [counts, keys, model.link] : [model.link, counts, keys]
+        let text = fitted("waypost  \(parts.joined(separator: "  "))\(loss)")
         return model.isConnected ? style.bold(text) : style.red(text)
     }
 
