@@ -50,6 +50,15 @@ struct EnvironmentOptions {
         self.variables = variables
     }
 
+    /// Says which variables look like misspelt ones.
+    static func warnOfTypos(in environment: [String: String] = ProcessInfo.processInfo.environment) {
+        let typos = SettingNames.typos(
+            in: environment.keys, isOption: { CommandLineCheck.hasOption("--\($0)") })
+        for typo in typos {
+            Terminal.note("waypost: warning: \(typo.variable) is not a setting; did you mean \(typo.meant)?")
+        }
+    }
+
     private static func isTrue(_ value: String, _ variable: String) throws(CommandError) -> Bool {
         switch value.lowercased() {
         case "true", "yes", "on", "1": true

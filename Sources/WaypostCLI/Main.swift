@@ -40,6 +40,7 @@ enum Main {
     private static func run() async -> Int32 {
         do {
             if let fault = CommandLineCheck(words: words).fault() { throw CommandError(.usage, fault) }
+            EnvironmentOptions.warnOfTypos()
             let options = try EnvironmentOptions(words)
             var command: any ParsableCommand
             do {

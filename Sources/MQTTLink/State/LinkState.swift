@@ -163,14 +163,11 @@ struct LinkState: Sendable {
     }
 
     /// Messages came and were taken: a broker answers a SUBSCRIBE only behind what it kept for the session, and that
-    /// can take longer than an answer may.
-    ///
-    /// To one that sends and never answers the link stays for sixty times as long.
+    /// can take longer than an answer may; but not sixty times as long.
     mutating func messagesTaken(at now: Instant) {
         guard case .subscribing(let attempt, let since, let until) = phase else { return }
-        let latest = since + settings.subscribeTimeout * 60
-        phase = .subscribing(
-            attempt, since: since, until: max(until, min(now + settings.subscribeTimeout, latest)))
+        let limit = settings.subscribeTimeout
+        phase = .subscribing(attempt, since: since, until: max(until, min(now + limit, since + limit * 60)))
     }
 
     /// All SUBACKs came, whatever they say.

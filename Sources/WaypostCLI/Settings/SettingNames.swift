@@ -37,14 +37,18 @@ struct SettingNames {
     /// The variables that look like a misspelt setting, each with the one that may be meant.
     ///
     /// Others that begin with `WAYPOST_` may have another purpose.
-    static func typos(in environment: some Sequence<String>) -> [(variable: String, meant: String)] {
+    ///
+    /// - Parameter isOption: whether a command has an option of this name, which may be set in the environment too.
+    static func typos(
+        in environment: some Sequence<String>, isOption: (String) -> Bool
+    ) -> [(variable: String, meant: String)] {
         environment.sorted().compactMap { variable in
             guard let name = name(of: variable), name != "config", name != "profile", !all.contains(name)
             else {
                 return nil
             }
             let near = NearestNames.find(name, among: all, limit: 1, slips: name.utf8.count < 6 ? 1 : 2)
-            guard let meant = near.first, !CommandLineCheck.hasOption("--\(name)") else { return nil }
+            guard let meant = near.first, !isOption(name) else { return nil }
             return (variable, self.variable(of: meant))
         }
     }

@@ -27,9 +27,6 @@ struct Settings {
         var providers: [any ConfigProvider] = [
             InMemoryProvider(name: "options", values: values), environment.prefixKeys(with: "waypost"),
         ]
-        for typo in SettingNames.typos(in: ProcessInfo.processInfo.environment.keys) {
-            Terminal.note("waypost: warning: \(typo.variable) is not a setting; did you mean \(typo.meant)?")
-        }
         let named = ProcessInfo.processInfo.environment["WAYPOST_CONFIG"]
         if let path = file ?? named.flatMap({ $0.isEmpty ? nil : $0 }) {
             providers.append(try await Self.provider(path))
