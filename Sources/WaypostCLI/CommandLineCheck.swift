@@ -74,6 +74,10 @@ struct CommandLineCheck {
         var names: Set<String> = []
     }
 
+    /// All about the commands and their options; making it takes a while.
+    private static let help = try? JSONValue(
+        parsing: Array(WaypostCommand._dumpHelp().utf8), limits: .trustedFile)
+
     /// Whether any command has this option.
     static func hasOption(_ name: String) -> Bool {
         commands.contains { options(of: $0)[name] != nil }
@@ -81,7 +85,6 @@ struct CommandLineCheck {
 
     /// The options of a command by their long names, `--help` among them.
     static func options(of command: String) -> [String: Option] {
-        let help = try? JSONValue(parsing: Array(WaypostCommand._dumpHelp().utf8), limits: .trustedFile)
         let commands = help?["command"]?["subcommands"]?.arrayValue ?? []
         let named = commands.first { $0["commandName"]?.stringValue == command }
         // Of a family of commands, those of all its members.

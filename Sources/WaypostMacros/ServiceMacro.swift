@@ -22,7 +22,7 @@ struct ServiceMacro: MemberMacro, ExtensionMacro {
                 byHand: "ExposedService(\"…\", make: \(type)<…>.init) { … }", in: context) != nil,
             let making, let methods, let naming = ServiceNaming(node, type: type, in: context)
         else { return [] }
-        if methods.isEmpty, !naming.hasInterface {
+        if !naming.hasInterface, !declaration.memberBlock.members.contains(where: \.decl.isExposed) {
             context.report(
                 "\(type) exposes nothing: no method can be called from outside until it has @Exposed",
                 at: node,
@@ -85,6 +85,13 @@ struct ServiceMacro: MemberMacro, ExtensionMacro {
             methods.append(method)
         }
         return methods
+    }
+}
+
+extension DeclSyntax {
+    /// Whether it is marked, rightly or not.
+    fileprivate var isExposed: Bool {
+        asProtocol((any WithAttributesSyntax).self)?.attributes.first(named: "Exposed") != nil
     }
 }
 

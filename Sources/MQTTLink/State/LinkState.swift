@@ -84,14 +84,14 @@ struct LinkState: Sendable {
     private var leftBroker: Int?
 
     /// What is known of one broker.
-    fileprivate struct BrokerMemory: Sendable {
+    struct BrokerMemory: Sendable {
         /// 5 was refused, or 3.1.1 has worked where 5 was met with silence: not tried before this.
         var speaks311Until: Instant?
         /// 5 ended without a CONNACK: try 3.1.1 once.
         var maySpeak311 = false
         var addressTurn = 0
-        /// The last cause that was reported, until there is a connection.
-        var reported: Cause?
+        /// The last cause that was reported and when, until there is a connection.
+        var reported: (cause: Cause, at: Instant)?
         /// The last request to stay away that was reported, until a session holds.
         var reportedRequest: Cause?
         /// Not tried before this.
@@ -298,9 +298,8 @@ struct LinkState: Sendable {
             keepAway(from: attempt.broker, after: cause, at: now)
             delay = wait(beginningAt: attempt.broker + 1, at: now)
         }
-        let memory = brokers[attempt.broker]
-        guard memory.reported != cause, memory.reportedRequest != cause else { return [.close] }
-        brokers[attempt.broker].reported = cause
+        guard brokers[attempt.broker].isNews(cause, at: now) else { return [.close] }
+        brokers[attempt.broker].reported = (cause, now)
         if cause.asksToStayAway { brokers[attempt.broker].reportedRequest = cause }
         return [.close, .report(reason(attempt, cause, retryIn: delay))]
     }
@@ -381,20 +380,5 @@ struct LinkState: Sendable {
         DisconnectReason(
             cause: cause, stage: stage, broker: settings.brokers[attempt.broker], version: attempt.version,
             retryIn: retryIn)
-    }
-}
-
-extension LinkState.BrokerMemory {
-    /// Whether another client with our id may have taken the session.
-    ///
-    /// MQTT 5 has a code for it, which mosquitto does not send. Without it: the broker closed in order, it knew our
-    /// session, and no attempt failed since the last such end. One that restarts forgets the session, resets
-    /// connections, or can't be reached for a while, and is not suspected.
-    fileprivate func looksTaken(_ cause: DisconnectReason.Cause) -> Bool {
-        switch cause {
-        case .sessionTakenOver: true
-        case .closedByBroker: knewSession || takenSessions == 0
-        default: false
-        }
     }
 }

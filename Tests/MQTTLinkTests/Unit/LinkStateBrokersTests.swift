@@ -96,7 +96,18 @@ struct LinkStateBrokersTests {
             driver.ended(.closedByBroker)
             #expect(try driver.wait() <= .seconds(60))
         }
-        #expect(driver.reports.map(\.cause) == [.closedByBroker, .closedByBroker])
+        #expect(driver.reports.allSatisfy { $0.cause == .closedByBroker })
+    }
+
+    @Test func `the same failure is told again every ten minutes, with the time of the next try`() throws {
+        var driver = Driver(1)
+        let began = driver.clock.now
+        while driver.clock.now - began < .seconds(3_600) {
+            driver.ended(.network(code: 111, text: "refused"))
+            _ = try driver.wait()
+        }
+        #expect((5...7).contains(driver.reports.count), "\(driver.reports.count)")
+        #expect(driver.reports.allSatisfy { $0.retryIn != nil })
     }
 
     @Test(arguments: [LinkState.Cause.keepAlive, .serverDisconnect(ReasonCode(rawValue: 0x8B))])
