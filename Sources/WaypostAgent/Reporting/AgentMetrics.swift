@@ -48,10 +48,7 @@ package final class AgentMetrics: Sendable {
     private let refusedPublishes: Counter
     private let events: Counter
     private let eventsDropped: Counter
-    private let commandsWaiting: Gauge
-    private let outboxWaiting: Gauge
-    private let online: Gauge
-    /// Gauges by name and label, of what may come and go.
+    /// Gauges by name and label: some come and go.
     private let gauges = Guarded<[String: Gauge]>([:])
     private let agent: String
     private let last = Guarded(Totals())
@@ -97,9 +94,6 @@ package final class AgentMetrics: Sendable {
         refusedPublishes = Counter(label: "waypost_refused_publishes_total", dimensions: labels)
         events = Counter(label: "waypost_events_total", dimensions: labels)
         eventsDropped = Counter(label: "waypost_events_dropped_total", dimensions: labels)
-        commandsWaiting = Gauge(label: "waypost_commands_waiting", dimensions: labels)
-        outboxWaiting = Gauge(label: "waypost_outbox_waiting", dimensions: labels)
-        online = Gauge(label: "waypost_online", dimensions: labels)
     }
 
     /// Brings the counters up to what was counted, and the gauges to what is now.
@@ -120,15 +114,14 @@ package final class AgentMetrics: Sendable {
             eventsDropped.increment(by: totals.eventsDropped - last.eventsDropped)
             last = totals
         }
-        commandsWaiting.record(levels.commandsWaiting)
-        outboxWaiting.record(levels.outbox)
-        online.record(levels.isOnline ? 1 : 0)
         record("waypost_check", "check", levels.checks.map { ($0.name, $0.isOK ? 1 : 0) })
         record("waypost_map_revision", "layer", levels.revisions.map { ($0.layer, Double($0.revision)) })
         record(
             "waypost_certificate_days", "certificate",
             levels.certificateDays.map { ($0.whose, Double($0.days)) })
         for (name, value) in [
+            ("waypost_commands_waiting", levels.commandsWaiting), ("waypost_outbox_waiting", levels.outbox),
+            ("waypost_online", levels.isOnline ? 1 : 0),
             ("waypost_map_inactive_entries", levels.inactiveEntries), ("waypost_ids", levels.ids.held),
             ("waypost_ids_limit", levels.ids.limit), ("waypost_store_bytes", levels.store.held),
             ("waypost_store_limit_bytes", levels.store.limit),

@@ -119,3 +119,17 @@ struct CommandRequest {
             roundTrip: (ContinuousClock.now - started).milliseconds)
     }
 }
+
+extension CommandRequest {
+    /// A request for something that an agent knows: it changes nothing.
+    init(
+        asking operation: Command.Operation, of audience: Audience, _ settings: BrokerSettings,
+        as sender: String,
+        _ signing: SignOptions, _ wait: WaitOptions
+    ) throws {
+        let command = Command(sending: operation, isTimed: signing.isGiven)
+        self.init(
+            settings: settings, sender: sender, audience: audience, command: command,
+            payload: try signing.payload(command, to: audience, from: sender), wait: wait)
+    }
+}

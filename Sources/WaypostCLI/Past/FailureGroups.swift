@@ -3,7 +3,7 @@ import WaypostMessages
 
 /// Failures of the past that have the same code, URL and map revision.
 struct FailureGroup: Sendable {
-    /// More names help nobody.
+    /// A longer list of names is not shown.
     private static let maximumAgents = 100
 
     let code: Code

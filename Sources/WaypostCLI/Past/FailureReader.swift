@@ -57,7 +57,7 @@ struct FailureReader {
         }
     }
 
-    /// The error when nobody replied in time; all others are thrown.
+    /// The error when there was no reply in time; all others are thrown.
     private func silence(_ body: () async throws -> Void) async throws -> CommandError? {
         do {
             try await body()
@@ -68,11 +68,8 @@ struct FailureReader {
     }
 
     private func request(_ audience: Audience, _ since: Int64, before: Int64) throws -> CommandRequest {
-        let command = Command(
-            sending: .failures(since: since, before: before, maximum: Command.maximumFailures),
-            isTimed: signing.isGiven)
-        return CommandRequest(
-            settings: settings, sender: sender, audience: audience, command: command,
-            payload: try signing.payload(command, to: audience, from: sender), wait: wait)
+        try CommandRequest(
+            asking: .failures(since: since, before: before, maximum: Command.maximumFailures), of: audience,
+            settings, as: sender, signing, wait)
     }
 }
