@@ -9,10 +9,11 @@ struct EnvironmentOptions {
     /// The variables that they came from.
     let variables: [String]
 
-    /// Of the words on the command line, one alone decides what is meant: these keep a variable's option away.
-    private static let superseding = [
-        "agent": ["--group", "--routes", "--demo", "--local"], "group": ["--agent"],
-        "routes": ["--agent", "--demo"], "demo": ["--agent", "--routes"],
+    /// Of options that say the same thing in another way only one is set: these words keep a variable's option away.
+    private static let superseding: [String: Set<String>] = [
+        // `describe agent ID` is a way to say it, too.
+        "agent": ["--group", "--routes", "--demo", "--local", "agent"], "group": ["--agent"],
+        "routes": ["--agent", "--demo", "agent"], "demo": ["--agent", "--routes", "agent"],
     ]
 
     /// - Throws: ``CommandError`` 64 when a variable of a flag is neither true nor false.
@@ -29,21 +30,22 @@ struct EnvironmentOptions {
             return
         }
         let options = CommandLineCheck.options(of: command)
-        let onLine = Set(words.map(CommandLineCheck.name))
+        var decided = Set(words.dropFirst().map(CommandLineCheck.name))
         var added: [String] = []
         var variables: [String] = []
         for (name, variable, value) in given.sorted(by: { $0.name < $1.name }) {
-            guard let option = options["--\(name)"], onLine.isDisjoint(with: option.names),
-                onLine.isDisjoint(with: Self.superseding[name] ?? []),
-                // An agent's own variables name both; the one agent is meant.
-                name != "group" || environment["WAYPOST_AGENT"] == nil || options["--agent"] == nil
+            guard let option = options["--\(name)"], decided.isDisjoint(with: option.names),
+                decided.isDisjoint(with: Self.superseding[name] ?? [])
             else { continue }
             if option.takesValue {
                 let values = option.isRepeating ? value.split(separator: ",").map(String.init) : [value]
                 added += values.map { "--\(name)=\($0)" }
             } else if try Self.isTrue(value, variable) {
                 added.append("--\(name)")
+            } else {
+                continue
             }
+            decided.insert("--\(name)")
             variables.append(variable)
         }
         self.words = [command] + added + words.dropFirst()

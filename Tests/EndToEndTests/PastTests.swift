@@ -49,9 +49,13 @@ import Waypost
         let other = try await site.run("explain", "c-17", "--agent", "k1", "--as", "nobody")
         #expect(
             other.status == 1 && other.output.first?.hasPrefix("k1 knows no command c-17 of nobody") == true)
-        for wrong in [
-            ["explain", "--agent", "k1"], ["explain", "404", "--of", "orders"], ["explain", "c-17"],
-        ] {
+        // A code is a code, also where the environment names an agent.
+        for environment in [[:], ["WAYPOST_AGENT": "k1"]] {
+            let code = try await RunningCommand.run(["explain", "404"], environment: environment)
+            #expect(code.output.first?.hasPrefix("404 NO_ROUTE") == true)
+            #expect(try await RunningCommand.run(["explain"], environment: environment).output.count > 30)
+        }
+        for wrong in [["explain", "404", "--of", "orders"], ["explain", "c-17"]] {
             #expect(try await RunningCommand.run(wrong).status == 64, "\(wrong)")
         }
         #expect(try await site.agent.terminate() == 0)

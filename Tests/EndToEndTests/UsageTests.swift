@@ -170,6 +170,11 @@ struct UsageTests {
         }
         let agent = ["WAYPOST_AGENT": "k1", "WAYPOST_GROUP": "lobby,floor2"]
         #expect(try await run(["ping"], agent).output.first?.hasPrefix("k1") == true)
+        // What an agent's own environment may have keeps no command from what it is told to do.
+        let own = agent.merging(["WAYPOST_DEMO": "true", "WAYPOST_ROUTES": "x"]) { $1 }
+        for words in [["routes"], ["routes", "--demo"], ["services"], ["describe", "agent", "k1"]] {
+            #expect(try await run(words, own).status == 0, "\(words)")
+        }
         let json = try await run(
             ["open", "scheme://router/demo"], agent.merging(["WAYPOST_JSON": "true"]) { $1 })
         #expect(json.status == 0 && json.output.first?.hasPrefix("{") == true)

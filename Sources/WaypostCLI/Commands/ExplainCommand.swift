@@ -8,7 +8,7 @@ struct ExplainCommand: OperatorCommand {
         abstract: "Print what a code means and what to do; or how a command went.",
         discussion: """
             With --agent, prints the way of a command through the agent: when it was received, started, ended, and when \
-            the broker had the reply. An agent remembers a command for at least the day after it.
+            the broker had the reply. An agent remembers a command for at least 15 minutes.
 
             All codes, and what each check of health means, stand in the guide to operating: \
             Sources/WaypostAgent/WaypostAgent.docc/Operating.md.
@@ -52,18 +52,20 @@ struct ExplainCommand: OperatorCommand {
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
         try NameCheck.check(of, of: "--of")
-        guard agent == nil || code != nil else {
-            throw ValidationError("explain ID --agent NAME needs the id of a command")
-        }
         guard agent != nil || of == nil else { throw ValidationError("--of needs --agent") }
-        if agent != nil {
+        if isAboutCommand {
             try NameCheck.check(code, of: "id")
             guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
         }
     }
 
+    /// A code is one also where the environment names an agent.
+    private var isAboutCommand: Bool {
+        agent != nil && code.map { of != nil || CodeExplanation.find($0).isEmpty } == true
+    }
+
     func perform() async throws {
-        if let agent, let code {
+        if isAboutCommand, let agent, let code {
             try await explain(command: code, at: agent)
         } else {
             try explainCode()
@@ -73,10 +75,8 @@ struct ExplainCommand: OperatorCommand {
     private func explain(command id: String, at agent: String) async throws {
         let settings = try await broker.resolved()
         let sender = sender.sender(settings)
-        let command = Command(sending: .inspect(target: id, sender: of), isTimed: signing.isGiven)
-        let request = CommandRequest(
-            settings: settings, sender: sender, audience: .agent(agent), command: command,
-            payload: try signing.payload(command, to: .agent(agent), from: sender), wait: wait)
+        let request = try CommandRequest(
+            asking: .inspect(target: id, sender: of), of: .agent(agent), settings, as: sender, signing, wait)
         var isOK = true
         _ = try await request.perform { answer in
             let isKnown = answer.reply.result["commands"]?.arrayValue?.isEmpty == false
