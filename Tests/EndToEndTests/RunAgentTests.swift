@@ -19,6 +19,24 @@ struct RunAgentTests {
         await backend.disconnect()
     }
 
+    @Test func `of two agents of one name, the one that stays is back soon after the other has gone`()
+        async throws
+    {
+        let site = try await Site.open()
+        let other = try AgentProcess("k1", broker: site.broker.url)
+        // Each takes the session from the other, until one of them says why.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for agent in [site.agent, other] {
+                group.addTask { try await agent.printed("give each client its own client id") }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+        try await other.kill()
+        #expect(try await site.run("ping", "--agent", "k1", "--wait", "2m").status == 0)
+        #expect(try await site.agent.terminate() == 0)
+    }
+
     @Test func `an option goes before the environment, and that before the file`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }

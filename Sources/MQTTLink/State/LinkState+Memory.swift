@@ -16,6 +16,14 @@ extension LinkState.BrokerMemory {
     func isNews(_ cause: LinkState.Cause, at now: LinkState.Instant) -> Bool {
         guard reportedRequest != cause else { return false }
         guard let reported, reported.cause == cause else { return true }
-        return now - reported.at >= .seconds(600)
+        return now - reported.at >= Self.silence
     }
+
+    /// Whether a person was told of the second client a moment ago.
+    func isConflictKnown(at now: LinkState.Instant) -> Bool {
+        conflictReported.map { now - $0 < Self.silence } ?? false
+    }
+
+    /// How long the same news is not told again.
+    private static var silence: Duration { .seconds(600) }
 }

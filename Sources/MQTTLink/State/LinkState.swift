@@ -16,9 +16,13 @@ struct LinkState: Sendable {
         var conflictThreshold = 5
         /// A session that ends before this was short.
         var shortSession: Duration = .seconds(10)
-        /// How long a broker is left alone that asked for it, or where a second client has the session: with a shared
-        /// id each side takes the session from the other, and only a pause of minutes ends that.
+        /// How long a broker is left alone that asked for it.
         var stayAway: (Duration, Duration) = (.seconds(120), .seconds(300))
+        /// How long the session is left to a second client, at least; at most twice as long.
+        ///
+        /// With a shared id each side takes the session from the other. Pauses that differ end that: the side with the
+        /// longer session connects again at once and keeps it, and the other one is back soon after that one has gone.
+        var conflictPause = Backoff(first: .seconds(5), longest: .seconds(30))
         /// How long a broker that refused 5 is spoken to with 3.1.1 only: it may be a newer one by then.
         var versionMemory: Duration = .seconds(86_400)
         /// Whether the first broker is to be gone back to, and how soon.
@@ -98,6 +102,8 @@ struct LinkState: Sendable {
         var notBefore: Instant?
         /// Sessions in a row that look as if another client took them.
         var takenSessions = 0
+        /// When a second client was last reported, until a session holds.
+        var conflictReported: Instant?
         /// Whether the broker knew the present session.
         var knewSession = false
     }
@@ -326,6 +332,7 @@ struct LinkState: Sendable {
         if lifetime >= settings.reconnect.stableAfter {
             failures = 0
             brokers[attempt.broker].reportedRequest = nil
+            brokers[attempt.broker].conflictReported = nil
         }
         failures += 1
         guard settings.reconnect.isOn else { return finish(attempt, cause) }
@@ -342,16 +349,25 @@ struct LinkState: Sendable {
         if cause.asksToStayAway {
             reason.isRepeated = brokers[attempt.broker].reportedRequest == cause
             brokers[attempt.broker].reportedRequest = cause
+        } else if case .clientIDConflict = cause {
+            reason.isRepeated = brokers[attempt.broker].isConflictKnown(at: now)
+            if !reason.isRepeated { brokers[attempt.broker].conflictReported = now }
         }
         return [.close, .report(reason)]
     }
 
-    /// Leaves a broker alone for minutes when it asked for that, or when a second client has the session.
+    /// Leaves a broker alone when it asked for that, or when a second client has the session.
     private mutating func keepAway(from index: Int, after cause: Cause, at now: Instant) {
-        let isConflict = if case .clientIDConflict = cause { true } else { false }
-        guard isConflict || cause.asksToStayAway else { return }
-        brokers[index].notBefore =
-            now + Backoff.uniform(settings.stayAway.0, settings.stayAway.1, random: &random)
+        let pause: (Duration, Duration)
+        if case .clientIDConflict(let taken) = cause {
+            let least = settings.conflictPause.ceiling(afterRounds: taken - settings.conflictThreshold)
+            pause = (least, least * 2)
+        } else if cause.asksToStayAway {
+            pause = settings.stayAway
+        } else {
+            return
+        }
+        brokers[index].notBefore = now + Backoff.uniform(pause.0, pause.1, random: &random)
     }
 
     /// Waits for the next attempt, and returns for how long.

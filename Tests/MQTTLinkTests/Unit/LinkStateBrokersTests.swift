@@ -163,6 +163,35 @@ struct LinkStateBrokersTests {
         #expect(driver.reports.last?.cause == .clientIDConflict(shortSessions: 5))
     }
 
+    @Test func `a second client is left the session for seconds, and never for more than a minute`() throws {
+        var driver = Driver(1)
+        var pauses: [Duration] = []
+        for turn in 1...40 {
+            driver.goOnline(for: .seconds(1))
+            driver.ended(.closedByBroker)
+            #expect(
+                driver.reports.last?.cause
+                    == (turn < 5 ? .closedByBroker : .clientIDConflict(shortSessions: turn)))
+            pauses.append(try driver.wait())
+        }
+        #expect(pauses[4] >= .seconds(5) && pauses[4] <= .seconds(10))
+        #expect(pauses.suffix(30).allSatisfy { $0 >= .seconds(30) && $0 <= .seconds(60) })
+        // Half an hour of it is not told at each turn.
+        let told = driver.reports.dropFirst(4).count { !$0.isRepeated }
+        #expect((2...4).contains(told), "\(told)")
+        // The other one has gone: the next session is ours to keep, and a second conflict is news.
+        driver.goOnline(for: .seconds(60))
+        driver.ended(.closedByBroker)
+        _ = try driver.wait()
+        for _ in 0..<5 {
+            driver.goOnline(for: .seconds(1))
+            driver.ended(.closedByBroker)
+            _ = try driver.wait()
+        }
+        #expect(driver.reports.last?.cause == .clientIDConflict(shortSessions: 5))
+        #expect(driver.reports.last?.isRepeated == false)
+    }
+
     @Test(arguments: [ReasonCode.quotaExceeded, .useAnotherServer, .serverMoved])
     func `a broker that says to stay away has peace for minutes and is reported once`(code: ReasonCode) throws
     {

@@ -270,26 +270,6 @@ struct LinkStateTests {
         #expect(!state.fellBack)
     }
 
-    @Test func `five short sessions in a row are a suspected conflict with minutes of peace`() throws {
-        var (state, clock) = (state([one]), ManualClock())
-        _ = state.started(at: clock.now)
-        var causes: [LinkState.Cause] = []
-        for _ in 0..<6 {
-            goOnline(&state, clock)
-            clock.turn(.seconds(1))
-            let reason = try #require(report(state.ended(.closedByBroker, at: clock.now)))
-            causes.append(reason.cause)
-            if case .clientIDConflict = reason.cause {
-                let delay = try #require(reason.retryIn)
-                #expect(delay >= .seconds(120) && delay <= .seconds(300))
-            }
-            _ = try next(&state, &clock)
-        }
-        #expect(causes.prefix(4).allSatisfy { $0 == .closedByBroker })
-        #expect(
-            causes.suffix(2) == [.clientIDConflict(shortSessions: 5), .clientIDConflict(shortSessions: 6)])
-    }
-
     @Test func `one longer session ends the suspicion, and other ends do not count`() throws {
         var (state, clock) = (state([one]), ManualClock())
         _ = state.started(at: clock.now)
