@@ -12,7 +12,7 @@ final class EventLog: Sendable {
     /// The most bytes in one payload.
     static let maximumBatchBytes = 32 * 1024
     /// How long events gather, in milliseconds.
-    static let gathering = 200
+    static let gathering = 50
 
     /// Events of one level as they are published: a line an event.
     struct Batch: Sendable {
