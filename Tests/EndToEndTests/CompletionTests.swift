@@ -34,24 +34,29 @@ struct CompletionTests {
         for command in ["agent", "open", "log", "replay", "logcat", "watch", "doctor", "agents"] {
             #expect(script.contains(command), "\(command)")
         }
-        // The agents that the broker knows are offered.
-        #expect(script.contains("waypost agents --names"))
         guard shell == "bash" || Self.has(shell) else { return }
         // -n reads the script and runs nothing of it.
         #expect(try await status(of: [shell, "-n"], input: script) == 0)
     }
 
-    @Test func `in bash, TAB after --agent offers the agents that are there`() async throws {
-        let site = try await Site.open()
+    @Test(arguments: [("--agent", "k1"), ("--group", "all floor2 lobby")], [true, false])
+    func `in bash, TAB offers the agents and groups that are there`(
+        _ option: (name: String, offered: String), isOnLine: Bool
+    ) async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby", "--group", "floor2"])
         let folder = RunningCommand.executable.deletingLastPathComponent().path
+        // The broker is known from the environment, or stands on the line.
+        let environment = isOnLine ? "" : "export WAYPOST_BROKER=\(site.broker.url)"
+        let words = "waypost ping " + (isOnLine ? "--broker \(site.broker.url) " : "") + option.name
         // As bash does on TAB: it sets the words and the place in them, and calls the function.
         let script = """
-            export PATH="\(folder):$PATH" WAYPOST_BROKER="\(site.broker.url)"
+            export PATH="\(folder):$PATH"
+            \(environment)
             source <(waypost --generate-completion-script bash)
-            COMP_WORDS=(waypost ping --agent ""); COMP_CWORD=3
-            COMP_LINE="waypost ping --agent "; COMP_POINT=${#COMP_LINE}
-            _waypost waypost "" --agent
-            [ "${COMPREPLY[*]}" = k1 ]
+            COMP_WORDS=(\(words) ""); COMP_CWORD=\(words.split(separator: " ").count)
+            COMP_LINE="\(words) "; COMP_POINT=${#COMP_LINE}
+            _waypost waypost "" \(option.name)
+            [ "$(printf '%s ' "${COMPREPLY[@]}")" = "\(option.offered) " ]
             """
         #expect(try await status(of: ["bash"], input: script) == 0)
     }

@@ -9,7 +9,7 @@ struct AudienceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The target group. Every agent is in the group all. Ends when all known members have replied.",
-            valueName: "group"))
+            valueName: "group"), completion: .groups)
     var group: String?
 
     func validate() throws {

@@ -1,7 +1,16 @@
 import ArgumentParser
 import Waypost
 
+/// Completions that ask the broker.
 extension CompletionKind {
+    /// The agents that the broker knows.
+    static let agents = roster { Set($0.members.keys) }
+
+    /// The groups that they are in.
+    static let groups = roster { roster in
+        roster.members.values.reduce(into: ["all"]) { $0.formUnion($1.health?.groups ?? []) }
+    }
+
     /// The patterns of the agent that `--agent` names.
     static let routes = names { contract, _ in contract.routes.map(\.path) }
 
@@ -41,20 +50,34 @@ extension CompletionKind {
     private static func names(
         _ list: @escaping @Sendable (RouterContract, [String]) -> [String]
     ) -> CompletionKind {
+        offer { words, settings, sender in
+            guard let agent = value(of: "--agent", in: words) else { return [] }
+            let reader = ContractReader(settings: settings, sender: sender)
+            return list(try await reader.contract(of: agent, within: patience), words)
+        }
+    }
+
+    private static func roster(_ list: @escaping @Sendable (Roster) -> Set<String>) -> CompletionKind {
+        offer { _, settings, sender in
+            let reader = RosterReader(settings: settings, sender: sender)
+            return list(try await reader.roster(within: patience).0).sorted()
+        }
+    }
+
+    /// How long the line that is being typed may wait.
+    private static var patience: Duration { .seconds(2) }
+
+    /// What the broker knows that the line names, or the environment, or the profile in use.
+    private static func offer(
+        _ list: @escaping @Sendable ([String], BrokerSettings, _ sender: String) async throws -> [String]
+    ) -> CompletionKind {
         .custom { words, _, _ in
+            let options = BrokerOptions.names.flatMap { name in
+                value(of: name, in: words).map { [name, $0] } ?? []
+            }
             // No completion is worth an error on the line that is being typed.
-            guard let agent = value(of: "--agent", in: words),
-                let broker = try? BrokerOptions.parse(
-                    BrokerOptions.names.flatMap { name in
-                        value(of: name, in: words).map { [name, $0] } ?? []
-                    }),
-                let settings = try? await broker.resolved(),
-                let contract = try? await ContractReader(
-                    settings: settings, sender: settings.sender ?? SenderOptions.user
-                )
-                .contract(of: agent, within: .seconds(2))
-            else { return [] }
-            return list(contract, words)
+            guard let settings = try? await BrokerOptions.parse(options).resolved() else { return [] }
+            return (try? await list(words, settings, settings.sender ?? SenderOptions.user)) ?? []
         }
     }
 
