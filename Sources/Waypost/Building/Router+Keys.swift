@@ -8,6 +8,15 @@ extension Router {
             key.rawValue, name: name, priority: priority, kind: kind, redirect: redirect, handler: handler)
     }
 
+    /// The same for a handler that never waits.
+    public func register(
+        _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        redirect: Route.Redirect? = nil, handler: @escaping Route.ImmediateHandler
+    ) throws(RegistrationError) {
+        try register(
+            key.rawValue, name: name, priority: priority, kind: kind, redirect: redirect, handler: handler)
+    }
+
     /// Opens the URL that a key's pattern and these values make: placeholders first, the others in the query.
     ///
     /// The destination gets the values with their types: an integer is not turned into text by the URL.

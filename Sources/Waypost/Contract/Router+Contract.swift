@@ -111,8 +111,8 @@ extension ExposedMethod {
         names = [description.name, description.selector]
         base = name?.base ?? description.name
         mistake = nil
-        invoke = { _, source, _ in
-            if let fault = ContractReport(description, source).fault {
+        work = .immediate { call in
+            if let fault = ContractReport(description, call.source).fault {
                 throw ServiceFailure(fault.code, fault.detail)
             }
             return .null

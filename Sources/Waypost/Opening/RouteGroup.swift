@@ -48,6 +48,21 @@ public struct RouteGroup {
         ])
     }
 
+    /// The same for a handler that never waits.
+    public mutating func register(
+        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [],
+        redirect: Route.Redirect? = nil, handler: @escaping Route.ImmediateHandler
+    ) throws(RegistrationError) {
+        try register([
+            Route(
+                pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+                idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
+                redirect: redirect, handler: handler)
+        ])
+    }
+
     /// Registers routes whose patterns follow the group's own beginning.
     ///
     /// - Throws: ``RegistrationError`` for a pattern with a scheme of its own.

@@ -304,10 +304,8 @@ extension Router {
             }
         }
         let limit = limit(in: request.value.context)
-        let handler = record.route.handler
-        let timed = await withDeadline(limit, clock: configuration.clock, scope: scope) {
-            try await handler(request.value)
-        }
+        let timed = await record.route.work.run(
+            with: request.value, limit, clock: configuration.clock, scope: scope)
         switch timed {
         case .finished(.success(.pass)): return .passed
         case .finished(.success(.opened(let value))):

@@ -137,6 +137,20 @@ public final class Router: Sendable {
         try register([route], replacing: replacing)
     }
 
+    /// The same for a handler that never waits, which is opened faster.
+    public func register(
+        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], replacing: Bool = false,
+        redirect: Route.Redirect? = nil, handler: @escaping Route.ImmediateHandler
+    ) throws(RegistrationError) {
+        let route = Route(
+            pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
+            redirect: redirect, handler: handler)
+        try register([route], replacing: replacing)
+    }
+
     /// Registers several routes in one step: all of them, or none when one is refused.
     public func register(_ routes: [Route], replacing: Bool = false) throws(RegistrationError) {
         try register { (state) throws(RegistrationError) in try state.add(routes, replacing: replacing) }

@@ -38,6 +38,8 @@ final class GroupMark: Sendable {}
 public struct Route: Sendable {
     /// The type of a handler, which runs when the URL is opened.
     public typealias Handler = @Sendable (RouteRequest) async throws -> RouteAnswer
+    /// A handler that never waits, which is opened faster; a closure without `await` is one.
+    public typealias ImmediateHandler = @Sendable (RouteRequest) throws -> RouteAnswer
     /// Returns another URL to open instead, or nil.
     ///
     /// It must have no side effects, because `resolve` runs it too.
@@ -68,7 +70,11 @@ public struct Route: Sendable {
     /// and tools, the router itself reads none of it.
     public var parameters: [RouteParameter]
     /// The handler.
-    public var handler: Handler
+    public var handler: Handler {
+        get { { [work] in try await work($0) } }
+        set { work = .waiting(newValue) }
+    }
+    private(set) var work: Work<RouteRequest, RouteAnswer>
     /// The module that brought it.
     var module: DeclaredModule?
     /// Those that it is in.
@@ -81,6 +87,31 @@ public struct Route: Sendable {
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
         parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping Handler
     ) {
+        self.init(
+            pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect, work: .waiting(handler))
+    }
+
+    /// A route by its parts whose handler never waits.
+    public init(
+        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping ImmediateHandler
+    ) {
+        self.init(
+            pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect, work: .immediate(handler))
+    }
+
+    private init(
+        _ pattern: String, name: String?, priority: Int, kind: RouteKind, takesDeeper: Bool,
+        idempotent: Bool, jumpType: JumpType?, metadata: [String: JSONValue],
+        defaults: [String: JSONValue], parameters: [RouteParameter], redirect: Redirect?,
+        work: Work<RouteRequest, RouteAnswer>
+    ) {
         self.pattern = pattern
         self.name = name
         self.priority = priority
@@ -92,6 +123,6 @@ public struct Route: Sendable {
         self.defaults = defaults
         self.parameters = parameters
         self.redirect = redirect
-        self.handler = handler
+        self.work = work
     }
 }

@@ -38,4 +38,17 @@ extension Route {
             idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
             parameters: parameters, redirect: redirect, handler: handler)
     }
+
+    /// A route for the pattern of a key whose handler never waits.
+    public init(
+        _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping ImmediateHandler
+    ) {
+        self.init(
+            key.rawValue, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
+            idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect, handler: handler)
+    }
 }

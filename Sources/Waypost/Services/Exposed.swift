@@ -9,12 +9,19 @@
 /// Arguments are decoded and the result is encoded; the closure may be async and throw, and is cancelled at the
 /// call's deadline.
 public struct Exposed<Service: Sendable>: Sendable {
+    /// A call as a method gets it.
+    struct Invocation: Sendable {
+        var service: Service
+        var source: ArgumentSource
+        var result: ServiceResultType
+    }
+
     let name: String
     let selector: String?
     let idempotent: Bool
     let arguments: [MethodDescription.Value]
     let result: MethodDescription.Value
-    let invoke: @Sendable (Service, ArgumentSource, ServiceResultType) async throws -> JSONValue
+    let work: Work<Invocation, JSONValue>
 
     /// A method with a result.
     ///
@@ -28,19 +35,27 @@ public struct Exposed<Service: Sendable>: Sendable {
         _ name: String, selector: String? = nil, idempotent: Bool = false,
         _ body: @escaping @Sendable (Service, repeat each Argument) async throws -> Answer
     ) {
-        self.name = name
-        self.selector = selector
-        self.idempotent = idempotent
-        arguments = Self.values(repeat (each Argument).self)
-        result = MethodDescription.Value(of: Answer.self)
         let method = MethodName(name)
-        invoke = { service, source, wanted in
-            let arguments: (repeat each Argument) = try Self.read(name, method, source)
-            let answer = try await body(service, repeat each arguments)
-            switch wanted {
-            case .none: return .null
-            case .value: return try Self.encode(answer, of: name)
-            case .reference: return .string(String(describing: answer))
+        self.init(name, selector, idempotent, Answer.self, repeat (each Argument).self) {
+            .waiting { call in
+                let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
+                let answer = try await body(call.service, repeat each arguments)
+                return try Self.encode(answer, of: name, as: call.result)
+            }
+        }
+    }
+
+    /// A method with a result that never waits, which is called faster.
+    public init<each Argument: Decodable & Sendable, Answer: Encodable & SendableMetatype>(
+        _ name: String, selector: String? = nil, idempotent: Bool = false,
+        _ body: @escaping @Sendable (Service, repeat each Argument) throws -> Answer
+    ) {
+        let method = MethodName(name)
+        self.init(name, selector, idempotent, Answer.self, repeat (each Argument).self) {
+            .immediate { call in
+                let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
+                let answer = try body(call.service, repeat each arguments)
+                return try Self.encode(answer, of: name, as: call.result)
             }
         }
     }
@@ -50,17 +65,41 @@ public struct Exposed<Service: Sendable>: Sendable {
         _ name: String, selector: String? = nil, idempotent: Bool = false,
         _ body: @escaping @Sendable (Service, repeat each Argument) async throws -> Void
     ) {
+        let method = MethodName(name)
+        self.init(name, selector, idempotent, Void.self, repeat (each Argument).self) {
+            .waiting { call in
+                let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
+                try await body(call.service, repeat each arguments)
+                return .null
+            }
+        }
+    }
+
+    /// A method without a result that never waits.
+    public init<each Argument: Decodable & Sendable>(
+        _ name: String, selector: String? = nil, idempotent: Bool = false,
+        _ body: @escaping @Sendable (Service, repeat each Argument) throws -> Void
+    ) {
+        let method = MethodName(name)
+        self.init(name, selector, idempotent, Void.self, repeat (each Argument).self) {
+            .immediate { call in
+                let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
+                try body(call.service, repeat each arguments)
+                return .null
+            }
+        }
+    }
+
+    private init<each Argument, Answer>(
+        _ name: String, _ selector: String?, _ idempotent: Bool, _ answer: Answer.Type,
+        _ types: repeat (each Argument).Type, work: () -> Work<Invocation, JSONValue>
+    ) {
         self.name = name
         self.selector = selector
         self.idempotent = idempotent
-        arguments = Self.values(repeat (each Argument).self)
-        result = MethodDescription.Value(of: Void.self)
-        let method = MethodName(name)
-        invoke = { service, source, _ in
-            let arguments: (repeat each Argument) = try Self.read(name, method, source)
-            try await body(service, repeat each arguments)
-            return .null
-        }
+        arguments = Self.values(repeat each types)
+        result = MethodDescription.Value(of: answer)
+        self.work = work()
     }
 
     private static func values<each Argument>(
@@ -83,11 +122,18 @@ public struct Exposed<Service: Sendable>: Sendable {
         return (repeat try next((each Argument).self))
     }
 
-    private static func encode(_ answer: some Encodable, of name: String) throws -> JSONValue {
-        do {
-            return try JSONValueEncoder().encode(answer)
-        } catch {
-            throw ServiceFailure.failed("the result of \(name) can't be written as JSON: \(error)")
+    private static func encode(
+        _ answer: some Encodable, of name: String, as form: ServiceResultType
+    ) throws -> JSONValue {
+        switch form {
+        case .none: return .null
+        case .reference: return .string(String(describing: answer))
+        case .value:
+            do {
+                return try JSONValueEncoder().encode(answer)
+            } catch {
+                throw ServiceFailure.failed("the result of \(name) can't be written as JSON: \(error)")
+            }
         }
     }
 }

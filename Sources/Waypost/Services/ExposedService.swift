@@ -59,7 +59,18 @@ struct ExposedMethod: Sendable {
     let base: String
     /// Why it cannot be exposed; nil for a good one.
     let mistake: String?
-    let invoke: @Sendable (ServiceRegistry, ArgumentSource, ServiceResultType) async throws -> JSONValue
+    let work: Work<Call, JSONValue>
+
+    /// What a call brings along.
+    struct Call: Sendable {
+        var registry: ServiceRegistry
+        var source: ArgumentSource
+        var result: ServiceResultType
+
+        func of<Service>(_ type: Service.Type) throws -> Exposed<Service>.Invocation {
+            .init(service: try registry.instance(of: type), source: source, result: result)
+        }
+    }
 
     init<Service: Sendable>(_ method: Exposed<Service>) {
         let name = MethodName(method.name)
@@ -79,8 +90,10 @@ struct ExposedMethod: Sendable {
         } else {
             mistake = nil
         }
-        invoke = { registry, source, wanted in
-            try await method.invoke(try registry.instance(of: Service.self), source, wanted)
-        }
+        work =
+            switch method.work {
+            case .immediate(let body): .immediate { try body($0.of(Service.self)) }
+            case .waiting(let body): .waiting { try await body($0.of(Service.self)) }
+            }
     }
 }

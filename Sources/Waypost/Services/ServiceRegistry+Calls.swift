@@ -176,9 +176,8 @@ extension ServiceRegistry {
                 return .failure(Self.failure(of: error, name))
             }
         }
-        let timed = await withDeadline(limit, clock: clock, scope: scope) {
-            try await method.invoke(self, source, result)
-        }
+        let call = ExposedMethod.Call(registry: self, source: source, result: result)
+        let timed = await method.work.run(with: call, limit, clock: clock, scope: scope)
         switch timed {
         case .finished(.success(let value)): return .success(value)
         case .finished(.failure(let error)): return .failure(Self.failure(of: error, name))

@@ -24,6 +24,30 @@ enum WorkLimit: Sendable {
     var duration: Duration? { if case .time(let duration) = self { duration } else { nil } }
 }
 
+/// What an author wrote: a closure that never waits needs no task of its own, and no timer.
+enum Work<Input: Sendable, Value: Sendable>: Sendable {
+    case immediate(@Sendable (Input) throws -> Value)
+    case waiting(@Sendable (Input) async throws -> Value)
+
+    func callAsFunction(_ input: Input) async throws -> Value {
+        switch self {
+        case .immediate(let body): try body(input)
+        case .waiting(let body): try await body(input)
+        }
+    }
+
+    /// Runs it as ``withDeadline(_:clock:scope:_:)`` does.
+    func run(
+        with input: Input, _ limit: WorkLimit, clock: any Clock<Duration>, scope: OpenScope
+    ) async -> Timed<Value> {
+        guard case .immediate(let body) = self, scope.executor == nil else {
+            return await withDeadline(limit, clock: clock, scope: scope) { try await self(input) }
+        }
+        guard !Task.isCancelled else { return .canceled }
+        return .finished(Result { try OpenScope.$current.withValue(scope) { try body(input) } })
+    }
+}
+
 /// Runs the work, and stops waiting for it when the time is up or the caller was cancelled.
 ///
 /// The work is then cancelled, but not waited for: work that ignores cancellation must not hold the caller. So it runs
