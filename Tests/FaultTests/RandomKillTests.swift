@@ -14,6 +14,8 @@ import WaypostMessages
     /// The rate limit is on: a sender that has too much gets BUSY, and never for what has ended already.
     private static let arguments = [
         "--demo", "--intake-rate", "500", "--intake-burst", "200", "--dedupe-keys", "1000000",
+        // A quarter of it for all commands of a thousand rounds: a clock that was ahead makes them stay for hours.
+        "--store-bytes", "1073741824",
     ]
 
     @Test

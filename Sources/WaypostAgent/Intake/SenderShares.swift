@@ -163,6 +163,19 @@ final class SenderShares: Sendable {
         }
     }
 
+    /// The senders that soon get 429 while others go on, by name; nil when there are none.
+    var nearLimit: String? {
+        state.withLock { state in
+            let senders = state.senders.filter {
+                $0.value.ids >= share.ids.share(80) || $0.value.bytes >= share.bytes.share(80)
+            }
+            guard !senders.isEmpty else { return nil }
+            let names = senders.keys.sorted().prefix(3).joined(separator: ", ")
+            let more = senders.count > 3 ? " and \(senders.count - 3) more" : ""
+            return "has free space, but most of the share of \(names)\(more) is used: then 429 BUSY"
+        }
+    }
+
     /// What is wrong when most of the ids are taken; nil when they are not.
     var problem: String? {
         state.withLock { state in
