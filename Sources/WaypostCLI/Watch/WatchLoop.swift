@@ -5,8 +5,9 @@ import WaypostMessages
 
 /// Keeps the screen up to date until a key or a signal ends it.
 struct WatchLoop {
-    /// The shortest time between two drawings, so that a flood costs a few of them a second.
-    private static let shortestPause = Duration.milliseconds(60)
+    /// The shortest time between two drawings, so that a flood costs some of them a second; a line is on the screen
+    /// within two pauses and two drawings.
+    private static let shortestPause = Duration.milliseconds(30)
     /// The longest time between two drawings: times on the screen go on when nothing happens.
     private static let longestPause = Duration.seconds(1)
 

@@ -46,11 +46,12 @@ struct WatchScreen {
         }
         let past = model.pastFailures > 0 ? ", \(model.pastFailures) before" : ""
         lines.append(title("failures", "\(model.failureCount) since the start\(past)"))
-        lines += failures.map { draw($0, model) }
+        let width = nameWidth(model)
+        lines += failures.map { draw($0, width) }
         lines.append(title("log", logState(model, view)))
         let space = max(0, rows - 1 - lines.count)
         lines += model.lines(of: query, now: now).dropFirst(view.offset).prefix(space).reversed()
-            .map { draw($0, model) }
+            .map { draw($0, width) }
         return lines
     }
 
@@ -67,11 +68,12 @@ struct WatchScreen {
     private func page(
         of agent: String, _ model: WatchModel, _ view: WatchView, _ now: Int64
     ) -> [TerminalText] {
+        let width = nameWidth(model)
         let mine = model.lines(of: view.query?.query, now: now).filter { $0.agent == agent }
         let all =
             AgentPage(agent, model.roster).lines(Style(isOn: false), now: now).map { fitted($0.text) }
-            + [title("failures", "")] + model.failures.filter { $0.agent == agent }.map { draw($0, model) }
-            + [title("log", "the newest first")] + mine.map { draw($0, model) }
+            + [title("failures", "")] + model.failures.filter { $0.agent == agent }.map { draw($0, width) }
+            + [title("log", "the newest first")] + mine.map { draw($0, width) }
         return Array(all.dropFirst(min(view.offset, max(0, all.count - rows + 1))))
     }
 
@@ -112,9 +114,13 @@ struct WatchScreen {
         return style.cyan(fitted(text + String(repeating: "─", count: max(0, columns - text.count))))
     }
 
-    private func draw(_ line: LogLine, _ model: WatchModel) -> TerminalText {
-        let width = model.roster.members.keys.map(\.count).max() ?? 0
-        let name = line.agent + String(repeating: " ", count: max(0, width - line.agent.count))
+    /// The longest name of an agent.
+    private func nameWidth(_ model: WatchModel) -> Int {
+        model.roster.members.keys.lazy.map(\.utf8.count).max() ?? 0
+    }
+
+    private func draw(_ line: LogLine, _ width: Int) -> TerminalText {
+        let name = line.agent + String(repeating: " ", count: max(0, width - line.agent.utf8.count))
         return style.line(fitted("\(name) \(line.event.threadTime())"), at: line.event.level)
     }
 
