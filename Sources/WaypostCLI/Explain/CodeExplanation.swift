@@ -82,7 +82,7 @@ struct CodeExplanation {
             "raise the revision with every change, also of white space"),
         .init(
             410, "EXPIRED",
-            "it was not started before its exp, or a map came after its own",
+            "it expired before it could start, or a map came after its exp",
             "give more time; see whether the agent was away or the lane busy"),
         .init(
             413, "TOO_LARGE",
