@@ -154,7 +154,8 @@ extension Agent {
         let missing = reloadable.withLock(\.missing).values.reduce(0, +)
         return [
             HealthReport.Check("store", problem: store.problem?.description ?? storeShortage, ok: "writable"),
-            HealthReport.Check("ids", problem: intake.shares.problem, ok: intake.shares.nearLimit ?? "has free space"),
+            HealthReport.Check(
+                "ids", problem: intake.shares.problem, ok: intake.shares.nearLimit ?? "has free space"),
             HealthReport.Check(
                 "outbox",
                 problem: stored.isOutboxFull

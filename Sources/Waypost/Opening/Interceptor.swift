@@ -37,7 +37,7 @@ struct Interceptor: Sendable {
     let name: String
     let priority: Int
     let deadline: Duration?
-    let body: @Sendable (RouteRequest) async -> InterceptorDecision
+    let work: Work<RouteRequest, InterceptorDecision>
     private let reach: Reach
     /// The patterns of the scope, read.
     let patterns: [RoutePattern]
@@ -57,7 +57,7 @@ struct Interceptor: Sendable {
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
         ignoresCase: Bool,
-        body: @escaping @Sendable (RouteRequest) async -> InterceptorDecision,
+        work: Work<RouteRequest, InterceptorDecision>,
         read: (String) throws(RegistrationError) -> RoutePattern
     ) throws(RegistrationError) {
         self.id = id
@@ -66,7 +66,7 @@ struct Interceptor: Sendable {
         reach = .scope(scope)
         self.ignoresCase = ignoresCase
         self.deadline = deadline
-        self.body = body
+        self.work = work
         var patterns: [RoutePattern] = []
         switch scope {
         case .all, .metadata: subtree = nil
@@ -92,7 +92,7 @@ struct Interceptor: Sendable {
         name = added.name
         priority = added.priority
         self.deadline = added.deadline ?? deadline
-        body = added.body
+        work = added.work
         reach = .group(added.mark)
         patterns = []
         subtree = nil

@@ -25,7 +25,7 @@ struct OpenHook: Sendable {
     let id: UInt64
     let name: String
     let deadline: Duration?
-    let body: @Sendable (PendingOpen) async -> OpenHookDecision
+    let work: Work<PendingOpen, OpenHookDecision>
 }
 
 extension Router {
@@ -48,8 +48,23 @@ extension Router {
         _ name: String = "willOpen", deadline: Duration? = nil,
         _ hook: @escaping @Sendable (PendingOpen) async -> OpenHookDecision
     ) -> RegistrationHandle {
+        add(.waiting(hook), name, deadline)
+    }
+
+    /// The same for a hook that never waits, which is asked faster.
+    @discardableResult
+    public func willOpen(
+        _ name: String = "willOpen", deadline: Duration? = nil,
+        _ hook: @escaping @Sendable (PendingOpen) -> OpenHookDecision
+    ) -> RegistrationHandle {
+        add(.immediate(hook), name, deadline)
+    }
+
+    private func add(
+        _ work: Work<PendingOpen, OpenHookDecision>, _ name: String, _ deadline: Duration?
+    ) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
-        let id = addHook { OpenHook(id: $0, name: name, deadline: deadline, body: hook) }
+        let id = addHook { OpenHook(id: $0, name: name, deadline: deadline, work: work) }
         return RegistrationHandle { [weak self] in self?.removeHook(id) }
     }
 
@@ -59,11 +74,8 @@ extension Router {
     {
         var pending = pending
         for hook in hooks {
-            let question = pending
-            let timed = await withDeadline(WorkLimit(hook.deadline), clock: configuration.clock, scope: scope)
-            {
-                await hook.body(question)
-            }
+            let timed = await hook.work.run(
+                with: pending, WorkLimit(hook.deadline), clock: configuration.clock, scope: scope)
             switch timed {
             case .finished(.success(.proceed)): continue
             case .finished(.success(.open(let url))):

@@ -8,7 +8,7 @@ public struct RouteGroup {
         var priority: Int
         var deadline: Duration?
         var mark: GroupMark
-        var body: @Sendable (RouteRequest) async -> InterceptorDecision
+        var work: Work<RouteRequest, InterceptorDecision>
     }
 
     private let prefix: String
@@ -86,7 +86,18 @@ public struct RouteGroup {
     ) {
         interceptors.append(
             AddedInterceptor(
-                name: name, priority: priority, deadline: deadline, mark: mark, body: interceptor))
+                name: name, priority: priority, deadline: deadline, mark: mark, work: .waiting(interceptor)))
+    }
+
+    /// The same for one that never waits.
+    public mutating func intercept(
+        _ name: String = "interceptor", priority: Int = 0, deadline: Duration? = nil,
+        _ interceptor: @escaping @Sendable (RouteRequest) -> InterceptorDecision
+    ) {
+        interceptors.append(
+            AddedInterceptor(
+                name: name, priority: priority, deadline: deadline, mark: mark, work: .immediate(interceptor))
+        )
     }
 
     /// A group in this one: its values go before those of this one.

@@ -189,50 +189,43 @@ extension Router {
         if let obstacle = matched.record.route.module?.obstacle {
             return .ended(.rejected(Rejection(.module, obstacle)))
         }
-        var request = Boxed(state.request(for: matched))
+        var request = state.request(for: matched)
         for interceptor in state.snapshot.state.interceptors
-        where interceptor.sees(matched.record, request.value.url) {
+        where interceptor.sees(matched.record, request.url) {
             if let end = await ask(interceptor, &request, &state) { return end }
         }
-        opening.metadata = request.value.metadata
-        if !request.value.parameters.isEmpty || request.value.standardJumpType != .push {
-            opening.presentation = request.value.presentation
+        opening.metadata = request.metadata
+        if !request.parameters.isEmpty || request.standardJumpType != .push {
+            opening.presentation = request.presentation
         }
         if opening.presentation.withParents == true {
-            var withParents = request.value
-            withParents.parents = parents(of: withParents.url, matched.record)
-            request = Boxed(withParents)
+            request.parents = parents(of: request.url, matched.record)
         }
-        if !request.value.parameters.isEmpty || !request.value.parameters.objects.isEmpty {
-            opening.given = request.value.parameters
+        if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
+            opening.given = request.parameters
         }
         for warning in opening.presentation.warnings {
             notify(
                 RouterEvent(
-                    .warned, url: request.value.url.text, route: request.value.route,
-                    ref: request.value.context.ref, detail: warning))
+                    .warned, url: request.url.text, route: request.route,
+                    ref: request.context.ref, detail: warning))
         }
         return await run(matched.record, request, state.scope, &opening)
     }
 
     /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.
     private func ask(
-        _ interceptor: Interceptor, _ request: inout Boxed<RouteRequest>, _ state: inout OpenState
+        _ interceptor: Interceptor, _ request: inout RouteRequest, _ state: inout OpenState
     ) async -> Attempt? {
         while true {
             let seen = OpenGate.openings.load(ordering: .acquiring)
-            let question = request
-            let timed = await withDeadline(
-                WorkLimit(interceptor.deadline), clock: configuration.clock, scope: state.scope
-            ) {
-                await interceptor.body(question.value)
-            }
+            let timed = await interceptor.work.run(
+                with: request, WorkLimit(interceptor.deadline), clock: configuration.clock,
+                scope: state.scope)
             switch timed {
             case .finished(.success(.proceed)): return nil
             case .finished(.success(.rewrite(let changes))):
-                var changed = request.value
-                changed.parameters.rewrite(changes)
-                request = Boxed(changed)
+                request.parameters.rewrite(changes)
                 return nil
             case .finished(.success(.redirect(let target))):
                 return .redirect(to: target, by: interceptor.name)
@@ -242,13 +235,13 @@ extension Router {
                 let since = state.waitingSince ?? .now
                 state.waitingSince = since
                 let left = limit - (.now - since)
-                if let outcome = await wait(for: gate, left, interceptor, question.value, seen) {
+                if let outcome = await wait(for: gate, left, interceptor, request, seen) {
                     return .ended(outcome)
                 }
                 if snapshot !== state.snapshot { return .outdated }
             case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
             case .canceled, .finished(.failure):
-                return .ended(.failed(.canceled(RouteURL.withoutValues(question.value.url.text))))
+                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
             }
         }
     }
@@ -290,22 +283,22 @@ extension Router {
     }
 
     private func run(
-        _ record: StoredRoute, _ request: Boxed<RouteRequest>, _ scope: OpenScope, _ opening: inout Opening
+        _ record: StoredRoute, _ request: RouteRequest, _ scope: OpenScope, _ opening: inout Opening
     ) async -> Attempt {
-        if let beforeHandler = request.value.context.beforeHandler {
+        if let beforeHandler = request.context.beforeHandler {
             do {
                 try await beforeHandler(
-                    .init(isIdempotent: record.route.idempotent, subject: request.value.route))
+                    .init(isIdempotent: record.route.idempotent, subject: request.route))
                 try Task.checkCancellation()
             } catch let failure as ServiceFailure {
                 return .ended(.failed(RouteFailure(failure)))
             } catch {
-                return .ended(Self.outcome(of: error, request.value))
+                return .ended(Self.outcome(of: error, request))
             }
         }
-        let limit = limit(in: request.value.context)
+        let limit = limit(in: request.context)
         let timed = await record.route.work.run(
-            with: request.value, limit, clock: configuration.clock, scope: scope)
+            with: request, limit, clock: configuration.clock, scope: scope)
         switch timed {
         case .finished(.success(.pass)): return .passed
         case .finished(.success(.opened(let value))):
@@ -315,9 +308,9 @@ extension Router {
             opening.value = value
             opening.native = native
             return .ended(.opened)
-        case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request.value))
-        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.value.url.text))))
-        case .deadline: return .ended(.failed(.deadline(request.value.route, limit.duration)))
+        case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request))
+        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
+        case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
         }
     }
 

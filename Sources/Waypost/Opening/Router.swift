@@ -328,11 +328,28 @@ public final class Router: Sendable {
         deadline: Duration? = nil,
         _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
+        try add(.waiting(interceptor), name, priority, scope, deadline)
+    }
+
+    /// The same for an interceptor that never waits, which is asked faster.
+    @discardableResult
+    public func intercept(
+        _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
+        deadline: Duration? = nil,
+        _ interceptor: @escaping @Sendable (RouteRequest) -> InterceptorDecision
+    ) throws(RegistrationError) -> RegistrationHandle {
+        try add(.immediate(interceptor), name, priority, scope, deadline)
+    }
+
+    private func add(
+        _ work: Work<RouteRequest, InterceptorDecision>, _ name: String, _ priority: Int,
+        _ scope: InterceptorScope, _ deadline: Duration?
+    ) throws(RegistrationError) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in
             let added = try Interceptor(
                 id: number, name: name, priority: priority, scope: scope, deadline: deadline,
-                ignoresCase: configuration.ignoresCase, body: interceptor,
+                ignoresCase: configuration.ignoresCase, work: work,
                 read: { (text) throws(RegistrationError) in try state.base.pattern(text) })
             state.insert(added)
             return number
