@@ -36,7 +36,7 @@ extension Router {
     ///     }
     ///
     /// That is also for URLs that no route takes, that are not allowed or no URLs at all, and for service URLs. Fallbacks
-    /// and redirects are no opens of their own. An ``intercept(_:priority:scope:deadline:_:)`` comes later: it is asked
+    /// and redirects are no opens of their own. An `Router.intercept` comes later: it is asked
     /// for each route that is found. ``resolve(_:parameters:)`` and ``canOpen(_:)`` ask no hook.
     /// - Parameters:
     ///   - name: Its name in outcomes and logs.

@@ -31,7 +31,7 @@ public struct RouteGroup {
         self.marks = marks + [mark]
     }
 
-    /// Registers a destination; see ``Router/register(_:name:priority:kind:takesDeeper:idempotent:metadata:defaults:replacing:redirect:handler:)``.
+    /// Registers a destination; see `Router.register`.
     ///
     /// - Parameter pattern: What follows the group's own beginning; empty for that alone.
     public mutating func register(
