@@ -8,7 +8,7 @@ extension Router {
             key.rawValue, name: name, priority: priority, kind: kind, redirect: redirect, handler: handler)
     }
 
-    /// The same for a handler that never waits.
+    /// The same for a handler without `await`.
     public func register(
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         redirect: Route.Redirect? = nil, handler: @escaping Route.ImmediateHandler

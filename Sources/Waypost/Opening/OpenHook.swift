@@ -51,13 +51,13 @@ extension Router {
         add(.waiting(hook), name, deadline)
     }
 
-    /// The same for a hook that never waits, which is asked faster.
+    /// The same for a hook without `await`, which runs in place.
     @discardableResult
     public func willOpen(
         _ name: String = "willOpen", deadline: Duration? = nil,
-        _ hook: @escaping @Sendable (PendingOpen) -> OpenHookDecision
+        _ hook: @escaping @isolated(any) @Sendable (PendingOpen) -> OpenHookDecision
     ) -> RegistrationHandle {
-        add(.immediate(hook), name, deadline)
+        add(Work(hook), name, deadline)
     }
 
     private func add(

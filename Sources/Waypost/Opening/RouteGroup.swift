@@ -48,7 +48,7 @@ public struct RouteGroup {
         ])
     }
 
-    /// The same for a handler that never waits.
+    /// The same for a handler without `await`.
     public mutating func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
@@ -89,14 +89,14 @@ public struct RouteGroup {
                 name: name, priority: priority, deadline: deadline, mark: mark, work: .waiting(interceptor)))
     }
 
-    /// The same for one that never waits.
+    /// The same for one without `await`.
     public mutating func intercept(
         _ name: String = "interceptor", priority: Int = 0, deadline: Duration? = nil,
-        _ interceptor: @escaping @Sendable (RouteRequest) -> InterceptorDecision
+        _ interceptor: @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
     ) {
         interceptors.append(
             AddedInterceptor(
-                name: name, priority: priority, deadline: deadline, mark: mark, work: .immediate(interceptor))
+                name: name, priority: priority, deadline: deadline, mark: mark, work: Work(interceptor))
         )
     }
 

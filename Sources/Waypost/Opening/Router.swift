@@ -137,7 +137,7 @@ public final class Router: Sendable {
         try register([route], replacing: replacing)
     }
 
-    /// The same for a handler that never waits, which is opened faster.
+    /// The same for a handler without `await`, which runs in place.
     public func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
@@ -331,14 +331,14 @@ public final class Router: Sendable {
         try add(.waiting(interceptor), name, priority, scope, deadline)
     }
 
-    /// The same for an interceptor that never waits, which is asked faster.
+    /// The same for an interceptor without `await`, which runs in place.
     @discardableResult
     public func intercept(
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
         deadline: Duration? = nil,
-        _ interceptor: @escaping @Sendable (RouteRequest) -> InterceptorDecision
+        _ interceptor: @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
-        try add(.immediate(interceptor), name, priority, scope, deadline)
+        try add(Work(interceptor), name, priority, scope, deadline)
     }
 
     private func add(

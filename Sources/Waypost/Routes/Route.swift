@@ -38,8 +38,8 @@ final class GroupMark: Sendable {}
 public struct Route: Sendable {
     /// The type of a handler, which runs when the URL is opened.
     public typealias Handler = @Sendable (RouteRequest) async throws -> RouteAnswer
-    /// A handler that never waits, which is opened faster; a closure without `await` is one.
-    public typealias ImmediateHandler = @Sendable (RouteRequest) throws -> RouteAnswer
+    /// A handler without `await`: it runs in place, without a task of its own, unless it belongs to an actor.
+    public typealias ImmediateHandler = @isolated(any) @Sendable (RouteRequest) throws -> RouteAnswer
     /// Returns another URL to open instead, or nil.
     ///
     /// It must have no side effects, because `resolve` runs it too.
@@ -93,7 +93,7 @@ public struct Route: Sendable {
             parameters: parameters, redirect: redirect, work: .waiting(handler))
     }
 
-    /// A route by its parts whose handler never waits.
+    /// A route by its parts whose handler has no `await`.
     public init(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
@@ -103,7 +103,7 @@ public struct Route: Sendable {
         self.init(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
             idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
-            parameters: parameters, redirect: redirect, work: .immediate(handler))
+            parameters: parameters, redirect: redirect, work: Work(handler))
     }
 
     private init(

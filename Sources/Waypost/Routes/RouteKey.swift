@@ -39,7 +39,7 @@ extension Route {
             parameters: parameters, redirect: redirect, handler: handler)
     }
 
-    /// A route for the pattern of a key whose handler never waits.
+    /// A route for the pattern of a key whose handler has no `await`.
     public init(
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,

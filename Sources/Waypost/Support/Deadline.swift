@@ -29,6 +29,16 @@ enum Work<Input: Sendable, Value: Sendable>: Sendable {
     case immediate(@Sendable (Input) throws -> Value)
     case waiting(@Sendable (Input) async throws -> Value)
 
+    /// A closure without `await`; one that belongs to an actor waits for it all the same.
+    init(_ body: @escaping @isolated(any) @Sendable (Input) throws -> Value) {
+        guard body.isolation == nil else {
+            self = .waiting { try await body($0) }
+            return
+        }
+        // The mark is part of the type alone: a call is the same without it, and there is no actor to be on.
+        self = .immediate(unsafeBitCast(body, to: (@Sendable (Input) throws -> Value).self))
+    }
+
     func callAsFunction(_ input: Input) async throws -> Value {
         switch self {
         case .immediate(let body): try body(input)

@@ -52,14 +52,20 @@ struct LogCommand: RequestCommand {
     }
 
     func lines(_ answer: AgentReply) -> [TerminalText] {
+        Self.lines(answer, level: level, tag: tag, output.style)
+    }
+
+    static func lines(
+        _ answer: AgentReply, level: String, tag: String?, _ style: Style
+    ) -> [TerminalText] {
         guard answer.isOK, let until = answer.reply.result["until"]?.intValue else {
-            return ReplyText(style: output.style).lines(answer)
+            return ReplyText(style: style).lines(answer)
         }
         let level = answer.reply.result["level"]?.stringValue?.uppercased() ?? level
         let what = tag.map { "of tag \($0) " } ?? ""
         return [
             """
-            \(output.style.status(.ok)): \(answer.agent) publishes events \(what)of level \(level) and higher until \
+            \(style.status(.ok)): \(answer.agent) publishes events \(what)of level \(level) and higher until \
             \(Timestamp.local(until)) by its clock, then as before
             """
         ]

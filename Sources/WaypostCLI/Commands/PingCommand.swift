@@ -20,14 +20,16 @@ struct PingCommand: RequestCommand {
 
     func operation() -> Command.Operation { .ping }
 
-    func lines(_ answer: AgentReply) -> [TerminalText] {
-        guard answer.isOK else { return ReplyText(style: output.style).lines(answer) }
+    func lines(_ answer: AgentReply) -> [TerminalText] { Self.lines(answer, output.style) }
+
+    static func lines(_ answer: AgentReply, _ style: Style) -> [TerminalText] {
+        guard answer.isOK else { return ReplyText(style: style).lines(answer) }
         let asked = WallClock.now() - answer.roundTrip
         let offset = ClockOffset(of: answer.reply, asked: asked, trip: answer.roundTrip)
         return Health(answer.reply.result)
-            .lines(of: answer.agent, "\(answer.roundTrip) ms, ", output.style)
+            .lines(of: answer.agent, "\(answer.roundTrip) ms, ", style)
             + [offset].compactMap(\.self).filter(\.isLarge).map {
-                "  \(output.style.yellow(TerminalText($0.text(of: answer.agent))))"
+                "  \(style.yellow(TerminalText($0.text(of: answer.agent))))"
             }
     }
 }

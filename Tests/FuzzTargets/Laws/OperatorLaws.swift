@@ -75,8 +75,6 @@ enum OperatorLaws: Laws {
         let topics = Topics.standard
         let style = Style(isOn: false)
         let relocation = Relocation(document: Array("{}".utf8), .patch)
-        let log: LogCommand
-        let ping: PingCommand
         var roster = Roster(topics: .standard)
         var watch: WatchModel
         var gaps = GapDetector()
@@ -88,14 +86,11 @@ enum OperatorLaws: Laws {
         private let query: LogQuery
 
         init?() {
-            guard let log = try? LogCommand.parse(["V", "--agent", "k1"]),
-                let ping = try? PingCommand.parse(["--agent", "k1"]),
-                let filter = try? LogFilter([], level: nil, tag: nil),
+            guard let filter = try? LogFilter([], level: nil, tag: nil),
                 let query = try? LogQuery(
                     "-tag:none url:x -url~:y[0-9] -message~:'took [0-9]' code:4 age:1h level:V is:failure")
             else { return nil }
             self.query = query
-            (self.log, self.ping) = (log, ping)
             watch = WatchModel(topics: .standard, filter: filter)
             watch.asked(replay.command.id)
             for _ in 0..<5 { _ = tally.sends(due: .now) }
@@ -144,7 +139,8 @@ enum OperatorLaws: Laws {
             _ reply: Reply, _ payload: [UInt8], _ agent: String, _ pick: Int, to shown: inout Shown
         ) {
             let answer = AgentReply(agent: agent, reply: reply, payload: payload, roundTrip: 5)
-            shown.texts += ReplyText(style: style).lines(answer) + log.lines(answer) + ping.lines(answer)
+            shown.texts += ReplyText(style: style).lines(answer) + PingCommand.lines(answer, style)
+            shown.texts += LogCommand.lines(answer, level: "V", tag: nil, style)
             let clock = BrokerCheck.clock(of: reply, from: agent, asked: WallClock.now(), trip: 7)
             shown.texts += clock.lines(style)
             shown.json.append(answer.jsonLine())
