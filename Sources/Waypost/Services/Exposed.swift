@@ -45,7 +45,7 @@ public struct Exposed<Service: Sendable>: Sendable {
         }
     }
 
-    /// A method with a result whose closure has no `await`: it runs in place. One on the main actor says `await`.
+    /// A method with a result whose closure has no `await`: it runs in place, and says `await` for an actor.
     public init<each Argument: Decodable & Sendable, Answer: Encodable & SendableMetatype>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
         _ body: @escaping @Sendable (Service, repeat each Argument) throws -> Answer
@@ -75,7 +75,7 @@ public struct Exposed<Service: Sendable>: Sendable {
         }
     }
 
-    /// A method without a result whose closure has no `await`: it runs in place. One on the main actor says `await`.
+    /// A method without a result whose closure has no `await`: it runs in place, and says `await` for an actor.
     public init<each Argument: Decodable & Sendable>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
         _ body: @escaping @Sendable (Service, repeat each Argument) throws -> Void
