@@ -31,9 +31,9 @@ public struct RouteGroup {
         self.marks = marks + [mark]
     }
 
-    /// Registers a destination; see `Router.register`.
+    /// Registers a destination as `Router.register` does.
     ///
-    /// - Parameter pattern: What follows the group's own beginning; empty for that alone.
+    /// The pattern is what follows the group's own beginning; empty for that alone.
     public mutating func register(
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],

@@ -120,6 +120,7 @@ public final class Router: Sendable {
     ///   - idempotent: Whether an open that a crash interrupted may run again.
     ///   - metadata: What the author says about it; see ``Route/metadata``.
     ///   - defaults: Parameters for opens that do not have them.
+    ///   - parameters: What it reads beside the placeholders; see ``Route/parameters``.
     ///   - replacing: Whether it may replace a route whose pattern matches exactly the same URLs.
     ///   - redirect: The destination's own conditional redirect; must have no effect.
     ///   - handler: The handler.
