@@ -81,15 +81,15 @@ final class LinkLoop {
 
     private func turn() {
         let readable = poll()
-        runCommands()
-        if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
+        // The order is the point: read, have it stored, and only then write, with the replies that are there by then.
         if isSocketOpen {
-            // The order is the point: read, have it stored, and only then write.
             if readable { keepAlive?.heard(at: now) }
             if readable || mayHaveMore { readBatch() }
-            if isSocketOpen { writeOut() }
-            if isSocketOpen { checkKeepAlive() }
         }
+        runCommands()
+        if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
+        if isSocketOpen { writeOut() }
+        if isSocketOpen { checkKeepAlive() }
         checkSubscribeDeadlines()
         subscribeAgain()
         perform(state.timePassed(at: now))
@@ -187,7 +187,9 @@ final class LinkLoop {
             if isSocketOpen && wantsWrite && !isHandshaking { events |= Int16(POLLOUT) }
             descriptors.append(pollfd(fd: handle.socket, events: events, revents: 0))
         }
-        let count = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout(at: now))
+        let timeout = mailbox.maySleep() ? timeout(at: now) : 0
+        let count = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        mailbox.awoke(wasRung: descriptors[0].revents != 0)
         guard count > 0, descriptors.count == 2, descriptors[1].revents != 0 else { return false }
         if !isSocketOpen {
             socketOpened(descriptors[1].fd)

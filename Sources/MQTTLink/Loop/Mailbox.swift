@@ -4,11 +4,16 @@ import Threading
 final class Mailbox: Sendable {
     /// A message that waits for its turn.
     struct Waiting: Sendable {
-        var origin: InFlight.Origin
-        var message: MQTTMessage
-
+        let origin: InFlight.Origin
+        let message: MQTTMessage
         /// What counts against the limit of bytes.
-        var size: Int { message.packetSize(.v5) ?? message.payload.count }
+        let size: Int
+
+        init(origin: InFlight.Origin, message: MQTTMessage) {
+            self.origin = origin
+            self.message = message
+            size = message.packetSize(.v5) ?? message.payload.count
+        }
     }
 
     enum Command: Sendable {
@@ -33,7 +38,10 @@ final class Mailbox: Sendable {
         /// Came after the goodbyes.
         var late: [UInt64] = []
         var commands: [Command] = []
-        var isRung = false
+        /// The thread has not looked at the messages since one came.
+        var hasNewMessages = false
+        /// The thread sleeps and was not woken yet: only then it must be.
+        var isAsleep = false
         var isLeaving = false
         var isClosed = false
     }
@@ -73,6 +81,7 @@ final class Mailbox: Sendable {
                 } else {
                     content.bytes += size
                     content.waiting.append(waiting)
+                    content.hasNewMessages = true
                 }
             }
         }
@@ -89,8 +98,8 @@ final class Mailbox: Sendable {
         let (isOpen, mustRing) = content.withLock { content in
             if content.isClosed { return (false, false) }
             change(&content)
-            defer { content.isRung = true }
-            return (true, !content.isRung)
+            defer { content.isAsleep = false }
+            return (true, content.isAsleep)
         }
         if mustRing { wake.ring() }
         return isOpen
@@ -98,14 +107,26 @@ final class Mailbox: Sendable {
 
     // MARK: From the link's thread
 
+    /// Whether the thread may sleep; from now on what comes wakes it.
+    func maySleep() -> Bool {
+        content.withLock { content in
+            content.isAsleep =
+                !content.hasNewMessages && content.commands.isEmpty && content.overflowed.isEmpty
+                && content.late.isEmpty
+            return content.isAsleep
+        }
+    }
+
+    /// The thread is awake; `wasRung` when the bell woke it.
+    func awoke(wasRung: Bool) {
+        content.withLock { $0.isAsleep = false }
+        if wasRung { wake.quiet() }
+    }
+
     /// Commands and rejected tokens; the messages stay until they can be sent.
     func takeOrders() -> Orders {
         content.withLock { content in
-            if content.isRung {
-                // Before the flag falls: a later caller rings again.
-                wake.quiet()
-                content.isRung = false
-            }
+            content.hasNewMessages = false
             defer {
                 content.commands.removeAll()
                 content.overflowed.removeAll()
