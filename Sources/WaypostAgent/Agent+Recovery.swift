@@ -107,8 +107,8 @@ extension Agent {
 
     private func end(_ job: CommandJob, _ result: CommandResult) {
         let result = events.redaction.masked(result)
-        journal.end(job, result, milliseconds: 0)
         reporter.failed(result, of: job)
+        journal.end([EndedCommand(job: job, result: result)])
     }
 
     private func command(of record: InboxRecord) throws(Rejection) -> Command {

@@ -45,8 +45,6 @@ extension Agent {
         reloadable.withLock { $0.link = link }
         defer { reloadable.withLock { $0.link = nil } }
         startDelivery(over: link)
-        // Not a child task: a disk that hangs must not delay the stop.
-        let journaling = AgentThreads.start { await self.journal.run() }
         do {
             try recover()
         } catch {
@@ -58,7 +56,7 @@ extension Agent {
         manager?.notify("READY=1", "STATUS=connecting")
         await shutdown.wait()
         maintenance.cancel()
-        await stop(link, journaling)
+        await stop(link)
     }
 
     /// Writes what happens in the router and the registry into the event log, and notices when routes change.
@@ -125,7 +123,7 @@ extension Agent {
     // MARK: Stop
 
     /// Commands are stored and not run, what runs ends, what waits is sent, the goodbye follows, the link disconnects.
-    private func stop(_ link: any MessageLink, _ journaling: Task<Void, Never>) async {
+    private func stop(_ link: any MessageLink) async {
         manager?.notify("STOPPING=1")
         reporter.log(.info, "Agent", "stopping")
         executor.stop()
@@ -139,11 +137,11 @@ extension Agent {
         await ShutdownSignal.wait(atMost: limit * 0.25) {
             await link.stop(after: [goodbye], within: limit * 0.2)
         }
-        journal.close()
         outbox.close()
-        let store = store
+        let (store, journal) = (store, journal)
+        // A disk that hangs must not delay the stop.
         await ShutdownSignal.wait(atMost: limit * 0.1) {
-            await journaling.value
+            journal.close()
             if executor.waiting == 0 { try? store.commit { try $0.setNumber(Self.cleanStop, 1) } }
             store.close()
         }

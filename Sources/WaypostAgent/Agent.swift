@@ -133,10 +133,14 @@ public final class Agent: Service {
             store: store, topics: topics,
             audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group))
         let runner = CommandRunner(router: router, clock: clock, past: past)
-        let end: @Sendable (CommandJob, CommandResult, Int64) -> Void = { job, result, milliseconds in
-            let result = redaction.masked(result)
-            journal.end(job, result, milliseconds: milliseconds)
-            reporter.failed(result, of: job)
+        let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
+            let commands = commands.map { ended in
+                EndedCommand(
+                    job: ended.job, result: redaction.masked(ended.result), milliseconds: ended.milliseconds)
+            }
+            // First, so that one commit has both.
+            for ended in commands { reporter.failed(ended.result, of: ended.job) }
+            journal.end(commands, isFree: isFree)
         }
         let executor = CommandExecutor(
             runner: runner, clock: clock, deadline: limits.handlerDeadline, threads: limits.handlerThreads,
@@ -155,7 +159,8 @@ public final class Agent: Service {
             shares: shares, inFlight: inFlight, reporter: reporter,
             connections: Intake.Connections(
                 dispatch: { executor.admitted($0) },
-                end: { end($0, $1, 0) },
+                end: { end($0, true) },
+                commit: { (steps, body) throws(StoreError) in try journal.commit(steps: steps, body) },
                 reply: { outbox.reply(redaction.masked($0), to: $1) },
                 repeatReply: { sequence, reply, address in
                     outbox.enqueue([

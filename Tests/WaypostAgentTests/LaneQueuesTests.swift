@@ -188,10 +188,10 @@ import Waypost
                     } else {
                         running.insert(job.sequence)
                     }
-                case .end(let job, _, _):
-                    ended[job.sequence, default: 0] += 1
-                    running.remove(job.sequence)
-                    storing.remove(job.sequence)
+                case .end(let command):
+                    ended[command.job.sequence, default: 0] += 1
+                    running.remove(command.job.sequence)
+                    storing.remove(command.job.sequence)
                 case .cancelTask, .sendAccepted: break
                 }
             }
@@ -242,7 +242,7 @@ extension [LaneQueues.Action] {
             case .run(let job): "run \(job.sequence)"
             case .cancelTask(let sequence): "cancel \(sequence)"
             case .sendAccepted(let job): "accepted \(job.sequence)"
-            case .end(let job, let result, _): "end \(job.sequence) \(result.code.name)"
+            case .end(let ended): "end \(ended.job.sequence) \(ended.result.code.name)"
             }
         }
     }

@@ -6,7 +6,9 @@ import WaypostMessages
 
 /// Stores what happened, many entries in one commit, and then sends what must not be sent before.
 ///
-/// While one commit waits for the disk the next entries gather, so that under load a commit carries many.
+/// A thread that has nothing else to do commits what it brings, with all that waits; what comes meanwhile is left to
+/// a thread of the agent. The commits of intake take along what waits. So a command that comes alone needs no other
+/// thread, and under load a commit carries many.
 final class Journal: Sendable {
     enum Entry: Sendable {
         /// A handler may run once this is on disk; `then` is called with true at that moment, and with false when
@@ -40,9 +42,28 @@ final class Journal: Sendable {
         var droppedReports: Int64 = 0
     }
 
-    private struct State {
+    /// Who commits an entry.
+    private enum Urgency {
+        /// The thread that brings it, unless another commits already; it may wait for the disk.
+        case here
+        /// A thread of the agent.
+        case soon
+        /// The next commit, whoever makes it, or a thread of the agent after a moment.
+        case patient
+    }
+
+    struct State {
         var counters = Counters()
         var quota: ReportQuota
+        var waiting: [Entry] = []
+        /// Not all that waits is patient.
+        var isUrgent = false
+        /// Patient entries wait, and a timer will look at them.
+        var isTimed = false
+        /// A thread commits what waits, or will, and looks for more after that.
+        var isStoring = false
+        /// The last commit of entries failed.
+        var isFailing = false
         /// Bytes of results that wait for the disk.
         var waitingReplyBytes = 0
         /// Reports that wait for the disk.
@@ -54,16 +75,21 @@ final class Journal: Sendable {
 
     /// A result of so many bytes is stored in any case.
     private static let smallReply = 4_096
+    /// How long a patient entry waits for a commit.
+    private static let patience = Duration.milliseconds(50)
+    /// So many entries do not wait any longer.
+    private static let patientLimit = 256
+    /// How long a commit that failed waits for the next try.
+    static let retryInterval = Duration.seconds(1)
 
-    private let mailbox = Mailbox<Entry>()
-    private let store: Store
-    private let outbox: Outbox
-    private let failureTopic: String
-    private let clock: AgentClock
-    private let limits: AgentLimits
+    let store: Store
+    let outbox: Outbox
+    let failureTopic: String
+    let clock: AgentClock
+    let limits: AgentLimits
     private let handlerTimer: Timer
-    private let connections: Connections
-    private let state: Guarded<State>
+    let connections: Connections
+    let state: Guarded<State>
 
     init(
         store: Store, outbox: Outbox, failureTopic: String, clock: AgentClock, limits: AgentLimits,
@@ -97,14 +123,26 @@ final class Journal: Sendable {
     func storeStart(of job: CommandJob) async -> Bool {
         await withCheckedContinuation { continuation in
             send(
-                .started(sequence: job.sequence, attempt: job.attempt) { continuation.resume(returning: $0) })
+                [
+                    .started(sequence: job.sequence, attempt: job.attempt) {
+                        continuation.resume(returning: $0)
+                    }
+                ],
+                .here)
         }
     }
 
-    /// Stores the end of a command; its reply goes out once it is on disk.
-    func end(_ job: CommandJob, _ result: CommandResult, milliseconds: Int64) {
+    /// Stores the ends of commands; their replies go out once they are on disk.
+    ///
+    /// - Parameter isFree: Whether the calling thread has nothing else to do, so that it may wait for the disk.
+    func end(_ commands: [EndedCommand], isFree: Bool = false) {
+        send(commands.map(entry), isFree ? .here : .soon)
+    }
+
+    private func entry(_ ended: EndedCommand) -> Entry {
+        let (job, result) = (ended.job, ended.result)
         var reply = Reply(
-            id: job.command.id, code: result.code, result: result.value, milliseconds: milliseconds,
+            id: job.command.id, code: result.code, result: result.value, milliseconds: ended.milliseconds,
             attempt: job.attempt, at: clock.wall(), detail: result.detail?.cut(to: Reporter.maximumDetail),
             nearest: result.nearest, warnings: job.command.warnings)
         var bytes = reply.encoded()
@@ -116,8 +154,8 @@ final class Journal: Sendable {
             state.counters.ended[reply.status, default: 0] += 1
             state.waitingReplyBytes += bytes.count
         }
-        handlerTimer.recordMilliseconds(milliseconds)
-        send(.ended(sequence: job.sequence, attempt: job.attempt, reply: bytes, job.address))
+        handlerTimer.recordMilliseconds(ended.milliseconds)
+        return .ended(sequence: job.sequence, attempt: job.attempt, reply: bytes, job.address)
     }
 
     /// Why a reply of so many bytes is too large; nil when it is not.
@@ -140,7 +178,7 @@ final class Journal: Sendable {
             state.waitingReports += 1
             return true
         }
-        if mayWait { send(.failed(report)) }
+        if mayWait { send([.failed(report)], .soon) }
     }
 
     /// The broker has a stored message.
@@ -149,8 +187,8 @@ final class Journal: Sendable {
         case .reply(let sequence):
             FaultPoint.beforeReplyAcknowledged.reached()
             // After a crash before that, the reply goes out once more: it can wait for the next commit.
-            send(.replyAcknowledged(sequence: sequence), isPatient: true)
-        case .stored(let sequence): send(.reportRemoved(sequence: sequence), isPatient: true)
+            send([.replyAcknowledged(sequence: sequence)], .patient)
+        case .stored(let sequence): send([.reportRemoved(sequence: sequence)], .patient)
         case .volatile: break
         }
     }
@@ -168,169 +206,42 @@ final class Journal: Sendable {
         guard fewer > 0 else { return }
         var message = item.message
         message.payload = smaller.encoded()
-        send(.replyReplaced(sequence: sequence, message, fewer: fewer))
+        send([.replyReplaced(sequence: sequence, message, fewer: fewer)], .soon)
     }
 
     /// A stored report was damaged and is set aside: it takes no space any more.
-    func reportDamaged(_ sequence: Int64) { send(.reportRemoved(sequence: sequence)) }
+    func reportDamaged(_ sequence: Int64) { send([.reportRemoved(sequence: sequence)], .soon) }
 
-    private func send(_ entry: Entry, isPatient: Bool = false) {
-        if !mailbox.send(entry, isPatient: isPatient), case .started(_, _, let then) = entry { then(false) }
-    }
-
-    // MARK: Committing
-
-    /// Ends ``run()`` after one more attempt to store what waits.
-    func close() {
-        state.withLock { $0.isClosed = true }
-        mailbox.close()
-    }
-
-    /// Commits until ``close()``; on a full disk it tries again until then.
-    func run() async {
-        while let entries = await mailbox.next() {
-            for batch in entries.chunks(limits.commitEntries) {
-                guard await commit(batch) else {
-                    for case .started(_, _, let then) in entries[batch.startIndex...] { then(false) }
-                    break
+    private func send(_ entries: [Entry], _ urgency: Urgency) {
+        let (isOpen, stores, mustTime) = state.withLock { state in
+            guard !state.isClosed else { return (false, false, false) }
+            state.waiting += entries
+            guard urgency == .patient, state.waiting.count < Self.patientLimit else {
+                state.isUrgent = true
+                defer { state.isStoring = true }
+                return (true, !state.isStoring, false)
+            }
+            defer { state.isTimed = true }
+            return (true, false, !state.isTimed)
+        }
+        if !isOpen { Self.giveUp(entries) }
+        if stores { urgency == .here ? storeHere() : storeSoon() }
+        if mustTime {
+            TimerThread.shared.call(after: Self.patience) {
+                let stores = self.state.withLock { state in
+                    state.isTimed = false
+                    guard !state.waiting.isEmpty, !state.isStoring else { return false }
+                    state.isStoring = true
+                    return true
                 }
+                if stores { self.storeSoon() }
             }
         }
     }
 
-    /// Commits a batch and sends what waited for it; false when the journal was closed before that succeeded.
-    private func commit(_ batch: ArraySlice<Entry>) async -> Bool {
-        while true {
-            // A commit that fails must change nothing here: it works on a copy.
-            let (quota, overflow) = state.withLock { ($0.quota, $0.overflow) }
-            do {
-                // On a thread of the agent, which may wait for the disk: handing it to another costs more.
-                let written = try store.commit { try self.write(batch, quota, overflow, in: $0) }
-                stored(written, batch, overflow)
-                return true
-            } catch {
-                if state.withLock(\.isClosed) { return false }
-                await AgentThreads.sleep(for: .seconds(1))
-            }
-        }
-    }
-
-    private struct Written: Sendable {
-        var records: [OutboxRecord] = []
-        var quota: ReportQuota
-        /// Whether failures were kept, and the senders that caused some.
-        var hasFailures = false
-        var failing: Set<String> = []
-
-        mutating func store(
-            _ report: FailureReport, on topic: String, in transaction: Store.Transaction
-        ) throws {
-            let record = try transaction.append(
-                topic: topic, payload: report.encoded(), sender: report.sender)
-            quota.stored(record.sequence, bytes: record.payload.count, of: report.sender)
-            records.append(record)
-        }
-
-        /// Keeps a report for who asks later.
-        mutating func remember(_ report: FailureReport, in transaction: Store.Transaction) throws {
-            try transaction.remember(report)
-            hasFailures = true
-            if let sender = report.sender { failing.insert(sender) }
-        }
-    }
-
-    private func write(
-        _ batch: ArraySlice<Entry>, _ quota: ReportQuota, _ overflow: Int64,
-        in transaction: Store.Transaction
-    ) throws -> Written {
-        var written = Written(quota: quota)
-        written.quota.lost(overflow)
-        let isTight = store.isTight()
-        let now = clock.wall()
-        for entry in batch {
-            switch entry {
-            case .started(let sequence, let attempt, _):
-                try transaction.start(sequence, attempt: attempt, at: now)
-            case .ended(let sequence, let attempt, let reply, _):
-                try transaction.finish(sequence, reply: reply, attempt: attempt)
-            case .failed(let report):
-                guard !isTight else {
-                    written.quota.lost(1)
-                    continue
-                }
-                // Also what the outbox has no space for.
-                try written.remember(report, in: transaction)
-                guard written.quota.admits(of: report.sender) else { continue }
-                try written.store(report, on: failureTopic, in: transaction)
-            case .replyAcknowledged(let sequence): try transaction.acknowledge(sequence, at: now)
-            case .replyReplaced(let sequence, let message, _):
-                try transaction.replaceReply(sequence, with: message.payload)
-            case .reportRemoved(let sequence):
-                try transaction.removeFromOutbox(sequence)
-                written.quota.removed(sequence)
-            }
-        }
-        while !isTight, let (sender, count) = written.quota.takeDropped() {
-            let report = dropReport(of: count, sender)
-            try written.remember(report, in: transaction)
-            try written.store(report, on: failureTopic, in: transaction)
-        }
-        if written.hasFailures {
-            try transaction.forgetFailures(
-                of: written.failing, share: AgentLimits.pastFailures.share(limits.senderShare),
-                limit: AgentLimits.pastFailures)
-        }
-        return written
-    }
-
-    private func dropReport(of count: Int64, _ sender: String?) -> FailureReport {
-        let now = clock.wall()
-        let detail =
-            sender.map {
-                "\(count) failure reports about messages of \($0) found no space in its share of the outbox"
-            }
-            ?? "\(count) failure reports found no space in the outbox"
-        var report = FailureReport(
-            id: Identifier.ulid(at: now), code: .dropped, origin: .agent, detail: detail, at: now)
-        report.count = count
-        report.sender = sender
-        return report
-    }
-
-    private func stored(_ written: Written, _ batch: ArraySlice<Entry>, _ overflow: Int64) {
-        state.withLock { state in
-            state.quota = written.quota
-            // Those that came while this was being written too: it may be the last commit for long.
-            state.quota.lost(state.overflow - overflow)
-            state.overflow = 0
-            state.waitingReports -= batch.count { if case .failed = $0 { true } else { false } }
-            state.waitingReplyBytes -= batch.reduce(0) {
-                if case .ended(_, _, let reply, _) = $1 { $0 + reply.count } else { $0 }
-            }
-            state.counters.isOutboxFull = written.quota.isFull
-            state.counters.fullSenders = written.quota.fullSenders
-            state.counters.droppedReports = state.quota.dropped
-        }
-        var items: [OutboxItem] = []
-        var ended: [(sequence: Int64, bytes: Int)] = []
-        for entry in batch {
-            switch entry {
-            case .started(_, _, let then): then(true)
-            case .ended(let sequence, _, let reply, let address):
-                FaultPoint.afterResult.reached()
-                ended.append((sequence, reply.count))
-                items.append(
-                    OutboxItem(
-                        origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
-            case .replyReplaced(let sequence, let message, let fewer):
-                connections.replyReplaced(message.topic, fewer)
-                items.append(
-                    OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message))
-            case .failed, .replyAcknowledged, .reportRemoved: break
-            }
-        }
-        connections.resultsStored(ended)
-        outbox.enqueue(items + written.records.map(OutboxItem.init))
+    /// Entries that will not be stored any more: handlers that wait for it must not run.
+    static func giveUp(_ entries: [Entry]) {
+        for case .started(_, _, let then) in entries { then(false) }
     }
 }
 

@@ -14,7 +14,8 @@ final class CommandExecutor: Sendable {
     struct Connections: Sendable {
         /// Makes STARTED durable; false when the agent stops before that.
         var storeStart: @Sendable (CommandJob) async -> Bool
-        var end: @Sendable (CommandJob, CommandResult, _ milliseconds: Int64) -> Void
+        /// Stores results; `isFree` when the calling thread has nothing else to do.
+        var end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void
         /// The sender learns that the work will take longer.
         var accepted: @Sendable (CommandJob) -> Void
     }
@@ -75,7 +76,7 @@ final class CommandExecutor: Sendable {
             var actions: [LaneQueues.Action] = []
             for (job, result) in zip(jobs, atOnce) {
                 if let result {
-                    actions.append(.end(job, result, milliseconds: 0))
+                    actions.append(.end(EndedCommand(job: job, result: result)))
                 } else if case .cancel(let target) = job.command.operation {
                     actions += Self.cancel(target, for: job, &state.queues)
                 } else {
@@ -121,7 +122,7 @@ final class CommandExecutor: Sendable {
                     code: .noCommand, detail: "no command \(target) of this sender waits or runs",
                     origin: .intake)
             }
-        return further + [.end(job, result, milliseconds: 0)]
+        return further + [.end(EndedCommand(job: job, result: result))]
     }
 
     private func change<Result>(_ body: (inout State) -> Result) -> Result {
@@ -132,15 +133,18 @@ final class CommandExecutor: Sendable {
         }
     }
 
-    private func act(on actions: [LaneQueues.Action]) {
+    /// - Parameter isFree: Whether this thread has nothing else to do, so that it may wait for the disk.
+    private func act(on actions: [LaneQueues.Action], isFree: Bool = true) {
+        var ended: [EndedCommand] = []
         for action in actions {
             switch action {
             case .run(let job): start(job)
             case .cancelTask(let sequence): cancel(state.withLock { $0.tasks[sequence] })
             case .sendAccepted(let job): connections.accepted(job)
-            case .end(let job, let result, let milliseconds): connections.end(job, result, milliseconds)
+            case .end(let command): ended.append(command)
             }
         }
+        if !ended.isEmpty { connections.end(ended, isFree) }
     }
 
     // MARK: Running
@@ -241,7 +245,7 @@ final class CommandExecutor: Sendable {
             }
             return actions
         }
-        act(on: actions)
+        act(on: actions, isFree: next == nil)
         return next
     }
 

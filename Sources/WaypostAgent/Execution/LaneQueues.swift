@@ -14,7 +14,7 @@ struct LaneQueues: Sendable {
         case cancelTask(sequence: Int64)
         case sendAccepted(CommandJob)
         /// The command has come to its end without, or after, having run.
-        case end(CommandJob, CommandResult, milliseconds: Int64)
+        case end(EndedCommand)
     }
 
     /// How long work may take before the sender learns that it was accepted, in milliseconds.
@@ -52,15 +52,20 @@ struct LaneQueues: Sendable {
 
     mutating func admitted(_ job: CommandJob, at now: Int64) -> [Action] {
         count += 1
+        // Nothing waits in a lane that no command occupies.
+        guard occupied[job.command.lane] != nil else { return [run(job, at: now)] }
         waiting[job.command.lane, default: []].append(job)
-        return occupied[job.command.lane] == nil ? next(in: job.command.lane, at: now) : []
+        return []
     }
 
     /// Whether a command that was started goes on: it is not canceled, and its time is not over.
     func goesOn(_ sequence: Int64) -> Bool { running[sequence].map { !$0.isCanceled } ?? false }
 
     /// A thread has taken a command.
-    mutating func began(_ sequence: Int64) { running[sequence]?.hasBegun = true }
+    mutating func began(_ sequence: Int64) {
+        guard let index = running.index(forKey: sequence) else { return }
+        running.values[index].hasBegun = true
+    }
 
     /// The start of a command is being stored; that time does not count.
     mutating func storingStart(_ sequence: Int64, at now: Int64) { running[sequence]?.waitingSince = now }
@@ -93,8 +98,8 @@ struct LaneQueues: Sendable {
     mutating func finished(_ sequence: Int64, _ result: CommandResult, at now: Int64) -> [Action] {
         guard let entry = running.removeValue(forKey: sequence) else { return [] }
         count -= 1
-        return [.end(entry.job, result, milliseconds: max(0, now - entry.started))]
-            + left(entry.job, at: now)
+        let ended = EndedCommand(job: entry.job, result: result, milliseconds: max(0, now - entry.started))
+        return [.end(ended)] + left(entry.job, at: now)
     }
 
     /// A command does not take its lane any more; nothing when it had left it before.
@@ -113,22 +118,25 @@ struct LaneQueues: Sendable {
     private mutating func next(in lane: String, at now: Int64) -> [Action] {
         var actions: [Action] = []
         while let job = waiting[lane]?.popFirst() {
-            guard now < job.startBy else {
-                actions.append(expire(job))
-                continue
-            }
-            occupied[lane] = job.sequence
-            running[job.sequence] = Running(job: job, started: now)
-            actions.append(.run(job))
-            return actions
+            let action = run(job, at: now)
+            actions.append(action)
+            if case .run = action { return actions }
         }
         waiting[lane] = nil
         return actions
     }
 
+    /// Starts a command in its lane, or ends one that has expired.
+    private mutating func run(_ job: CommandJob, at now: Int64) -> Action {
+        guard now < job.startBy else { return expire(job) }
+        occupied[job.command.lane] = job.sequence
+        running[job.sequence] = Running(job: job, started: now)
+        return .run(job)
+    }
+
     private mutating func expire(_ job: CommandJob) -> Action {
         count -= 1
-        return .end(job, .expired, milliseconds: 0)
+        return .end(EndedCommand(job: job, result: .expired))
     }
 
     // MARK: Canceling
@@ -153,14 +161,8 @@ struct LaneQueues: Sendable {
             let job = queue[index]
             waiting[lane]?.remove(at: index)
             count -= 1
-            return (
-                .waiting,
-                [
-                    .end(
-                        job, CommandResult(code: .canceled, detail: "canceled while it waited"),
-                        milliseconds: 0)
-                ]
-            )
+            let result = CommandResult(code: .canceled, detail: "canceled while it waited")
+            return (.waiting, [.end(EndedCommand(job: job, result: result))])
         }
         let isForeign =
             running.values.contains { $0.job.command.id == id }

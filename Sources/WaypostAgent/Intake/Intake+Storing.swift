@@ -19,7 +19,7 @@ extension Intake {
         let receipts: [Result<InboxReceipt, Rejection>]
         var reserved: [ReceivedCommand] = []
         do throws(StoreError) {
-            receipts = try store.commit { transaction in
+            receipts = try connections.commit(commands.count) { transaction in
                 try commands.map { try receive($0, &reserved, at: now, in: transaction) }
             }
         } catch {
@@ -105,7 +105,7 @@ extension Intake {
         var stored: [(sequence: Int64, sender: String, bytes: Int)] = []
         var started: [(ReceivedCommand, sequence: Int64)] = []
         var jobs: [CommandJob] = []
-        var rejected: [(CommandJob, Rejection)] = []
+        var rejected: [EndedCommand] = []
         for (command, result) in results {
             switch result {
             case .success(.stored(let sequence)):
@@ -114,7 +114,8 @@ extension Intake {
                 case (let job, nil):
                     started.append((command, sequence))
                     jobs.append(job)
-                case (let job, let rejection?): rejected.append((job, rejection))
+                case (let job, let rejection?):
+                    rejected.append(EndedCommand(job: job, result: CommandResult(rejection, origin: .intake)))
                 }
             case .success(.duplicate(let sequence, let reply)): repeated(command, sequence, reply)
             case .success(.reused):
@@ -133,9 +134,9 @@ extension Intake {
         // Before anything of them can end.
         shares.stored(stored)
         inFlight.began(started)
-        for (job, rejection) in rejected {
-            state.withLock { $0.counters.rejected += 1 }
-            connections.end(job, CommandResult(rejection, origin: .intake))
+        if !rejected.isEmpty {
+            state.withLock { $0.counters.rejected += Int64(rejected.count) }
+            connections.end(rejected)
         }
         connections.dispatch(jobs)
     }

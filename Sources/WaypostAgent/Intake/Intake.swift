@@ -11,8 +11,13 @@ final class Intake: Sendable {
     struct Connections: Sendable {
         /// Stored commands, in order of arrival.
         var dispatch: @Sendable ([CommandJob]) -> Void
-        /// A stored command that is not run, and why.
-        var end: @Sendable (CommandJob, CommandResult) -> Void
+        /// Stored commands that are not run, and why.
+        var end: @Sendable ([EndedCommand]) -> Void
+        /// Runs `body` in one transaction, which may carry what else waits to be stored beside these steps.
+        var commit:
+            @Sendable (
+                _ steps: Int, _ body: (Store.Transaction) throws -> [Result<InboxReceipt, Rejection>]
+            ) throws(StoreError) -> [Result<InboxReceipt, Rejection>]
         /// A reply to a command that is not stored.
         var reply: @Sendable (Reply, ReplyAddress) -> Void
         /// The stored reply to a repeated command, with the sequence number of its row.

@@ -30,6 +30,7 @@ enum RowDigest {
 
     static func of(_ columns: [Column]) -> Int64 {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
         for column in columns {
             switch column {
             case .null: bytes.append(0)
@@ -50,8 +51,6 @@ enum RowDigest {
     }
 
     private static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        for shift in stride(from: 0, to: 64, by: 8) {
-            bytes.append(UInt8(truncatingIfNeeded: number >> shift))
-        }
+        withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
     }
 }

@@ -51,7 +51,7 @@ struct StateFile: Sendable {
         close(descriptor)
     }
 
-    /// Bytes of the log beyond its usual size: another process that reads the file can keep it from being cut.
+    /// Bytes of the log beyond its usual size: it grows while a full disk keeps it from being written back.
     var logExcess: Int {
         var status = stat()
         guard stat(path + "-wal", &status) == 0 else { return 0 }

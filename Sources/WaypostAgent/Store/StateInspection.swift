@@ -1,7 +1,9 @@
 import GRDB
 import Glibc
 
-/// A look at an agent's state file that changes nothing, also while the agent runs.
+/// A look at the state file of an agent that does not run; it changes nothing.
+///
+/// An agent that runs keeps others from its file: then SQLite asks for no locks with each commit.
 package struct StateInspection: Sendable {
     /// The version of the tables.
     package let schema: Int

@@ -20,6 +20,9 @@ package final class Store: Sendable {
     private let byteLimit: Int
     private let pageSize: Int
     private let held = Atomic<Int>(0)
+    /// SQLite's count of changed rows when the space was measured last.
+    private let measuredAt = Atomic<Int>(-changesBetweenMeasures)
+    private static let changesBetweenMeasures = 16
     private let queue: DatabaseQueue
     private let lock: StateLock
     private let file: StateFile
@@ -79,6 +82,7 @@ package final class Store: Sendable {
             try db.execute(
                 sql: """
                     PRAGMA auto_vacuum = INCREMENTAL;
+                    PRAGMA locking_mode = EXCLUSIVE;
                     PRAGMA journal_mode = WAL;
                     PRAGMA synchronous = \(durability.pragma);
                     PRAGMA wal_autocheckpoint = 1000;
@@ -143,7 +147,14 @@ package final class Store: Sendable {
         return heldBytes - byteLimit > reserve / 2 - bytes
     }
 
+    /// Not after each commit, as long as there is space.
     private func measure(_ db: Database) throws {
+        let changes = db.totalChangesCount
+        guard
+            heldBytes >= byteLimit / 2
+                || changes - measuredAt.load(ordering: .relaxed) >= Self.changesBetweenMeasures
+        else { return }
+        measuredAt.store(changes, ordering: .relaxed)
         let all = try Int.fetchOne(db.cachedStatement(sql: "PRAGMA page_count")) ?? 0
         let free = try Int.fetchOne(db.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
         held.store((all - free) * pageSize + file.logExcess, ordering: .relaxed)
@@ -158,14 +169,19 @@ package final class Store: Sendable {
     func onFailure(_ body: @escaping @Sendable (StoreError) -> Void) { onFailure.withLock { $0 = body } }
 
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
-    package func commit<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
+    ///
+    /// - Parameter then: Called after it, before another transaction can begin.
+    package func commit<Value>(
+        _ body: (Transaction) throws -> Value, then: (Value) -> Void = { _ in }
+    ) throws(StoreError) -> Value {
         do {
             try file.checkPlace()
             let began = ContinuousClock.now
             defer { record(since: began) }
-            let value = try queue.write { db in
-                defer { try? measure(db) }
-                return try body(Transaction(database: db))
+            let value = try queue.writeWithoutTransaction { db in
+                let value = try transact(db, body)
+                then(value)
+                return value
             }
             succeeded()
             return value
@@ -182,10 +198,7 @@ package final class Store: Sendable {
             try file.checkPlace()
             let began = ContinuousClock.now
             defer { record(since: began) }
-            let value = try await queue.write { [self] db in
-                defer { try? measure(db) }
-                return try body(Transaction(database: db))
-            }
+            let value = try await queue.writeWithoutTransaction { [self] in try transact($0, body) }
             succeeded()
             return value
         } catch is CancellationError {
@@ -193,6 +206,21 @@ package final class Store: Sendable {
             throw StoreError(CancellationError(), path: path, doing: "commit")
         } catch {
             throw failed(error)
+        }
+    }
+
+    /// One transaction, whose beginning and end are parsed by SQLite only once.
+    private func transact<Value>(_ db: Database, _ body: (Transaction) throws -> Value) throws -> Value {
+        try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+        do {
+            let value = try body(Transaction(database: db))
+            try measure(db)
+            try db.cachedStatement(sql: "COMMIT").execute()
+            return value
+        } catch {
+            // SQLite may have done it already.
+            try? db.execute(sql: "ROLLBACK")
+            throw error
         }
     }
 

@@ -89,7 +89,15 @@ struct Forgotten: Sendable {
 
 extension Store.Transaction {
     /// States in which a command has no result; an unknown one is a damaged one, and is looked at too.
-    private static var isOpen: String { "state NOT IN ('finished', 'acknowledged', 'damaged')" }
+    ///
+    /// Not as a list: SQLite would make a table of it for each statement that runs.
+    private static let isOpen = "state <> 'finished' AND state <> 'acknowledged' AND state <> 'damaged'"
+    private static let start =
+        "UPDATE inbox SET state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(isOpen)"
+    private static let finish = """
+        UPDATE inbox SET state = 'finished', reply = ?, reply_digest = ?, attempt = ?, payload = NULL
+        WHERE seq = ? AND \(isOpen)
+        """
 
     /// Stores a command unless its key, topic and id, is there already.
     func receive(_ command: NewCommand) throws -> InboxReceipt {
@@ -127,20 +135,13 @@ extension Store.Transaction {
     }
 
     func start(_ sequence: Int64, attempt: Int, at time: Int64) throws {
-        let update = try database.cachedStatement(
-            sql:
-                "UPDATE inbox SET state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(Self.isOpen)"
-        )
+        let update = try database.cachedStatement(sql: Self.start)
         try update.execute(arguments: [attempt, time, sequence])
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
     func finish(_ sequence: Int64, reply: [UInt8], attempt: Int) throws {
-        let update = try database.cachedStatement(
-            sql: """
-                UPDATE inbox SET state = 'finished', reply = ?, reply_digest = ?, attempt = ?, payload = NULL
-                WHERE seq = ? AND \(Self.isOpen)
-                """)
+        let update = try database.cachedStatement(sql: Self.finish)
         try update.execute(arguments: [
             Blob(reply), InboxRecord.replyDigest(sequence, reply), attempt, sequence,
         ])
@@ -311,7 +312,7 @@ extension Store.Transaction {
 extension NewCommand {
     /// Over all columns that never change but the payload, which has its own digest.
     fileprivate var rowDigest: Int64 {
-        InboxRecord.rowDigest(topic, id, digest, correlation, trace, [received, expires, keepUntil])
+        InboxRecord.rowDigest(topic, id, digest, correlation, trace, received, expires, keepUntil)
     }
 }
 
@@ -341,7 +342,7 @@ extension InboxRecord {
     private func damage(_ row: Row, isPayloadRead: Bool) -> InboxDamage? {
         let digest = row.bytes("digest") ?? []
         let found = Self.rowDigest(
-            topic, id, digest, correlation, trace, [received, expires, row.integer("keep_until")])
+            topic, id, digest, correlation, trace, received, expires, row.integer("keep_until"))
         guard state != .damaged, found == row.integer("row_digest") else { return .row }
         switch state {
         case .received, .started:
@@ -356,11 +357,12 @@ extension InboxRecord {
 
     fileprivate static func rowDigest(
         _ topic: String, _ id: String, _ digest: [UInt8], _ correlation: [UInt8]?, _ trace: String?,
-        _ times: [Int64]
+        _ received: Int64, _ expires: Int64, _ keepUntil: Int64
     ) -> Int64 {
-        RowDigest.of(
-            [.text(topic), .text(id), .blob(digest), .init(correlation), .init(trace)]
-                + times.map(RowDigest.Column.integer))
+        RowDigest.of([
+            .text(topic), .text(id), .blob(digest), .init(correlation), .init(trace), .integer(received),
+            .integer(expires), .integer(keepUntil),
+        ])
     }
 
     fileprivate static func replyDigest(_ sequence: Int64, _ reply: [UInt8]) -> Int64 {

@@ -64,6 +64,10 @@ struct StateCheck {
         guard access("\(directory)/waypost.sqlite", F_OK) == 0 else {
             return DoctorFinding("store", .skipped, "no agent has run here yet")
         }
+        guard !StateInspection.isInUse(directory: directory) else {
+            return DoctorFinding(
+                "store", .ok, "held by the agent that runs; its health says what it has (waypost health)")
+        }
         let state: StateInspection
         do {
             state = try StateInspection(directory: directory)

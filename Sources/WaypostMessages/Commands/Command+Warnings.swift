@@ -10,12 +10,14 @@ extension Command {
 
     /// What is allowed in a command and was hardly meant: misspelt fields, and seconds in the place of milliseconds.
     static func warnings(of fields: Fields, _ operation: Operation) -> [String] {
-        let known = commonFields.union(operation.fields)
+        let own = operation.fields
         // A longer name is no slip of the fingers.
-        let unknown = fields.names.filter { $0.utf8.count <= 32 && !known.contains($0) }.sorted()
-        let missing = known.filter { fields[$0] == nil }
+        let unknown = fields.names.filter {
+            $0.utf8.count <= 32 && !commonFields.contains($0) && !own.contains($0)
+        }
         var warnings: [String] = []
-        for name in unknown.prefix(maximumWarnings) where name.utf8.count > 2 {
+        for name in unknown.sorted().prefix(maximumWarnings) where name.utf8.count > 2 {
+            let missing = commonFields.union(own).filter { fields[$0] == nil }
             guard let near = NearestNames.find(name, among: missing, limit: 1, slips: 2).first else {
                 continue
             }

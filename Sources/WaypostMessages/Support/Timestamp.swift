@@ -43,9 +43,16 @@ package enum Timestamp {
         var seconds = time_t(time / 1_000)
         var parts = tm()
         _ = split(&seconds, &parts)
-        var buffer = [CChar](repeating: 0, count: 32)
-        let length = strftime(&buffer, buffer.count, format, &parts)
-        return String(decoding: buffer.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
-            + (hasFraction ? String(1_000 + time % 1_000).dropFirst() : "")
+        return String(unsafeUninitializedCapacity: 32) { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { buffer in
+                guard let start = buffer.baseAddress else { return 0 }
+                let length = strftime(start, buffer.count, format, &parts)
+                guard hasFraction, length + 3 < buffer.count else { return length }
+                for (place, unit) in [100, 10, 1].enumerated() {
+                    buffer[length + place] = CChar(48 + time / Int64(unit) % 10)
+                }
+                return length + 3
+            }
+        }
     }
 }

@@ -41,8 +41,14 @@ extension Topics {
         // Comparing other characters can take long, and none of our levels has any.
         guard rest.first == UInt8(ascii: "/"), rest.allSatisfy({ $0 < 0x80 }) else { return nil }
         // None of our topics has more than three.
-        return rest.dropFirst().split(
-            separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false
-        ).map(Substring.init)
+        var levels: [Substring] = []
+        levels.reserveCapacity(4)
+        var start = rest.index(after: rest.startIndex)
+        while levels.count < 3, let end = rest[start...].firstIndex(of: UInt8(ascii: "/")) {
+            levels.append(Substring(rest[start..<end]))
+            start = rest.index(after: end)
+        }
+        levels.append(Substring(rest[start...]))
+        return levels
     }
 }

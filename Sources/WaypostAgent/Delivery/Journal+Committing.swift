@@ -1,0 +1,213 @@
+import MQTTLink
+import Threading
+import Waypost
+import WaypostMessages
+
+extension Journal {
+    /// Commits what waits on this thread; what came meanwhile is left to one of the agent.
+    func storeHere() {
+        if (try? commit { _ in }) == nil || goesOn() { storeSoon() }
+    }
+
+    /// Commits on a thread of the agent until nothing urgent waits; on a full disk it tries again until ``close()``.
+    func storeSoon() {
+        AgentThreads.start { [self] in
+            repeat {
+                while (try? commit { _ in }) == nil {
+                    guard !state.withLock(\.isClosed) else { return }
+                    await AgentThreads.sleep(for: Self.retryInterval)
+                }
+            } while goesOn()
+        }
+    }
+
+    private func goesOn() -> Bool {
+        state.withLock { state in
+            state.isStoring = state.isUrgent
+            return state.isStoring
+        }
+    }
+
+    /// Takes nothing more, after one more attempt to store what waits.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        if (try? commit { _ in }) == nil { Self.giveUp(state.withLock(\.waiting)) }
+    }
+
+    /// Runs `body` in one transaction with the first entries that wait, and sends what waited for them.
+    ///
+    /// Entries that could not be stored are not taken along by others, so that they can't keep those from the disk.
+    ///
+    /// - Parameter steps: how many entries `body` itself writes.
+    func commit<Value>(
+        steps: Int = 0, _ body: (Store.Transaction) throws -> Value
+    ) throws(StoreError) -> Value {
+        var batch: [Entry] = []
+        let value: Value
+        let written: Written
+        do throws(StoreError) {
+            (value, written) = try store.commit { transaction in
+                let value = try body(transaction)
+                let (quota, overflow) = state.withLock { state in
+                    batch = state.take(steps > 0 && state.isFailing ? 0 : limits.commitEntries - steps)
+                    return (state.quota, state.overflow)
+                }
+                return (value, try self.write(batch, quota, overflow, in: transaction))
+            } then: {
+                stored($0.1, batch)
+            }
+        } catch {
+            let stores = state.withLock { state in
+                guard !batch.isEmpty else { return false }
+                state.isFailing = true
+                state.waiting = batch + state.waiting
+                state.isUrgent = true
+                defer { state.isStoring = true }
+                return !state.isStoring
+            }
+            if stores { storeSoon() }
+            throw error
+        }
+        send(batch, written)
+        return value
+    }
+
+    private struct Written: Sendable {
+        var records: [OutboxRecord] = []
+        /// A commit that fails must change nothing here: this is a copy.
+        var quota: ReportQuota
+        /// The dropped reports that are in it.
+        var overflow: Int64
+        /// Whether failures were kept, and the senders that caused some.
+        var hasFailures = false
+        var failing: Set<String> = []
+
+        mutating func store(
+            _ report: FailureReport, on topic: String, in transaction: Store.Transaction
+        ) throws {
+            let record = try transaction.append(
+                topic: topic, payload: report.encoded(), sender: report.sender)
+            quota.stored(record.sequence, bytes: record.payload.count, of: report.sender)
+            records.append(record)
+        }
+
+        /// Keeps a report for who asks later.
+        mutating func remember(_ report: FailureReport, in transaction: Store.Transaction) throws {
+            try transaction.remember(report)
+            hasFailures = true
+            if let sender = report.sender { failing.insert(sender) }
+        }
+    }
+
+    private func write(
+        _ batch: [Entry], _ quota: ReportQuota, _ overflow: Int64, in transaction: Store.Transaction
+    ) throws -> Written {
+        var written = Written(quota: quota, overflow: overflow)
+        written.quota.lost(overflow)
+        let isTight = store.isTight()
+        let now = clock.wall()
+        for entry in batch {
+            switch entry {
+            case .started(let sequence, let attempt, _):
+                try transaction.start(sequence, attempt: attempt, at: now)
+            case .ended(let sequence, let attempt, let reply, _):
+                try transaction.finish(sequence, reply: reply, attempt: attempt)
+            case .failed(let report):
+                guard !isTight else {
+                    written.quota.lost(1)
+                    continue
+                }
+                // Also what the outbox has no space for.
+                try written.remember(report, in: transaction)
+                guard written.quota.admits(of: report.sender) else { continue }
+                try written.store(report, on: failureTopic, in: transaction)
+            case .replyAcknowledged(let sequence): try transaction.acknowledge(sequence, at: now)
+            case .replyReplaced(let sequence, let message, _):
+                try transaction.replaceReply(sequence, with: message.payload)
+            case .reportRemoved(let sequence):
+                try transaction.removeFromOutbox(sequence)
+                written.quota.removed(sequence)
+            }
+        }
+        while !isTight, let (sender, count) = written.quota.takeDropped() {
+            let report = dropReport(of: count, sender)
+            try written.remember(report, in: transaction)
+            try written.store(report, on: failureTopic, in: transaction)
+        }
+        if written.hasFailures {
+            try transaction.forgetFailures(
+                of: written.failing, share: AgentLimits.pastFailures.share(limits.senderShare),
+                limit: AgentLimits.pastFailures)
+        }
+        return written
+    }
+
+    private func dropReport(of count: Int64, _ sender: String?) -> FailureReport {
+        let now = clock.wall()
+        let detail =
+            sender.map {
+                "\(count) failure reports about messages of \($0) found no space in its share of the outbox"
+            }
+            ?? "\(count) failure reports found no space in the outbox"
+        var report = FailureReport(
+            id: Identifier.ulid(at: now), code: .dropped, origin: .agent, detail: detail, at: now)
+        report.count = count
+        report.sender = sender
+        return report
+    }
+
+    /// The entries are on disk; called before another commit begins.
+    private func stored(_ written: Written, _ batch: [Entry]) {
+        state.withLock { state in
+            state.isFailing = state.isFailing && batch.isEmpty
+            state.quota = written.quota
+            // Those that came while this was being written too: it may be the last commit for long.
+            state.quota.lost(state.overflow - written.overflow)
+            state.overflow = 0
+            state.waitingReports -= batch.count { if case .failed = $0 { true } else { false } }
+            state.waitingReplyBytes -= batch.reduce(0) {
+                if case .ended(_, _, let reply, _) = $1 { $0 + reply.count } else { $0 }
+            }
+            state.counters.isOutboxFull = written.quota.isFull
+            state.counters.fullSenders = written.quota.fullSenders
+            state.counters.droppedReports = state.quota.dropped
+        }
+    }
+
+    /// Sends what waited for a commit.
+    private func send(_ batch: [Entry], _ written: Written) {
+        var items: [OutboxItem] = []
+        var ended: [(sequence: Int64, bytes: Int)] = []
+        for entry in batch {
+            switch entry {
+            case .started(_, _, let then): then(true)
+            case .ended(let sequence, _, let reply, let address):
+                FaultPoint.afterResult.reached()
+                ended.append((sequence, reply.count))
+                items.append(
+                    OutboxItem(
+                        origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
+            case .replyReplaced(let sequence, let message, let fewer):
+                connections.replyReplaced(message.topic, fewer)
+                items.append(
+                    OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message))
+            case .failed, .replyAcknowledged, .reportRemoved: break
+            }
+        }
+        if !ended.isEmpty { connections.resultsStored(ended) }
+        outbox.enqueue(items + written.records.map(OutboxItem.init))
+    }
+}
+
+extension Journal.State {
+    /// Takes the first entries that wait, at most so many.
+    fileprivate mutating func take(_ count: Int) -> [Journal.Entry] {
+        guard count < waiting.count else {
+            isUrgent = false
+            defer { waiting = [] }
+            return waiting
+        }
+        defer { waiting.removeFirst(max(0, count)) }
+        return Array(waiting.prefix(max(0, count)))
+    }
+}
