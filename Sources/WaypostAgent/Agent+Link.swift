@@ -22,6 +22,9 @@ final class LinkListener: MQTTLinkDelegate {
     }
     func link(skipped message: SkippedMessage) { agent.skipped(message) }
     func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }
+    func link(propertiesFor message: MQTTMessage) -> [MQTTProperties.User] {
+        CloudEvent(message, agent.topics, at: agent.clock.wall())?.properties ?? []
+    }
     func link(settled receipts: [PublishReceipt]) { agent.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
     // At the end of a turn of the loop the acknowledgements of its batch are written.
@@ -135,18 +138,6 @@ extension Agent {
     }
 
     // MARK: Publishing
-
-    /// The messages with the attributes of CloudEvents, when MQTT 5 is in use.
-    func mirrored(_ messages: [OutgoingMessage]) -> [OutgoingMessage] {
-        guard presence.version == .v5 else { return messages }
-        let now = clock.wall()
-        return messages.map { outgoing in
-            var outgoing = outgoing
-            outgoing.message.properties.user +=
-                CloudEvent(outgoing.message, topics, at: now)?.properties ?? []
-            return outgoing
-        }
-    }
 
     /// The most bytes that a payload may have now; some are left for topic and properties.
     var maximumPayload: Int {

@@ -91,7 +91,7 @@ extension Agent {
     private func startDelivery(over link: any MessageLink) {
         outbox.start(
             Outbox.Connections(
-                publish: { [weak self] messages in link.publish(self?.mirrored(messages) ?? messages) },
+                publish: { link.publish($0) },
                 settled: { [weak self] in self?.settled($0) },
                 hasRoomForLogs: { [events] in events.flushWhenRoom() },
                 damaged: { [weak self] in self?.report($0) }))

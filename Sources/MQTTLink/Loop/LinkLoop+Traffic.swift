@@ -85,14 +85,18 @@ extension LinkLoop {
                     .rejected(.topic(TopicError(topic: waiting.message.topic, reason: reason))))
                 continue
             }
-            guard let size = waiting.message.packetSize(connection.version),
+            var message = waiting.message
+            if connection.version == .v5 {
+                message.properties.user += delegate?.link(propertiesFor: message) ?? []
+            }
+            guard let size = message.packetSize(connection.version),
                 size <= connection.maximumPacketSize.map(Int.init) ?? .max
             else {
                 settle(waiting.origin, .rejected(.tooLarge))
                 continue
             }
-            switch handle.publish(waiting.message) {
-            case .success(let id): inFlight.sent(id, waiting.origin, waiting.message.qos)
+            switch handle.publish(message) {
+            case .success(let id): inFlight.sent(id, waiting.origin, message.qos)
             case .failure(let error):
                 settle(waiting.origin, error.meansNoConnection ? .lost : .rejected(error.sendError))
             }

@@ -35,6 +35,9 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// Subscriptions that the broker had refused were tried again; its answers are in the connection.
     func linkDidSubscribe(_ connection: Connection)
 
+    /// A message is about to be published; returns user properties that MQTT 5 carries beside its own.
+    func link(propertiesFor message: MQTTMessage) -> [MQTTProperties.User]
+
     /// What became of published messages, in the order in which it became known.
     func link(settled receipts: [PublishReceipt])
 
@@ -56,6 +59,9 @@ extension MQTTLinkDelegate {
 
     /// Nothing is done about it.
     public func linkDidSubscribe(_ connection: Connection) {}
+
+    /// No others.
+    public func link(propertiesFor message: MQTTMessage) -> [MQTTProperties.User] { [] }
 
     /// Nothing but the CONNECT.
     public func linkMessagesWithConnect() -> [MQTTMessage] { [] }

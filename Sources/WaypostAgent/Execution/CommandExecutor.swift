@@ -151,14 +151,15 @@ final class CommandExecutor: Sendable {
 
     private func start(_ job: CommandJob) {
         let scope = OpenScope(executor: handlers)
-        // Under the lock, so that the task can't have ended before it is known.
+        let task = Task(executorPreference: handlers) {
+            await OpenScope.$current.withValue(scope) { await self.runLane(from: job) }
+        }
         let cancelled = state.withLock { state -> Task<Void, Never>? in
-            let task = Task(executorPreference: handlers) {
-                await OpenScope.$current.withValue(scope) { await self.runLane(from: job) }
-            }
+            // It may have ended by now.
+            guard let isCanceled = state.queues.isCanceled(job.sequence) else { return nil }
             state.tasks[job.sequence] = task
-            // It was decided a moment ago that this runs, and a cancellation since then found no task.
-            return state.queues.goesOn(job.sequence) ? nil : task
+            // A cancellation, or a stop, that came before this found no task.
+            return isCanceled || state.leftOnDisk.contains(job.sequence) ? task : nil
         }
         cancel(cancelled)
     }
@@ -193,7 +194,7 @@ final class CommandExecutor: Sendable {
         // A command that has ended already, at its deadline or by a cancellation, must not begin after that, nor one
         // that was left for the next start.
         let goesOn = state.withLock { state in
-            guard state.queues.goesOn(job.sequence), !state.leftOnDisk.contains(job.sequence) else {
+            guard state.queues.isCanceled(job.sequence) == false, !state.leftOnDisk.contains(job.sequence) else {
                 return false
             }
             if !start.isIdempotent { state.queues.storingStart(job.sequence, at: now) }

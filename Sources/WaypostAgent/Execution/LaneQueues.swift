@@ -58,8 +58,8 @@ struct LaneQueues: Sendable {
         return []
     }
 
-    /// Whether a command that was started goes on: it is not canceled, and its time is not over.
-    func goesOn(_ sequence: Int64) -> Bool { running[sequence].map { !$0.isCanceled } ?? false }
+    /// Whether a command that was started is canceled; nil when it has ended, or its time is over.
+    func isCanceled(_ sequence: Int64) -> Bool? { running[sequence]?.isCanceled }
 
     /// A thread has taken a command.
     mutating func began(_ sequence: Int64) {
