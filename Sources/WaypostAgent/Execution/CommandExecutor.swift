@@ -194,7 +194,8 @@ final class CommandExecutor: Sendable {
         // A command that has ended already, at its deadline or by a cancellation, must not begin after that, nor one
         // that was left for the next start.
         let goesOn = state.withLock { state in
-            guard state.queues.isCanceled(job.sequence) == false, !state.leftOnDisk.contains(job.sequence) else {
+            guard state.queues.isCanceled(job.sequence) == false, !state.leftOnDisk.contains(job.sequence)
+            else {
                 return false
             }
             if !start.isIdempotent { state.queues.storingStart(job.sequence, at: now) }

@@ -99,7 +99,9 @@ struct LaneQueues: Sendable {
         guard let entry = running.removeValue(forKey: sequence) else { return [] }
         count -= 1
         let ended = EndedCommand(job: entry.job, result: result, milliseconds: max(0, now - entry.started))
-        return [.end(ended)] + left(entry.job, at: now)
+        var actions = [Action.end(ended)]
+        actions += left(entry.job, at: now)
+        return actions
     }
 
     /// A command does not take its lane any more; nothing when it had left it before.

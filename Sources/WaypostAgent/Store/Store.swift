@@ -211,11 +211,12 @@ package final class Store: Sendable {
 
     /// One transaction, whose beginning and end are parsed by SQLite only once.
     private func transact<Value>(_ db: Database, _ body: (Transaction) throws -> Value) throws -> Value {
-        try db.cachedStatement(sql: "BEGIN IMMEDIATE").execute()
+        let transaction = Transaction(database: db)
+        try transaction.run("BEGIN IMMEDIATE")
         do {
-            let value = try body(Transaction(database: db))
+            let value = try body(transaction)
             try measure(db)
-            try db.cachedStatement(sql: "COMMIT").execute()
+            try transaction.run("COMMIT")
             return value
         } catch {
             // SQLite may have done it already.

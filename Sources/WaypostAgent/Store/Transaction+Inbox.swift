@@ -101,17 +101,17 @@ extension Store.Transaction {
 
     /// Stores a command unless its key, topic and id, is there already.
     func receive(_ command: NewCommand) throws -> InboxReceipt {
-        let insert = try database.cachedStatement(
-            sql: """
-                INSERT INTO inbox(topic, id, digest, payload, correlation, trace, received, expires, keep_until,
-                    row_digest, state)
-                VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'received') ON CONFLICT(topic, id) DO NOTHING
-                """)
-        try insert.execute(arguments: [
-            command.topic, command.id, Blob(command.digest), Blob(command.payload),
-            command.correlation.map(Blob.init), command.trace, command.received, command.expires,
-            command.keepUntil, command.rowDigest,
-        ])
+        try run(
+            """
+            INSERT INTO inbox(topic, id, digest, payload, correlation, trace, received, expires, keep_until,
+                row_digest, state)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'received') ON CONFLICT(topic, id) DO NOTHING
+            """,
+            [
+                .text(command.topic), .text(command.id), .blob(command.digest), .blob(command.payload),
+                .init(command.correlation), .init(command.trace), .integer(command.received),
+                .integer(command.expires), .integer(command.keepUntil), .integer(command.rowDigest),
+            ])
         if database.changesCount == 1 { return .stored(sequence: database.lastInsertedRowID) }
         return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .reused
     }
@@ -135,25 +135,24 @@ extension Store.Transaction {
     }
 
     func start(_ sequence: Int64, attempt: Int, at time: Int64) throws {
-        let update = try database.cachedStatement(sql: Self.start)
-        try update.execute(arguments: [attempt, time, sequence])
+        try run(Self.start, [.integer(Int64(attempt)), .integer(time), .integer(sequence)])
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
     func finish(_ sequence: Int64, reply: [UInt8], attempt: Int) throws {
-        let update = try database.cachedStatement(sql: Self.finish)
-        try update.execute(arguments: [
-            Blob(reply), InboxRecord.replyDigest(sequence, reply), attempt, sequence,
-        ])
+        try run(
+            Self.finish,
+            [
+                .blob(reply), .integer(InboxRecord.replyDigest(sequence, reply)), .integer(Int64(attempt)),
+                .integer(sequence),
+            ])
     }
 
     /// The broker has the reply.
     func acknowledge(_ sequence: Int64, at time: Int64) throws {
-        let update = try database.cachedStatement(
-            sql:
-                "UPDATE inbox SET state = 'acknowledged', acknowledged = ? WHERE seq = ? AND state = 'finished'"
-        )
-        try update.execute(arguments: [time, sequence])
+        try run(
+            "UPDATE inbox SET state = 'acknowledged', acknowledged = ? WHERE seq = ? AND state = 'finished'",
+            [.integer(time), .integer(sequence)])
     }
 
     /// The reply must be sent again, since its command came again.

@@ -1,0 +1,48 @@
+import GRDB
+import GRDBSQLite
+
+extension Store.Transaction {
+    /// Runs a statement that gives no rows; it is parsed when it comes for the first time.
+    ///
+    /// For what each command does. GRDB copies the values into arguments of its own, and SQLite those once more; here
+    /// they lie where they are until the statement has run.
+    func run(_ sql: String, _ values: [RowDigest.Column] = []) throws {
+        let statement = try database.cachedStatement(sql: sql).sqliteStatement
+        let code = Self.bind(values[...], from: 1, to: statement)
+        sqlite3_reset(statement)
+        sqlite3_clear_bindings(statement)
+        guard code == SQLITE_DONE || code == SQLITE_ROW else {
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: sqlite3_extended_errcode(database.sqliteConnection)),
+                message: String(cString: sqlite3_errmsg(database.sqliteConnection)), sql: sql)
+        }
+    }
+
+    /// Binds the values and runs the statement inside, where all of them are still in place.
+    private static func bind(
+        _ values: ArraySlice<RowDigest.Column>, from place: CInt, to statement: SQLiteStatement
+    ) -> CInt {
+        guard let value = values.first else { return sqlite3_step(statement) }
+        func next(_ code: CInt) -> CInt {
+            code == SQLITE_OK ? bind(values.dropFirst(), from: place + 1, to: statement) : code
+        }
+        switch value {
+        case .null: return next(sqlite3_bind_null(statement, place))
+        case .integer(let number): return next(sqlite3_bind_int64(statement, place, number))
+        case .text(var text):
+            // Without an address it would be bound as NULL.
+            guard !text.isEmpty else { return next(sqlite3_bind_text(statement, place, "", 0, nil)) }
+            return text.withUTF8 { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    next(sqlite3_bind_text(statement, place, $0.baseAddress, CInt($0.count), nil))
+                }
+            }
+        case .blob(let bytes):
+            return bytes.withUnsafeBytes { bytes in
+                bytes.isEmpty
+                    ? next(sqlite3_bind_zeroblob(statement, place, 0))
+                    : next(sqlite3_bind_blob(statement, place, bytes.baseAddress, CInt(bytes.count), nil))
+            }
+        }
+    }
+}
