@@ -36,9 +36,11 @@ extension Journal {
 
     /// Runs `body` in one transaction with the first entries that wait, and sends what waited for them.
     ///
-    /// Entries that could not be stored are not taken along by others, so that they can't keep those from the disk.
+    /// Entries that could not be stored are not taken along any more, so that they keep nothing else from the disk.
     ///
-    /// - Parameter steps: how many entries `body` itself writes.
+    /// - Parameters:
+    ///   - steps: how many entries `body` writes; 0 when there are only those that wait.
+    ///   - body: called again, without entries, when the transaction with them failed.
     func commit<Value>(
         steps: Int = 0, _ body: (Store.Transaction) throws -> Value
     ) throws(StoreError) -> Value {
@@ -66,7 +68,8 @@ extension Journal {
                 return !state.isStoring
             }
             if stores { storeSoon() }
-            throw error
+            guard steps > 0, !batch.isEmpty else { throw error }
+            return try commit(steps: steps, body)
         }
         send(batch, written)
         return value

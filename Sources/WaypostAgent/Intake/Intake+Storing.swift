@@ -20,10 +20,12 @@ extension Intake {
         var reserved: [ReceivedCommand] = []
         do throws(StoreError) {
             receipts = try connections.commit(commands.count) { transaction in
-                try commands.map { try receive($0, &reserved, at: now, in: transaction) }
+                // A transaction that failed may be tried again.
+                release(&reserved)
+                return try commands.map { try receive($0, &reserved, at: now, in: transaction) }
             }
         } catch {
-            for command in reserved { shares.release(command.payload.count, of: command.sender) }
+            release(&reserved)
             reporter.log(.error, "Store", error.description, isError: true)
             return false
         }
@@ -31,6 +33,11 @@ extension Intake {
         FaultPoint.commandsStored()
         dispatch(zip(commands, receipts), at: now)
         return true
+    }
+
+    private func release(_ reserved: inout [ReceivedCommand]) {
+        for command in reserved { shares.release(command.payload.count, of: command.sender) }
+        reserved = []
     }
 
     /// Looks up the command's id, before anything else is asked, and stores the command when it is new.

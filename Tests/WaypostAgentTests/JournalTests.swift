@@ -1,0 +1,152 @@
+import CoreMetrics
+import Foundation
+import GRDB
+import MQTTLink
+import Testing
+import Threading
+import Waypost
+import WaypostMessages
+
+@testable import WaypostAgent
+
+@Suite(.timeLimit(.minutes(10))) struct `The journal` {
+    private static let topic = "waypost/v1/k1/cmd/ops"
+    private let store: Store
+    private let outbox: Outbox
+    private let journal: Journal
+    private let sent = Sent()
+
+    private final class Sent: Sendable {
+        private let messages = Guarded(0)
+
+        var count: Int { messages.withLock(\.self) }
+        func add(_ count: Int) { messages.withLock { $0 += count } }
+    }
+
+    init() throws {
+        store = try Store(directory: NSTemporaryDirectory() + "waypost-journal-\(UUID().uuidString)")
+        outbox = Outbox(
+            limits: AgentLimits(), store: store, clock: .system, sender: { _ in "ops" }, topic: { _ in "r" })
+        journal = try Journal(
+            store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: AgentLimits(),
+            handlerTimer: Timer(label: "handler"),
+            connections: Journal.Connections(resultsStored: { _ in }, replyReplaced: { _, _ in }))
+        let sent = sent
+        outbox.start(
+            Outbox.Connections(
+                publish: { sent.add($0.count) }, settled: { _ in },
+                hasRoomForLogs: {}, damaged: { _ in }))
+        outbox.connected(receiveMaximum: 65_535)
+    }
+
+    /// Stores a command and returns it as one that has ended.
+    private func ended(_ id: String) throws -> EndedCommand {
+        let receipt = try store.commit { try $0.receive(Self.command(id)) }
+        guard case .stored(let sequence) = receipt else { throw CancellationError() }
+        return EndedCommand(
+            job: CommandJob(
+                sequence: sequence, sender: "ops", address: ReplyAddress(topic: "r"),
+                command: Command(id: id, operation: .ping, expires: .max), startBy: .max),
+            result: .ok())
+    }
+
+    private static func command(_ id: String) -> NewCommand {
+        NewCommand(
+            topic: topic, id: id, digest: SHA256.digest(of: Array(id.utf8)), payload: Array(id.utf8),
+            received: 1, expires: 2, keepUntil: 3)
+    }
+
+    private func state(_ id: String) throws -> InboxState? {
+        try store.commit { try $0.way(topic: Self.topic, id: id)?.state }
+    }
+
+    private func acknowledge(_ command: EndedCommand) {
+        journal.acknowledged(
+            OutboxItem(
+                origin: .reply(sequence: command.job.sequence), kind: .reply,
+                message: MQTTMessage(topic: "r", payload: [])))
+    }
+
+    @Test func `stores what a free thread brings before it returns, and sends the reply after that`() throws {
+        try journal.end([ended("c1")], isFree: true)
+        #expect(try state("c1") == .finished)
+        #expect(sent.count == 1)
+    }
+
+    @Test func `stores the start of a command before its handler may run`() async throws {
+        let command = try ended("c1")
+        #expect(await journal.storeStart(of: command.job))
+        #expect(try state("c1") == .started)
+    }
+
+    @Test func `lets an acknowledgement ride with the next command that is stored`() throws {
+        let command = try ended("c1")
+        journal.end([command], isFree: true)
+        acknowledge(command)
+        _ = try journal.commit(steps: 1) { try $0.receive(Self.command("c2")) }
+        #expect(try state("c1") == .acknowledged)
+        #expect(try state("c2") == .received)
+    }
+
+    // One table is gone, so that reports can't be stored: a stand-in for whatever an entry may meet.
+    @Test
+    func
+        `does not let an entry that can't be stored keep commands from the disk, nor lose what came with it`()
+        throws
+    {
+        try store.commit { try $0.database.execute(sql: "ALTER TABLE failures RENAME TO away") }
+        journal.store(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
+        let command = try ended("c1")
+        journal.end([command])
+        var calls = 0
+        for number in 2...4 {
+            _ = try journal.commit(steps: 1) { transaction in
+                calls += 1
+                return try transaction.receive(Self.command("c\(number)"))
+            }
+            #expect(try state("c\(number)") == .received)
+        }
+        // At most one of the three took the entries along and was done again without them.
+        #expect(calls <= 4)
+        #expect(try state("c1") == .received)
+        #expect(sent.count == 0)
+        try store.commit { try $0.database.execute(sql: "ALTER TABLE away RENAME TO failures") }
+        journal.close()
+        #expect(try state("c1") == .finished)
+        #expect(sent.count == 2)
+    }
+
+    @Test func `stores each of many results once, whoever brings them, beside intake`() async throws {
+        let commands = try (0..<400).map { try ended("c\($0)") }
+        let journal = journal
+        await withTaskGroup { group in
+            for part in 0..<8 {
+                group.addTask {
+                    for index in stride(from: part, to: 400, by: 8) {
+                        journal.end([commands[index]], isFree: index % 3 != 0)
+                    }
+                }
+            }
+            group.addTask {
+                for number in 0..<100 {
+                    _ = try? journal.commit(steps: 1) { try $0.receive(Self.command("n\(number)")) }
+                }
+            }
+        }
+        journal.close()
+        let finished = try store.commit { try $0.unsentReplies(excluding: [], bytes: .max).records.count }
+        #expect(finished == 400)
+        // The window lets 200 go; the others wait for acknowledgements.
+        #expect(sent.count == 200)
+        #expect(outbox.waiting == 400)
+        #expect(journal.counters.ended[.ok] == 400)
+    }
+
+    @Test func `takes nothing after its end`() async throws {
+        journal.close()
+        let command = try ended("c1")
+        journal.end([command], isFree: true)
+        #expect(await !journal.storeStart(of: command.job))
+        #expect(try state("c1") == .received)
+    }
+}
