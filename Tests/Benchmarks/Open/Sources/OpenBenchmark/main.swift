@@ -2,9 +2,9 @@ import CProbe
 import Glibc
 import Waypost
 
-// usage: OpenBenchmark [ROUNDS [NAME]]
+// usage: OpenBenchmark [ROUNDS [NAME]] | OpenBenchmark growth
 // Prints a line for each measure whose name begins with NAME: its name, the median and the least of ns, and how many
-// allocations and changes of thread there were for each.
+// allocations and changes of thread there were for each. With growth: lines of routes, measure and value.
 let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 15
 let wanted = CommandLine.arguments.dropFirst(2).first ?? ""
 
@@ -67,6 +67,60 @@ func common(_ router: Router, _ place: String) async {
     await measure("open, placeholder and two query parameters, \(place)") {
         await router.open("myapp://orders/42?tab=items&source=push").isSuccess
     }
+}
+
+/// How look-up, open, miss and memory grow with the routes.
+func growth() async throws {
+    func residentKiB() -> Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var (size, resident) = (0, 0)
+        withUnsafeMutablePointer(to: &size) { size in
+            withUnsafeMutablePointer(to: &resident) { resident in
+                _ = withVaList([size, resident]) { vfscanf(file, "%ld %ld", $0) }
+            }
+        }
+        return resident * sysconf(Int32(_SC_PAGESIZE)) / 1_024
+    }
+    func least(_ count: Int, _ body: () async -> Bool) async -> Double {
+        var best = Double.infinity
+        for _ in 0..<7 {
+            let start = ContinuousClock.now
+            for _ in 0..<count where await !body() { print("failed") }
+            let time = (ContinuousClock.now - start).components
+            best = min(best, (Double(time.seconds) * 1e9 + Double(time.attoseconds) / 1e9) / Double(count))
+        }
+        return best
+    }
+    // What is made once for all is not counted.
+    let first = try makeRouter(10)
+    _ = await first.open("myapp://home")
+    for count in [10, 100, 1_000, 10_000, 100_000] {
+        let before = residentKiB()
+        let router = try makeRouter(count)
+        let memory = max(1, residentKiB() - before)
+        var number = 0
+        func next() -> String {
+            number = (number + 7) % count
+            return "myapp://service\(number % 97)/module\(number / 97)/action\(number % 7)"
+        }
+        let text = await least(5_000) { !next().isEmpty }
+        let resolve = await least(5_000) { router.resolve(next()).error == nil }
+        let open = await least(5_000) { await router.open(next()).isSuccess }
+        let miss = await least(5_000) { await !router.open("\(next())/more").isSuccess }
+        let nearest = await least(max(10, 100_000 / count)) {
+            await router.open("\(next())/more").nearest.count <= 3
+        }
+        for (name, value) in [
+            ("resolve, ns", resolve - text), ("open, ns", open - text), ("miss, ns", miss - text),
+            ("miss, nearest read, ns", nearest - text), ("memory, KiB", Double(memory)),
+        ] { print("\(count)\t\(name)\t\(Int(value))") }
+    }
+}
+
+if CommandLine.arguments.dropFirst().first == "growth" {
+    try await Task.detached { try await growth() }.value
+    exit(0)
 }
 
 let router = try makeRouter(200)
