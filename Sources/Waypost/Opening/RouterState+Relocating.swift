@@ -210,8 +210,12 @@ extension RouterState {
     /// - Parameter asking: Who asks; nil when no one does yet, and then a redirect with a condition may lead anywhere.
     func opens(_ url: RouteURL, hops: Int, _ asking: RelocationAsking? = nil) -> Bool {
         guard allows(scheme: url.scheme) else { return false }
-        if routes.table.match(url).contains(where: { routes[$0.index]?.pattern.isFallback == false }) {
-            return true
+        let isDestination = { (match: RouteMatch) in routes[match.index]?.pattern.isFallback == false }
+        if let first = routes.table.firstMatch(url) {
+            // A list costs more, and the first is one unless a fallback was given a priority.
+            if isDestination(first) || routes.table.allMatches(url).contains(where: isDestination) {
+                return true
+            }
         }
         if isWeb(url), let web = webURL, opens(web, hops: 0, asking) { return true }
         if asking == nil, plan.isConditional(at: url) { return true }

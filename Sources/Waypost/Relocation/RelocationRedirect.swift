@@ -1,7 +1,9 @@
 /// A redirect as it is followed: where from, where to, what it adds.
-struct RelocationRedirect: Sendable {
+///
+/// A class, for each open that it takes gets it.
+final class RelocationRedirect: Sendable {
     let origin: RelocationOrigin
-    private(set) var target: RelocationTarget
+    let target: RelocationTarget
     let params: [String: JSONValue]
 
     /// The URL or subtree that it takes; nil for a pattern.
@@ -32,9 +34,13 @@ struct RelocationRedirect: Sendable {
 
     /// The same to another target.
     func with(_ target: RelocationTarget) -> RelocationRedirect {
-        var redirect = self
-        redirect.target = target
-        return redirect
+        RelocationRedirect(origin, target, params)
+    }
+
+    private init(_ origin: RelocationOrigin, _ target: RelocationTarget, _ params: [String: JSONValue]) {
+        self.origin = origin
+        self.target = target
+        self.params = params
     }
 
     /// The URL that this redirect makes of one that it takes.

@@ -194,7 +194,7 @@ struct RelocationTarget: Sendable {
         }
         let query = parts.query(joining: url.queryText)
         if !query.isEmpty { text += "?" + query }
-        if let fragment = parts.fragment ?? URLTextParts(url.text).fragment { text += "#" + fragment }
+        if let fragment = parts.fragment ?? url.fragmentText { text += "#" + fragment }
         return text
     }
 

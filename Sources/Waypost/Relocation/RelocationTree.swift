@@ -1,104 +1,139 @@
 /// The redirects in force, by the components of their origins.
 ///
-/// A tree, so that following one costs as many steps as the URL has components, however many redirects there are.
+/// A tree, so that following one costs as many steps as the URL has components, however many redirects there are. A URL
+/// that no redirect takes, as most, costs the hashes of its scheme and of one component.
 struct RelocationTree: Sendable {
-    private struct Step: Hashable {
-        let node: Int
-        let component: String
-
-        // By bytes, not by Unicode equivalence, as everywhere in matching.
-        static func == (one: Step, other: Step) -> Bool {
-            one.node == other.node && one.component.utf8.elementsEqual(other.component.utf8)
-        }
-
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(node)
-            component.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
-        }
-    }
-
-    private struct Node {
+    private struct Node: Sendable {
         var exact: Int?
         var subtree: Int?
     }
 
+    /// What leads from one node to the next.
+    private struct Step: Sendable {
+        let node: Int
+        // By bytes, not by Unicode equivalence, as everywhere in matching.
+        let component: [UInt8]
+        let hash: UInt64
+        /// The next step whose hash ends in the same bits; -1 for none.
+        var other = -1
+    }
+
     private var nodes = [Node()]
-    private var steps: [Step: Int] = [:]
+    /// Each leads to the node behind its number.
+    private var steps: [Step] = []
+    /// The first step for the last bits of a hash; -1 for none.
+    private var first = [Int](repeating: -1, count: 8)
+    /// Secret, so that no one can choose components that collide.
+    private let seed = TableSeed()
+    private let ignoresCase: Bool
 
     /// Whether there is no redirect.
-    private(set) var isEmpty = true
-    private let ignoresCase: Bool
+    var isEmpty: Bool { steps.isEmpty }
 
     init(ignoresCase: Bool) { self.ignoresCase = ignoresCase }
 
-    private func step(_ node: Int, _ component: String) -> Step {
-        guard ignoresCase else { return Step(node: node, component: component) }
-        return Step(
-            node: node,
-            component: String(decoding: component.utf8.map { RouteScheme.lowercased($0) }, as: UTF8.self))
-    }
-
     mutating func insert(_ redirect: Int, at origin: RelocationPath) {
-        isEmpty = false
         var node = 0
         for component in [origin.scheme] + origin.components {
-            let step = step(node, component)
-            if let next = steps[step] {
-                node = next
-            } else {
-                nodes.append(Node())
-                steps[step] = nodes.count - 1
-                node = nodes.count - 1
-            }
+            node = next(node, component) ?? add(component, behind: node)
         }
         if origin.isSubtree { nodes[node].subtree = redirect } else { nodes[node].exact = redirect }
     }
+
+    private mutating func add(_ component: String, behind node: Int) -> Int {
+        let bytes = component.utf8.map { ignoresCase ? RouteScheme.lowercased($0) : $0 }
+        let hash = bytes.withUnsafeBufferPointer { self.hash(of: $0, behind: node) }
+        steps.append(Step(node: node, component: bytes, hash: hash))
+        if steps.count > first.count {
+            first = [Int](repeating: -1, count: first.count * 2)
+            for number in steps.indices { link(number) }
+        } else {
+            link(steps.count - 1)
+        }
+        nodes.append(Node())
+        return steps.count
+    }
+
+    private mutating func link(_ number: Int) {
+        let place = place(of: steps[number].hash)
+        steps[number].other = first[place]
+        first[place] = number
+    }
+
+    private func place(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (first.count - 1) }
+
+    private func hash(of component: UnsafeBufferPointer<UInt8>, behind node: Int) -> UInt64 {
+        seed.literal(behind: UInt64(node), seed.component(component).hash)
+    }
+
+    // MARK: Finding
 
     /// The redirect that takes this path: the exact one, or the deepest subtree above it.
     ///
     /// For a subtree only a redirect that takes all of it counts.
     func find(scheme: String, components: [String], isSubtree: Bool = false) -> Int? {
-        guard var search = search(scheme) else { return nil }
-        for component in components where !self.search(&search, component) { return search.deepest }
-        let node = nodes[search.node]
-        return (isSubtree ? node.subtree : node.exact) ?? search.deepest
+        guard var node = next(0, scheme) else { return nil }
+        var deepest: Int?
+        for component in components {
+            deepest = nodes[node].subtree ?? deepest
+            guard let next = next(node, component) else { return deepest }
+            node = next
+        }
+        return (isSubtree ? nodes[node].subtree : nodes[node].exact) ?? deepest
     }
 
     /// All redirects that take a URL: the exact one, then the subtrees from the deepest to the one that takes most.
     func findAll(_ url: RouteURL) -> [Int] {
-        guard var search = search(url.scheme) else { return [] }
         var found: [Int] = []
-        var isWhole = true
-        url.forEachComponent { start, end in
-            if let subtree = nodes[search.node].subtree { found.append(subtree) }
-            isWhole = self.search(&search, url.decoded(start, end))
-            return isWhole
-        }
-        if isWhole, let exact = nodes[search.node].exact { found.append(exact) }
+        if let exact = follow(url, atSubtree: { found.append($0) }) { found.append(exact) }
         return found.reversed()
     }
 
     /// The best of these for a URL, of which no more is read than is needed.
     func find(_ url: RouteURL) -> Int? {
-        guard var search = search(url.scheme) else { return nil }
-        var isWhole = true
-        url.forEachComponent { start, end in
-            isWhole = self.search(&search, url.decoded(start, end))
-            return isWhole
-        }
-        return (isWhole ? nodes[search.node].exact : nil) ?? search.deepest
+        var deepest: Int?
+        return follow(url) { deepest = $0 } ?? deepest
     }
 
-    private func search(_ scheme: String) -> (node: Int, deepest: Int?)? {
+    /// The redirect of exactly this URL; calls `body` with those of the subtrees on the way to it.
+    @inline(__always)
+    private func follow(_ url: RouteURL, atSubtree body: (Int) -> Void) -> Int? {
         guard !isEmpty else { return nil }
-        return steps[Step(node: 0, component: scheme)].map { ($0, nil) }
+        // Most maps have one scheme, that of the first step.
+        var node = url.withScheme { steps[0].component.elementsEqual($0) ? 1 : next(0, $0) }
+        guard node != nil else { return nil }
+        url.forEachComponent { start, end in
+            guard let here = node else { return false }
+            if let subtree = nodes[here].subtree { body(subtree) }
+            node =
+                url.parts.isEncoded
+                ? next(here, url.decoded(start, end)) : url.withBytes(start, end) { next(here, $0) }
+            return node != nil
+        }
+        return node.flatMap { nodes[$0].exact }
     }
 
-    /// Goes on by one component; false when no redirect does.
-    private func search(_ search: inout (node: Int, deepest: Int?), _ component: String) -> Bool {
-        if let subtree = nodes[search.node].subtree { search.deepest = subtree }
-        guard let next = steps[step(search.node, component)] else { return false }
-        search.node = next
-        return true
+    private func next(_ node: Int, _ component: String) -> Int? {
+        component.utf8Span.span.withUnsafeBufferPointer { next(node, $0) }
+    }
+
+    /// The node that a component leads to; nil when it leads nowhere.
+    private func next(_ node: Int, _ component: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard ignoresCase else { return nextEqual(node, component) }
+        return component.map { RouteScheme.lowercased($0) }.withUnsafeBufferPointer { nextEqual(node, $0) }
+    }
+
+    private func nextEqual(_ node: Int, _ component: UnsafeBufferPointer<UInt8>) -> Int? {
+        let hash = hash(of: component, behind: node)
+        var number = first[place(of: hash)]
+        while number >= 0 {
+            if steps[number].hash == hash, steps[number].node == node,
+                steps[number].component.elementsEqual(component)
+            {
+                return number + 1
+            }
+            number = steps[number].other
+        }
+        return nil
     }
 }

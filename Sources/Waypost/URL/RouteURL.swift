@@ -70,12 +70,15 @@ public struct RouteURL: Sendable {
 
     /// The scheme in lower case; empty when there is none.
     public var scheme: String {
-        guard parts.schemeLength > 0 else { return "" }
-        return withBytes(0, parts.schemeLength) { bytes in
-            guard bytes.contains(where: { RouteScheme.lowercased($0) != $0 }) else {
-                return String(decoding: bytes, as: UTF8.self)
-            }
-            return String(decoding: bytes.map { RouteScheme.lowercased($0) }, as: UTF8.self)
+        parts.schemeLength > 0 ? withScheme { String(decoding: $0, as: UTF8.self) } : ""
+    }
+
+    /// Calls `body` with the bytes of the scheme in lower case.
+    @inline(__always)
+    func withScheme<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        withBytes(0, parts.schemeLength) { bytes in
+            guard bytes.contains(where: { RouteScheme.lowercased($0) != $0 }) else { return body(bytes) }
+            return bytes.map { RouteScheme.lowercased($0) }.withUnsafeBufferPointer(body)
         }
     }
 
@@ -129,6 +132,12 @@ public struct RouteURL: Sendable {
     /// The text behind the first `#`, decoded; nil without one.
     public var fragment: String? {
         parts.fragmentStart == .max ? nil : decoded(parts.fragmentStart, parts.end)
+    }
+
+    /// The text behind the first `#`, as written; nil without one.
+    var fragmentText: String? {
+        guard parts.fragmentStart != .max else { return nil }
+        return withBytes(parts.fragmentStart, parts.end) { String(decoding: $0, as: UTF8.self) }
     }
 
     // MARK: Bytes
