@@ -7,13 +7,12 @@ struct MatchedRoute: Sendable {
 
     init(_ match: RouteMatch, _ url: RouteURL, in snapshot: RouterSnapshot, record: StoredRoute) {
         self.record = record
-        var captured: [String: JSONValue] = [:]
-        if match.parameterCount > 0 {
-            for parameter in snapshot.state.routes.table.parameters(of: match, in: url) {
-                captured[parameter.name] = JSONValue(parameter.value)
-            }
+        guard match.parameterCount > 0 else {
+            captured = [:]
+            return
         }
-        self.captured = captured
+        let parameters = snapshot.state.routes.table.parameters(of: match, in: url)
+        captured = Dictionary(parameters.lazy.map { ($0.name, JSONValue($0.value)) }) { _, last in last }
     }
 }
 

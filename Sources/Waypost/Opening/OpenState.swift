@@ -253,17 +253,19 @@ extension Rejection {
 extension RouteURL {
     /// The query as parameters; the last value of a key counts, and all are kept of one that is repeated.
     var queryParameters: (last: [String: JSONValue], repeated: [String: [JSONValue]]) {
-        var last: [String: JSONValue] = [:]
-        var repeated: [String: [JSONValue]] = [:]
-        guard let text = queryText else { return (last, repeated) }
-        // One allocation for the few parameters that most URLs have.
-        last.reserveCapacity(min(8, text.utf8.count { $0 == UInt8(ascii: "=") }))
-        Query(text: text).forEach {
-            let (key, value) = (PercentCoding.decode($0), JSONValue.string(PercentCoding.decode($1)))
-            if let earlier = last.updateValue(value, forKey: key) {
-                repeated[key, default: [earlier]].append(value)
+        guard parts.queryStart < parts.queryEnd else { return ([:], [:]) }
+        return withBytes(parts.queryStart, parts.queryEnd) { bytes in
+            let pairs = Query.WrittenPairs(bytes: bytes).lazy.map {
+                (PercentCoding.decode($0.key), JSONValue.string(PercentCoding.decode($0.value)))
             }
+            var repeats = false
+            let last = Dictionary(pairs) { _, last in
+                repeats = true
+                return last
+            }
+            guard repeats else { return (last, [:]) }
+            let all = Dictionary(grouping: pairs) { $0.0 }.filter { $0.value.count > 1 }
+            return (last, all.mapValues { $0.map(\.1) })
         }
-        return (last, repeated)
     }
 }

@@ -65,21 +65,42 @@ extension RouteURL {
 
         func forEach(_ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Void) {
             text.utf8Span.span.withUnsafeBufferPointer { bytes in
-                var start = 0
+                for (key, value) in WrittenPairs(bytes: bytes) { body(key, value) }
+            }
+        }
+
+        /// The key and the value of each pair, as they were written; valid as long as the bytes are.
+        struct WrittenPairs: Sequence, IteratorProtocol {
+            let bytes: UnsafeBufferPointer<UInt8>
+            private var start = 0
+
+            init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+            /// One allocation does for the few that most URLs have.
+            var underestimatedCount: Int {
+                var (rest, count) = (self, 0)
+                while count < 8, rest.next() != nil { count += 1 }
+                return count
+            }
+
+            mutating func next() -> (key: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>)? {
                 while start < bytes.count {
-                    var end = start
+                    let first = start
+                    var end = first
                     var equals = -1
                     while end < bytes.count, bytes[end] != UInt8(ascii: "&") {
                         if equals < 0, bytes[end] == UInt8(ascii: "=") { equals = end }
                         end &+= 1
                     }
-                    if equals > start {
-                        body(
-                            UnsafeBufferPointer(rebasing: bytes[start..<equals]),
-                            UnsafeBufferPointer(rebasing: bytes[equals &+ 1..<end]))
-                    }
                     start = end &+ 1
+                    if equals > first {
+                        return (
+                            UnsafeBufferPointer(rebasing: bytes[first..<equals]),
+                            UnsafeBufferPointer(rebasing: bytes[equals &+ 1..<end])
+                        )
+                    }
                 }
+                return nil
             }
         }
     }
