@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Threading
 
 /// One open of the past, as diagnosis wants it.
@@ -9,7 +8,7 @@ public struct OpenRecord: Sendable, Hashable {
     public var opening: Opening
 
     /// The time of the wall clock, in milliseconds since 1970.
-    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    static var now: Int64 { RelocationContext.systemTime() }
 
     /// The record as JSON: `at`, `url`, `requested`, `route`, `hops`, `code`, `name`, `ms`, `ref`.
     package var json: JSONValue {
@@ -25,6 +24,17 @@ public struct OpenRecord: Sendable, Hashable {
     }
 }
 
+extension OpenRecord {
+    /// What callers, screens and former routes hold must not live on here.
+    fileprivate mutating func forgetValues() {
+        opening.value = nil
+        opening.native = nil
+        opening.given = nil
+        opening.nearestRoutes = nil
+        if case .served = opening.outcome { opening.outcome = .served(.null) }
+    }
+}
+
 /// A ring of the last opens.
 struct OpenHistory: Sendable {
     private var ring: [OpenRecord] = []
@@ -35,20 +45,15 @@ struct OpenHistory: Sendable {
         self.length = max(0, length)
     }
 
-    mutating func add(_ opening: consuming Opening) {
+    mutating func add(_ opening: Opening) {
         guard length > 0 else { return }
-        opening.value = nil
-        // What callers, screens and former routes hold must not live on here.
-        opening.native = nil
-        opening.given = nil
-        opening.nearestRoutes = nil
-        if case .served = opening.outcome { opening.outcome = .served(.null) }
-        let record = OpenRecord(at: OpenRecord.now, opening: opening)
         if ring.count < length {
-            ring.append(record)
+            ring.append(OpenRecord(at: OpenRecord.now, opening: opening))
+            ring[ring.count - 1].forgetValues()
         } else {
-            ring[oldest] = record
-            oldest = (oldest + 1) % length
+            ring[oldest] = OpenRecord(at: OpenRecord.now, opening: opening)
+            ring[oldest].forgetValues()
+            oldest = oldest + 1 == length ? 0 : oldest + 1
         }
     }
 

@@ -54,7 +54,7 @@ struct OpenState: Sendable {
         self.scope = scope
         typed = context.typedValues
         var context = context
-        context.typedValues = nil
+        if typed != nil { context.typedValues = nil }
         self.context = context
     }
 
@@ -191,12 +191,10 @@ struct OpenState: Sendable {
 
     /// The request that a destination sees.
     func request(for matched: MatchedRoute) -> RouteRequest {
-        var request = RouteRequest(
+        RouteRequest(
             url: url, requested: requested, route: matched.record.pattern.text,
-            parameters: parameters(for: matched), hops: hops, context: context)
-        request.metadata = matched.record.route.metadata
-        request.standardJumpType = jumpType(of: matched)
-        return request
+            parameters: parameters(for: matched), hops: hops, context: context,
+            metadata: matched.record.route.metadata, standardJumpType: jumpType(of: matched))
     }
 
     /// How the destination is shown when the call does not say it.
@@ -229,11 +227,9 @@ struct OpenState: Sendable {
         where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {
             relocation[key] = relocation[key] ?? value
         }
-        var parameters = RouteParameters(
-            path: path, query: query, caller: caller, relocation: relocation, objects: objects,
-            rule: snapshot.state.configuration.dialect.merge)
-        if !repeated.isEmpty { parameters.repeated = repeated }
-        return parameters
+        return RouteParameters(
+            path: path, query: query, repeated: repeated, caller: caller, relocation: relocation,
+            objects: objects, rule: snapshot.state.configuration.dialect.merge)
     }
 
     /// Puts values in the places of their texts, so that an integer stays one on its way through the URL.

@@ -14,37 +14,64 @@ public struct Opening: Sendable, Hashable {
     public var value: JSONValue?
     /// What the destination returned for callers in this process.
     var native: NativeValue?
-    /// The parameters that the destination got; nil when there were none.
-    var given: RouteParameters?
     /// The patterns near a URL that no route takes; nil when one does, and in the history.
     var nearestRoutes: NearestRoutes?
-    /// What the author says about the route that took the URL; empty when none did.
-    public var metadata: [String: JSONValue] = [:]
-    /// How the destination is shown.
-    public var presentation: Presentation
     /// How long it took.
     public var duration: Duration
+    /// The parameters that the destination got; nil when there were none.
+    var given: Boxed<RouteParameters>?
+    // What most opens have none of; nil when all of it is as in a new one.
+    private var details: Boxed<Details>?
+
+    private struct Details: Sendable, Hashable {
+        var metadata: [String: JSONValue] = [:]
+        var presentation = Presentation()
+        var ref: String?
+        var caller: String?
+    }
+
+    /// What the author says about the route that took the URL; empty when none did.
+    public var metadata: [String: JSONValue] {
+        get { details?.value.metadata ?? [:] }
+        set { change { $0.metadata = newValue } }
+    }
+    /// How the destination is shown.
+    public var presentation: Presentation {
+        get { details?.value.presentation ?? Presentation() }
+        set { change { $0.presentation = newValue } }
+    }
     /// The id of the command that opened the URL.
-    public var ref: String?
+    public var ref: String? {
+        get { details?.value.ref }
+        set { change { $0.ref = newValue } }
+    }
     /// Who asked for it: the sender of the command; nil for the program itself.
-    public var caller: String?
+    public var caller: String? {
+        get { details?.value.caller }
+        set { change { $0.caller = newValue } }
+    }
 
     /// An opening by its parts.
     package init(
         outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
-        value: JSONValue? = nil, presentation: Presentation = Presentation(), duration: Duration = .zero,
-        ref: String? = nil, caller: String? = nil
+        value: JSONValue? = nil, duration: Duration = .zero, ref: String? = nil, caller: String? = nil
     ) {
+        let details = ref == nil && caller == nil ? nil : Boxed(Details(ref: ref, caller: caller))
         self.outcome = outcome
         self.route = route
         self.requested = requested
         self.url = url
         self.hops = hops
         self.value = value
-        self.presentation = presentation
         self.duration = duration
-        self.ref = ref
-        self.caller = caller
+        self.details = details
+    }
+
+    private mutating func change(_ body: (inout Details) -> Void) {
+        var changed = details?.value ?? Details()
+        body(&changed)
+        // Equal ones must be equal in this, too.
+        details = changed == Details() ? nil : Boxed(changed)
     }
 
     /// The native value that the destination returned with ``RouteAnswer/opened(_:object:)``: a screen, a model.
@@ -55,7 +82,7 @@ public struct Opening: Sendable, Hashable {
 
     /// The parameters that the destination got, after redirects and interceptors; when no route was found, those of
     /// the call.
-    public var parameters: RouteParameters { given ?? RouteParameters() }
+    public var parameters: RouteParameters { given?.value ?? RouteParameters() }
 
     /// ``parameters`` for a log: the values of secret keys are `***`, such as those of `token` and `password`.
     ///
@@ -65,7 +92,14 @@ public struct Opening: Sendable, Hashable {
     }
 
     /// Whether a destination, a service or a fallback took the URL.
-    public var isSuccess: Bool { code == .ok }
+    public var isSuccess: Bool {
+        switch outcome {
+        case .opened, .served, .fellBack: true
+        case .intercepted, .notFound: false
+        case .rejected(let rejection): rejection.code == .ok
+        case .failed(let failure): failure.code == .ok
+        }
+    }
 
     /// The wire protocol's code and name, for instance 404 `NO_ROUTE`.
     public var code: Code {

@@ -1,5 +1,6 @@
+// Indirect, for it is copied often, and most have nothing to say beside.
 /// How an open ended; every open ends in exactly one of these.
-public enum Outcome: Sendable, Hashable {
+public indirect enum Outcome: Sendable, Hashable {
     /// A destination took the URL.
     case opened
     /// A service method ran; its result.

@@ -163,7 +163,7 @@ extension Router {
             case .notFound:
                 opening.outcome = .notFound
                 opening.nearestRoutes = state.nearest
-                opening.given = state.parameters
+                opening.given = Boxed(state.parameters)
                 return
             case .candidate(let matched):
                 switch await attempt(matched, &state, &opening) {
@@ -202,7 +202,7 @@ extension Router {
             request.parents = parents(of: request.url, matched.record)
         }
         if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
-            opening.given = request.parameters
+            opening.given = Boxed(request.parameters)
         }
         for warning in opening.presentation.warnings {
             notify(

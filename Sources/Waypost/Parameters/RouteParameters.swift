@@ -26,7 +26,7 @@ public struct RouteParameters: Sendable {
     /// Native values of a caller in this process that can't be written as JSON: models, closures.
     public var objects: [String: any Sendable]
     /// All values of those keys that the URL's query repeats; typed access reads them where a list is wanted.
-    package var repeated: [String: [JSONValue]] = [:]
+    package var repeated: [String: [JSONValue]]
     /// Which source wins in `merged` and in typed access.
     public var rule: MergeRule
 
@@ -36,11 +36,23 @@ public struct RouteParameters: Sendable {
         relocation: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         rule: MergeRule = .callerOverPathOverQuery
     ) {
+        self.init(
+            path: path, query: query, repeated: [:], caller: caller, relocation: relocation, objects: objects,
+            rule: rule)
+    }
+
+    /// The same with the keys that the query repeats.
+    init(
+        path: [String: JSONValue], query: [String: JSONValue], repeated: [String: [JSONValue]],
+        caller: [String: JSONValue], relocation: [String: JSONValue], objects: [String: any Sendable],
+        rule: MergeRule
+    ) {
         self.path = Self.withoutNulls(path)
         self.query = Self.withoutNulls(query)
         self.caller = Self.withoutNulls(caller)
         self.relocation = Self.withoutNulls(relocation)
         self.objects = objects
+        self.repeated = repeated
         self.rule = rule
     }
 
@@ -49,8 +61,10 @@ public struct RouteParameters: Sendable {
 
     /// Whether a source has such a key.
     func hasKey(where isWanted: (String) -> Bool) -> Bool {
-        path.keys.contains(where: isWanted) || query.keys.contains(where: isWanted)
-            || caller.keys.contains(where: isWanted) || relocation.keys.contains(where: isWanted)
+        func hasKey(_ values: [String: JSONValue]) -> Bool {
+            !values.isEmpty && values.keys.contains(where: isWanted)
+        }
+        return hasKey(path) || hasKey(query) || hasKey(caller) || hasKey(relocation)
     }
 
     /// The parameters of one source.
@@ -122,6 +136,7 @@ public struct RouteParameters: Sendable {
         if case .array(let elements) = first { .array(elements + [second]) } else { .array([first, second]) }
     }
 
+    @inline(__always)
     private static func withoutNulls(_ values: [String: JSONValue]) -> [String: JSONValue] {
         guard !values.isEmpty, values.values.contains(where: \.isNull) else { return values }
         return values.filter { !$0.value.isNull }
