@@ -12,7 +12,7 @@ package struct ContractReport: Sendable, Hashable {
 extension Router {
     /// Whether a redirect takes the URL, or may do so.
     package func isRedirected(_ url: String) -> Bool {
-        guard case .success(let read) = snapshot.state.read(url) else { return false }
+        guard let read = try? snapshot.state.read(url) else { return false }
         return !state.plan.matches(read).isEmpty
     }
 

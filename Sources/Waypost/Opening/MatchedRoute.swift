@@ -21,29 +21,30 @@ struct MatchedRoutes: Sendable {
     // Not a `RouteCandidates`, for that holds a copy of the table.
     private var given = 0
     private var others: [RouteMatch]?
-    private var web: MatchedRoute?
-    private var held: MatchedRoute?
+    // Few opens have these.
+    private var web: Boxed<MatchedRoute>?
+    private var held: Boxed<MatchedRoute>?
 
     init(_ url: RouteURL, in snapshot: RouterSnapshot) {
-        if snapshot.state.isWeb(url) { web = Self.web(url, snapshot) }
+        web = snapshot.state.isWeb(url) ? Self.web(url, snapshot).map(Boxed.init) : nil
     }
 
     /// The next route that takes the URL; the same URL and snapshot each time.
     mutating func next(_ url: RouteURL, in snapshot: RouterSnapshot) -> MatchedRoute? {
         if let held {
             self.held = nil
-            return held
+            return held.value
         }
         guard let match = nextMatch(url, in: snapshot), let record = snapshot.state.routes[match.index] else {
-            return web.take()
+            return web.take()?.value
         }
         let matched = MatchedRoute(match, url, in: snapshot, record: record)
         // The fallback of all takes what the web route would take, so the web route goes before it.
         guard record.pattern.isFallback, record.pattern.scheme == nil, let web = web.take() else {
             return matched
         }
-        held = matched
-        return web
+        held = Boxed(matched)
+        return web.value
     }
 
     /// The next best match; only who goes on after the first pays for a list.

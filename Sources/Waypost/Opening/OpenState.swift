@@ -26,8 +26,8 @@ struct OpenState: Sendable {
     private let typed: [String: JSONValue]?
     private(set) var url: RouteURL
     private(set) var hops: [String] = []
-    /// Where it begins again when everything changed while it waited.
-    private var start: (url: RouteURL, hops: [String])
+    /// How many redirects lead to where it begins again when everything changed while it waited.
+    private var start: Int
     /// Since when interceptors let it wait.
     var waitingSince: ContinuousClock.Instant?
     /// The pattern of the route that came last; nil after a redirect.
@@ -47,7 +47,7 @@ struct OpenState: Sendable {
         self.url = url
         self.requested = requested
         self.hops = hops
-        start = (url, hops)
+        start = hops.count
         self.snapshot = snapshot
         self.caller = caller
         self.objects = objects
@@ -103,14 +103,14 @@ struct OpenState: Sendable {
 
     // MARK: Fallback
 
-    /// Whether the fallback is opened instead: when no route was found, and in some dialects when its page failed.
-    func isForFallback(_ outcome: Outcome) -> Bool {
-        let dialect = snapshot.state.configuration.dialect
+    /// The fallback to open after this outcome: when no route was found, and in some dialects when its page failed.
+    func fallback(after outcome: Outcome) -> String? {
+        let fallsBackOnFailure = snapshot.state.configuration.dialect.fallsBackOnFailure
         return switch outcome {
-        case .notFound: true
-        case .failed(let failure): dialect.fallsBackOnFailure && failure.code != .canceled
-        case .rejected: dialect.fallsBackOnFailure && route != nil
-        default: false
+        case .notFound: fallback
+        case .failed(let failure) where fallsBackOnFailure && failure.code != .canceled: fallback
+        case .rejected where fallsBackOnFailure && route != nil: fallback
+        default: nil
         }
     }
 
@@ -122,14 +122,16 @@ struct OpenState: Sendable {
         // Once only: the fallback's own fallback would never end with a wrong URL.
         caller[Self.fallbackKey] = nil
         if let rejection = move(to: target) { return rejection }
-        start = (url, hops)
+        start = hops.count
         return nil
     }
 
     /// Begins again with what is in force by now.
     mutating func restart(_ snapshot: RouterSnapshot) {
         self.snapshot = snapshot
-        (url, hops) = start
+        hops.removeSubrange(start...)
+        // It was one when the open came here.
+        if let first = RouteURL(hops.last ?? requested) { url = first }
         route = nil
         relocation = [:]
         matches = nil
@@ -138,7 +140,8 @@ struct OpenState: Sendable {
 
     // MARK: Moving
 
-    private mutating func move(to text: String) -> Rejection? {
+    /// - Parameter read: The text, when it is read already.
+    private mutating func move(to text: String, _ read: RouteURL? = nil) -> Rejection? {
         route = nil
         let snapshot = snapshot
         let maximum = snapshot.state.configuration.maximumHops
@@ -150,9 +153,8 @@ struct OpenState: Sendable {
                 ? .cycle("redirects lead in a circle: \(detail)")
                 : .chain("there are more than \(maximum) redirects: \(detail)")
         }
-        switch snapshot.state.read(text) {
-        case .failure(let rejection): return rejection
-        case .success(let url):
+        do throws(Rejection) {
+            let url = if let read { read } else { try snapshot.state.read(text) }
             // A redirect must not turn an open into a call: who may send a map may not call services by it.
             guard !ServiceURL.matches(url, snapshot.state.configuration) else {
                 return .redirectToService(url)
@@ -161,6 +163,8 @@ struct OpenState: Sendable {
             hops.append(url.text)
             matches = nil
             return nil
+        } catch {
+            return error
         }
     }
 
@@ -175,13 +179,14 @@ struct OpenState: Sendable {
             guard let hop = snapshot.hop(for: url, asking, &decisions) else { return nil }
             // A redirect whose target this build does not have is not there: the origin opens as before.
             guard snapshot.state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
-            if case .success(let target) = snapshot.state.read(hop.url),
+            let target = try? snapshot.state.read(hop.url)
+            if let target,
                 !snapshot.state.opens(target, hops: snapshot.state.configuration.maximumHops, asking)
             {
                 return nil
             }
             let from = url.text
-            if let rejection = move(to: hop.url) { return rejection }
+            if let rejection = move(to: hop.url, target) { return rejection }
             relocation.merge(hop.redirect.params) { _, later in later }
             onRedirect(from, url.text, nil)
         }

@@ -59,7 +59,10 @@ struct RouteStore: Sendable {
     var records: some Sequence<StoredRoute> { chunks.lazy.joined().compactMap(\.self) }
 
     /// Whether a route names this scheme.
-    func has(scheme: String) -> Bool { schemes[scheme] != nil }
+    func has(scheme: String) -> Bool {
+        // Most programs have one, and comparing costs less than hashing.
+        schemes.count == 1 ? schemes.first?.key == scheme : schemes[scheme] != nil
+    }
 
     /// Whether there are routes, and none names a scheme.
     var takesAnyScheme: Bool { schemes.isEmpty && withoutScheme > 0 }

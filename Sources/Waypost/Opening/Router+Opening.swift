@@ -38,7 +38,11 @@ extension Router {
                         url: url, parameters: parameters, objects: objects, context: context)
                     target = await ask(snapshot.state.hooks, pending, scope, &opening)
                 }
-                if let target { await open(target, &opening, snapshot, parameters, objects, context, scope) }
+                if let target,
+                    let rest = openInPlace(target, &opening, snapshot, parameters, objects, context, scope)
+                {
+                    await open(rest, &opening, parameters, context, scope)
+                }
             } catch {
                 opening.outcome = .rejected(error)
             }
@@ -48,18 +52,28 @@ extension Router {
         return opening
     }
 
-    private func open(
+    /// What is left of an open that can't end in place.
+    private enum Rest {
+        case service(RouteURL)
+        /// A candidate that may wait, or with none the fallback.
+        case route(Boxed<OpenState>, MatchedRoute?)
+    }
+
+    /// Opens a URL as long as nothing can wait, as in most opens to their end.
+    // Not inlined, so that its state takes no memory of the task.
+    @inline(never)
+    private func openInPlace(
         _ target: String, _ opening: inout Opening, _ snapshot: RouterSnapshot,
-        _ parameters: [String: JSONValue],
-        _ objects: [String: any Sendable], _ context: OpenContext, _ scope: OpenScope
-    ) async {
+        _ parameters: [String: JSONValue], _ objects: [String: any Sendable], _ context: OpenContext,
+        _ scope: OpenScope
+    ) -> Rest? {
         let url: RouteURL
-        switch snapshot.state.read(target) {
-        case .success(let read): url = read
-        case .failure(let rejection):
+        do throws(Rejection) {
+            url = try snapshot.state.read(target)
+        } catch {
             opening.url = target
-            opening.outcome = .rejected(rejection)
-            return
+            opening.outcome = .rejected(error)
+            return nil
         }
         let isRedirected = target != opening.requested
         if isRedirected { opening.hops = [url.text] }
@@ -69,17 +83,33 @@ extension Router {
             let requested = isRedirected ? try? RouteURL(opening.requested) as RouteURL : url
             guard let requested, ServiceURL.matches(requested, configuration) else {
                 opening.outcome = .rejected(.redirectToService(url))
-                return
+                return nil
             }
-            await serve(&opening, url, parameters, context, scope)
-            return
+            return .service(url)
         }
         var state = OpenState(
             url, requested: opening.requested, hops: opening.hops, snapshot: snapshot, caller: parameters,
-            objects: objects,
-            context: context, scope: scope)
-        await follow(&state, &opening)
-        guard state.isForFallback(opening.outcome), let fallback = state.fallback else { return }
+            objects: objects, context: context, scope: scope)
+        let waiting = followInPlace(&state, &opening)
+        if waiting == nil, state.fallback(after: opening.outcome) == nil { return nil }
+        return .route(Boxed(state), waiting)
+    }
+
+    private func open(
+        _ rest: Rest, _ opening: inout Opening, _ parameters: [String: JSONValue], _ context: OpenContext,
+        _ scope: OpenScope
+    ) async {
+        switch rest {
+        case .service(let url): await serve(&opening, url, parameters, context, scope)
+        case .route(let state, let waiting):
+            var state = state.value
+            if let waiting { await follow(from: waiting, &state, &opening) }
+            guard let fallback = state.fallback(after: opening.outcome) else { return }
+            await fallBack(to: fallback, &state, &opening)
+        }
+    }
+
+    private func fallBack(to fallback: String, _ state: inout OpenState, _ opening: inout Opening) async {
         if opening.route != nil {
             notify(
                 RouterEvent(
@@ -89,8 +119,8 @@ extension Router {
         var attempt = opening
         if let rejection = state.fallBack(to: fallback) {
             attempt.outcome = .rejected(rejection)
-        } else {
-            await follow(&state, &attempt)
+        } else if let waiting = followInPlace(&state, &attempt) {
+            await follow(from: waiting, &state, &attempt)
         }
         if case .opened = attempt.outcome {
             attempt.outcome = .fellBack(to: attempt.url)
@@ -130,205 +160,6 @@ extension Router {
             opening.outcome = .rejected(
                 Rejection(failure.code, failure.detail, nearest: failure.nearest))
         }
-    }
-
-    // MARK: Routes
-
-    /// What trying a candidate led to.
-    private enum Attempt {
-        case ended(Outcome)
-        case passed
-        case redirect(to: String, by: String)
-        /// It waited, and routes or maps have changed since it began.
-        case outdated
-    }
-
-    /// Tries one candidate after the other until an outcome is reached.
-    private func follow(_ state: inout OpenState, _ opening: inout Opening) async {
-        let ref = state.context.ref
-        func onRedirect(from: String, to: String, name: String?) {
-            let event = name.map { "\($0) redirected" } ?? "relocated"
-            notify(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
-        }
-        defer {
-            opening.url = state.url.text
-            opening.hops = state.hops
-            opening.route = state.route
-        }
-        while true {
-            switch state.next(onRedirect: onRedirect) {
-            case .rejected(let rejection):
-                opening.outcome = .rejected(rejection)
-                return
-            case .notFound:
-                opening.outcome = .notFound
-                opening.nearestRoutes = state.nearest
-                opening.given = Boxed(state.parameters)
-                return
-            case .candidate(let matched):
-                switch await attempt(matched, &state, &opening) {
-                case .ended(let outcome):
-                    opening.outcome = outcome
-                    return
-                case .passed: continue
-                case .outdated: state.restart(snapshot)
-                case .redirect(let target, let name):
-                    guard let rejection = state.redirect(to: target, by: name, onRedirect) else { continue }
-                    opening.outcome = .rejected(rejection)
-                    return
-                }
-            }
-        }
-    }
-
-    /// Tries one route: the interceptors, then its handler.
-    private func attempt(
-        _ matched: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
-    ) async -> Attempt {
-        // Only inside a set-up: other opens wait for all modules.
-        if let obstacle = matched.record.route.module?.obstacle {
-            return .ended(.rejected(Rejection(.module, obstacle)))
-        }
-        var request = state.request(for: matched)
-        for interceptor in state.snapshot.state.interceptors
-        where interceptor.sees(matched.record, request.url) {
-            if let end = await ask(interceptor, &request, &state) { return end }
-        }
-        opening.metadata = request.metadata
-        if !request.parameters.isEmpty || request.standardJumpType != .push {
-            opening.presentation = request.presentation
-        }
-        if opening.presentation.withParents == true {
-            request.parents = parents(of: request.url, matched.record)
-        }
-        if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
-            opening.given = Boxed(request.parameters)
-        }
-        for warning in opening.presentation.warnings {
-            notify(
-                RouterEvent(
-                    .warned, url: request.url.text, route: request.route,
-                    ref: request.context.ref, detail: warning))
-        }
-        return await run(matched.record, request, state.scope, &opening)
-    }
-
-    /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.
-    private func ask(
-        _ interceptor: Interceptor, _ request: inout RouteRequest, _ state: inout OpenState
-    ) async -> Attempt? {
-        while true {
-            let seen = OpenGate.openings.load(ordering: .acquiring)
-            let timed = await interceptor.work.run(
-                with: request, WorkLimit(interceptor.deadline), clock: configuration.clock,
-                scope: state.scope)
-            switch timed {
-            case .finished(.success(.proceed)): return nil
-            case .finished(.success(.rewrite(let changes))):
-                request.parameters.rewrite(changes)
-                return nil
-            case .finished(.success(.redirect(let target))):
-                return .redirect(to: target, by: interceptor.name)
-            case .finished(.success(.stop(let reason))):
-                return .ended(.intercepted(by: interceptor.name, reason: reason))
-            case .finished(.success(.wait(let gate, let limit))):
-                let since = state.waitingSince ?? .now
-                state.waitingSince = since
-                let left = limit - (.now - since)
-                if let outcome = await wait(for: gate, left, interceptor, request, seen) {
-                    return .ended(outcome)
-                }
-                if snapshot !== state.snapshot { return .outdated }
-            case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
-            case .canceled, .finished(.failure):
-                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
-            }
-        }
-    }
-
-    /// Nil when the gate was opened in time.
-    private func wait(
-        for gate: OpenGate, _ limit: Duration, _ interceptor: Interceptor, _ request: RouteRequest,
-        _ seen: UInt64
-    ) async -> Outcome? {
-        let url = request.url.text
-        let context = request.context
-        func tooLong() -> Outcome {
-            .failed(
-                RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
-        }
-        // An interceptor that opens its gate itself would be asked for ever.
-        guard limit > .zero else { return tooLong() }
-        let open = WaitingOpen(
-            url: url, gate: gate.name, interceptor: interceptor.name, since: OpenRecord.now,
-            ref: context.ref, caller: context.caller)
-        let number: UInt64
-        do throws(Rejection) {
-            number = try waiting.withLock { (waiting) throws(Rejection) in try waiting.add(open) }
-        } catch {
-            return .rejected(error)
-        }
-        defer { waiting.withLock { $0.remove(number) } }
-        notify(
-            RouterEvent(
-                .waiting, url: url, route: request.route, ref: context.ref,
-                detail: "\(RouteURL.withoutValues(url)) waits for \(gate.name)"))
-        context.onWait?(true)
-        defer { context.onWait?(false) }
-        switch await gate.wait(since: seen, atMost: limit, clock: configuration.clock) {
-        case .finished: return nil
-        case .canceled: return .failed(.canceled(RouteURL.withoutValues(url)))
-        case .deadline: return tooLong()
-        }
-    }
-
-    private func run(
-        _ record: StoredRoute, _ request: RouteRequest, _ scope: OpenScope, _ opening: inout Opening
-    ) async -> Attempt {
-        if let beforeHandler = request.context.beforeHandler {
-            do {
-                try await beforeHandler(
-                    .init(isIdempotent: record.route.idempotent, subject: request.route))
-                try Task.checkCancellation()
-            } catch let failure as ServiceFailure {
-                return .ended(.failed(RouteFailure(failure)))
-            } catch {
-                return .ended(Self.outcome(of: error, request))
-            }
-        }
-        let limit = limit(in: request.context)
-        let timed = await record.route.work.run(
-            with: request, limit, clock: configuration.clock, scope: scope)
-        switch timed {
-        case .finished(.success(.pass)): return .passed
-        case .finished(.success(.opened(let value))):
-            opening.value = value
-            return .ended(.opened)
-        case .finished(.success(.made(let native, let value))):
-            opening.value = value
-            opening.native = native
-            return .ended(.opened)
-        case .finished(.failure(let error)): return .ended(Self.outcome(of: error, request))
-        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
-        case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
-        }
-    }
-
-    private static func outcome(of error: any Error, _ request: RouteRequest) -> Outcome {
-        switch error {
-        case let error as ParameterError: .rejected(.badField("\(request.route): \(error)"))
-        case let rejection as Rejection: .rejected(rejection)
-        case let failure as RouteFailure: .failed(failure)
-        case is CancellationError: .failed(.canceled(RouteURL.withoutValues(request.url.text)))
-        case let error as DecodingError:
-            .failed(.handler("\(request.route) failed: \(error.place) \(error.reason)"))
-        default: .failed(.handler("\(request.route) failed: \(error)"))
-        }
-    }
-
-    private func limit(in context: OpenContext) -> WorkLimit {
-        WorkLimit(
-            context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
     }
 
     // MARK: Events

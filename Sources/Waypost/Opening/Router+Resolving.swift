@@ -51,34 +51,45 @@ extension Router {
             parameters: RouteParameters(caller: parameters, rule: configuration.dialect.merge),
             fellBack: false,
             idempotent: false)
+        resolve(url, parameters, namesNearest: namesNearest, &resolution)
+        return resolution
+    }
+
+    private func resolve(
+        _ url: String, _ parameters: [String: JSONValue], namesNearest: Bool, _ resolution: inout Resolution
+    ) {
         // A route's own redirect may resolve URLs, its own among them.
         let scope: OpenScope
         do throws(Rejection) {
             scope = try OpenScope.current.entered(by: url)
         } catch {
             resolution.error = error
-            return resolution
+            return
         }
         let snapshot = snapshot
-        switch snapshot.state.read(url) {
-        case .failure(let rejection): resolution.error = rejection
-        case .success(let read) where ServiceURL.matches(read, configuration):
+        let read: RouteURL
+        do throws(Rejection) {
+            read = try snapshot.state.read(url)
+        } catch {
+            resolution.error = error
+            return
+        }
+        guard !ServiceURL.matches(read, configuration) else {
             resolution.url = read.text
             resolve(service: read, parameters, &resolution)
-        case .success(let read):
-            var state = OpenState(
-                read, requested: url, snapshot: snapshot, caller: parameters, scope: scope, explains: true)
-            follow(&state, namesNearest, &resolution)
-            guard resolution.error?.code == .noRoute, let fallback = state.fallback else { break }
-            var second = resolution
-            second.error = state.fallBack(to: fallback)
-            if second.error == nil { follow(&state, namesNearest, &second) }
-            if second.error == nil {
-                second.fellBack = true
-                resolution = second
-            }
+            return
         }
-        return resolution
+        var state = OpenState(
+            read, requested: url, snapshot: snapshot, caller: parameters, scope: scope, explains: true)
+        follow(&state, namesNearest, &resolution)
+        guard resolution.error?.code == .noRoute, let fallback = state.fallback else { return }
+        var second = resolution
+        second.error = state.fallBack(to: fallback)
+        if second.error == nil { follow(&state, namesNearest, &second) }
+        if second.error == nil {
+            second.fellBack = true
+            resolution = second
+        }
     }
 
     /// Whether a route or an exposed method takes the URL; runs nothing.

@@ -138,26 +138,25 @@ struct RouterState: Sendable {
     // MARK: Allowing
 
     /// Reads a URL and checks it against the limits and allow-lists.
-    func read(_ text: String) -> Result<RouteURL, Rejection> {
+    func read(_ text: String) throws(Rejection) -> RouteURL {
         guard text.utf8.count <= configuration.maximumURLBytes else {
-            return .failure(
-                .tooLarge(
-                    "the URL has \(text.utf8.count) bytes, \(configuration.maximumURLBytes) are allowed"))
+            throw .tooLarge(
+                "the URL has \(text.utf8.count) bytes, \(configuration.maximumURLBytes) are allowed")
         }
         let url: RouteURL
         do throws(RouteURLError) {
             url = try RouteURL(text)
         } catch {
-            return .failure(.badField("url: \(error)"))
+            throw .badField("url: \(error)")
         }
         let scheme = url.scheme
         guard allows(scheme: scheme, byName: url.parts.isWithoutAuthority) else {
-            return .failure(.notAllowed("the scheme \(scheme) may not be opened"))
+            throw .notAllowed("the scheme \(scheme) may not be opened")
         }
         guard configuration.allowedHosts == nil || allows(host: url.host, scheme: scheme) else {
-            return .failure(.notAllowed("the host \(url.host.cut(to: 200)) may not be opened"))
+            throw .notAllowed("the host \(url.host.cut(to: 200)) may not be opened")
         }
-        return .success(url)
+        return url
     }
 
     /// Whether this build opens a scheme: the configuration allows it, or else a route has it.

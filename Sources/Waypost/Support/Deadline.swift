@@ -50,11 +50,25 @@ enum Work<Input: Sendable, Value: Sendable>: Sendable {
     func run(
         with input: Input, _ limit: WorkLimit, clock: any Clock<Duration>, scope: OpenScope
     ) async -> Timed<Value> {
-        guard case .immediate(let body) = self, scope.executor == nil else {
-            return await withDeadline(limit, clock: clock, scope: scope) { try await self(input) }
-        }
+        if let timed = runInPlace(with: input, scope: scope) { return timed }
+        return await withDeadline(limit, clock: clock, scope: scope) { try await self(input) }
+    }
+
+    /// Whether it never waits and so runs in place.
+    func neverWaits(in scope: OpenScope) -> Bool {
+        if case .immediate = self { scope.executor == nil } else { false }
+    }
+
+    /// Runs it where it never waits; nil where it may.
+    @inline(__always)
+    func runInPlace(with input: Input, scope: OpenScope) -> Timed<Value>? {
+        guard case .immediate(let body) = self, scope.executor == nil else { return nil }
         guard !Task.isCancelled else { return .canceled }
-        return .finished(Result { try OpenScope.$current.withValue(scope) { try body(input) } })
+        do {
+            return .finished(.success(try OpenScope.$current.withValue(scope) { try body(input) }))
+        } catch {
+            return .finished(.failure(error))
+        }
     }
 }
 

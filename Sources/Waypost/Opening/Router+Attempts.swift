@@ -1,0 +1,253 @@
+import Synchronization
+import Threading
+
+extension Router {
+    /// What trying a candidate led to.
+    private enum Attempt {
+        case ended(Outcome)
+        case passed
+        case redirect(to: String, by: String)
+        /// It waited, and routes or maps have changed since it began.
+        case outdated
+    }
+
+    /// Tries one candidate after the other as long as nothing can wait.
+    ///
+    /// - Returns: The candidate that may wait; nil when an outcome is reached.
+    func followInPlace(_ state: inout OpenState, _ opening: inout Opening) -> MatchedRoute? {
+        let ref = state.context.ref
+        while true {
+            let attempt: Attempt
+            switch state.next(onRedirect: { notifyRedirect($0, $1, $2, ref) }) {
+            case .rejected(let rejection): attempt = .ended(.rejected(rejection))
+            case .notFound:
+                attempt = .ended(.notFound)
+                opening.nearestRoutes = state.nearest
+                opening.given = Boxed(state.parameters)
+            case .candidate(let matched):
+                guard let inPlace = attemptInPlace(matched, state, &opening) else { return matched }
+                attempt = inPlace
+            }
+            if ends(attempt, &state, &opening) { return nil }
+        }
+    }
+
+    /// The same to the end, from a candidate that may wait.
+    func follow(from waiting: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening) async {
+        var waiting: MatchedRoute? = waiting
+        while let matched = waiting {
+            let attempt = await attempt(matched, &state, &opening)
+            if ends(attempt, &state, &opening) { return }
+            waiting = followInPlace(&state, &opening)
+        }
+    }
+
+    /// Whether an attempt was the last one.
+    private func ends(_ attempt: consuming Attempt, _ state: inout OpenState, _ opening: inout Opening)
+        -> Bool
+    {
+        switch consume attempt {
+        case .ended(let outcome): opening.outcome = outcome
+        case .passed: return false
+        case .outdated:
+            state.restart(snapshot)
+            return false
+        case .redirect(let target, let name):
+            let ref = state.context.ref
+            let rejection = state.redirect(to: target, by: name) { notifyRedirect($0, $1, $2, ref) }
+            guard let rejection else { return false }
+            opening.outcome = .rejected(rejection)
+        }
+        opening.url = state.url.text
+        opening.hops = state.hops
+        opening.route = state.route
+        return true
+    }
+
+    private func notifyRedirect(_ from: String, _ to: String, _ name: String?, _ ref: String?) {
+        let event = name.map { "\($0) redirected" } ?? "relocated"
+        notify(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
+    }
+
+    /// Tries one route where nothing can wait; nil where something may.
+    private func attemptInPlace(
+        _ matched: MatchedRoute, _ state: OpenState, _ opening: inout Opening
+    ) -> Attempt? {
+        let record = matched.record
+        guard record.route.work.neverWaits(in: state.scope), state.context.beforeHandler == nil,
+            record.route.module?.obstacle == nil,
+            !state.snapshot.state.interceptors.contains(where: { $0.sees(record, state.url) })
+        else { return nil }
+        var request = state.request(for: matched)
+        prepare(&request, record, &opening)
+        return record.route.work.runInPlace(with: request, scope: state.scope)
+            .map { Self.attempt($0, request, .callers, &opening) }
+    }
+
+    /// Tries one route: the interceptors, then its handler.
+    private func attempt(
+        _ matched: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
+    ) async -> Attempt {
+        // Only inside a set-up: other opens wait for all modules.
+        if let obstacle = matched.record.route.module?.obstacle {
+            return .ended(.rejected(Rejection(.module, obstacle)))
+        }
+        var request = state.request(for: matched)
+        for interceptor in state.snapshot.state.interceptors
+        where interceptor.sees(matched.record, request.url) {
+            if let end = await ask(interceptor, &request, &state) { return end }
+        }
+        prepare(&request, matched.record, &opening)
+        return await run(matched.record, request, state.scope, &opening)
+    }
+
+    /// Notes what the handler is about to get.
+    private func prepare(_ request: inout RouteRequest, _ record: StoredRoute, _ opening: inout Opening) {
+        if opening.metadata != request.metadata { opening.metadata = request.metadata }
+        var presentation = opening.presentation
+        if !request.parameters.isEmpty || request.standardJumpType != .push {
+            let asked = request.presentation
+            if asked != presentation {
+                presentation = asked
+                opening.presentation = asked
+            }
+        }
+        if presentation.withParents == true {
+            request.parents = parents(of: request.url, record)
+        }
+        if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
+            opening.given = Boxed(request.parameters)
+        }
+        for warning in presentation.warnings {
+            notify(
+                RouterEvent(
+                    .warned, url: request.url.text, route: request.route,
+                    ref: request.context.ref, detail: warning))
+        }
+    }
+
+    /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.
+    private func ask(
+        _ interceptor: Interceptor, _ request: inout RouteRequest, _ state: inout OpenState
+    ) async -> Attempt? {
+        while true {
+            let seen = OpenGate.openings.load(ordering: .acquiring)
+            let timed = await interceptor.work.run(
+                with: request, WorkLimit(interceptor.deadline), clock: configuration.clock,
+                scope: state.scope)
+            switch timed {
+            case .finished(.success(.proceed)): return nil
+            case .finished(.success(.rewrite(let changes))):
+                request.parameters.rewrite(changes)
+                return nil
+            case .finished(.success(.redirect(let target))):
+                return .redirect(to: target, by: interceptor.name)
+            case .finished(.success(.stop(let reason))):
+                return .ended(.intercepted(by: interceptor.name, reason: reason))
+            case .finished(.success(.wait(let gate, let limit))):
+                let since = state.waitingSince ?? .now
+                state.waitingSince = since
+                let left = limit - (.now - since)
+                if let outcome = await wait(for: gate, left, interceptor, request, seen) {
+                    return .ended(outcome)
+                }
+                if snapshot !== state.snapshot { return .outdated }
+            case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
+            case .canceled, .finished(.failure):
+                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
+            }
+        }
+    }
+
+    /// Nil when the gate was opened in time.
+    private func wait(
+        for gate: OpenGate, _ limit: Duration, _ interceptor: Interceptor, _ request: RouteRequest,
+        _ seen: UInt64
+    ) async -> Outcome? {
+        let url = request.url.text
+        let context = request.context
+        func tooLong() -> Outcome {
+            .failed(
+                RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
+        }
+        // An interceptor that opens its gate itself would be asked for ever.
+        guard limit > .zero else { return tooLong() }
+        let open = WaitingOpen(
+            url: url, gate: gate.name, interceptor: interceptor.name, since: OpenRecord.now,
+            ref: context.ref, caller: context.caller)
+        let number: UInt64
+        do throws(Rejection) {
+            number = try waiting.withLock { (waiting) throws(Rejection) in try waiting.add(open) }
+        } catch {
+            return .rejected(error)
+        }
+        defer { waiting.withLock { $0.remove(number) } }
+        notify(
+            RouterEvent(
+                .waiting, url: url, route: request.route, ref: context.ref,
+                detail: "\(RouteURL.withoutValues(url)) waits for \(gate.name)"))
+        context.onWait?(true)
+        defer { context.onWait?(false) }
+        switch await gate.wait(since: seen, atMost: limit, clock: configuration.clock) {
+        case .finished: return nil
+        case .canceled: return .failed(.canceled(RouteURL.withoutValues(url)))
+        case .deadline: return tooLong()
+        }
+    }
+
+    private func run(
+        _ record: StoredRoute, _ request: RouteRequest, _ scope: OpenScope, _ opening: inout Opening
+    ) async -> Attempt {
+        if let beforeHandler = request.context.beforeHandler {
+            do {
+                try await beforeHandler(
+                    .init(isIdempotent: record.route.idempotent, subject: request.route))
+                try Task.checkCancellation()
+            } catch let failure as ServiceFailure {
+                return .ended(.failed(RouteFailure(failure)))
+            } catch {
+                return .ended(Self.outcome(of: error, request))
+            }
+        }
+        let limit = limit(in: request.context)
+        let timed = await record.route.work.run(
+            with: request, limit, clock: configuration.clock, scope: scope)
+        return Self.attempt(timed, request, limit, &opening)
+    }
+
+    /// What the answer of a handler means.
+    private static func attempt(
+        _ timed: Timed<RouteAnswer>, _ request: RouteRequest, _ limit: WorkLimit, _ opening: inout Opening
+    ) -> Attempt {
+        switch timed {
+        case .finished(.success(.pass)): return .passed
+        case .finished(.success(.opened(let value))):
+            opening.value = value
+            return .ended(.opened)
+        case .finished(.success(.made(let native, let value))):
+            opening.value = value
+            opening.native = native
+            return .ended(.opened)
+        case .finished(.failure(let error)): return .ended(outcome(of: error, request))
+        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
+        case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
+        }
+    }
+
+    private static func outcome(of error: any Error, _ request: RouteRequest) -> Outcome {
+        switch error {
+        case let error as ParameterError: .rejected(.badField("\(request.route): \(error)"))
+        case let rejection as Rejection: .rejected(rejection)
+        case let failure as RouteFailure: .failed(failure)
+        case is CancellationError: .failed(.canceled(RouteURL.withoutValues(request.url.text)))
+        case let error as DecodingError:
+            .failed(.handler("\(request.route) failed: \(error.place) \(error.reason)"))
+        default: .failed(.handler("\(request.route) failed: \(error)"))
+        }
+    }
+
+    private func limit(in context: OpenContext) -> WorkLimit {
+        WorkLimit(
+            context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
+    }
+}
