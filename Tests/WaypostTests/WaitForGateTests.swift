@@ -126,6 +126,23 @@ import Threading
         #expect(value.value?["params"] == ["id": "7"])
     }
 
+    @Test func `an open that waited behind redirects begins again where a hook had sent it`() async throws {
+        let router = try router()
+        router.willOpen { $0.url == "a://start" ? .open(" a://old ") : .proceed }
+        func relocate(to target: String) throws {
+            try router.relocate([
+                RelocationLayer(
+                    name: "map", entries: [RelocationEntry(.replace(origin: "a://old", target: target))])
+            ])
+        }
+        try relocate(to: "a://orders/7")
+        let opening = Task { await router.open("a://start") }
+        try await until { !router.waitingOpens.isEmpty }
+        try relocate(to: "a://other")
+        gate.open()
+        #expect(await opening.value.hops == ["a://old", "a://other"])
+    }
+
     @Test func `a fallback that waited begins again as a fallback`() async throws {
         let router = try router()
         let opening = Task { await router.open("a://none?route_fallback_url=a://orders/7") }
