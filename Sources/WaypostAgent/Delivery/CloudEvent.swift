@@ -46,25 +46,28 @@ struct CloudEvent {
 
 /// A few fields of a payload that the agent wrote itself, found without parsing all of it.
 private struct PayloadSummary {
+    private static let head = Array(#"{"id":""#.utf8)
+    private static let interim = Array(#""status":"accepted""#.utf8)
+    private static let times = [Array(#","at":"#.utf8), Array(#","last":"#.utf8)]
+
     private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     /// Our replies and reports begin with their id.
     var id: String? {
-        let head = Array(#"{"id":""#.utf8)
-        guard bytes.starts(with: head) else { return nil }
-        let id = bytes.dropFirst(head.count).prefix(65).prefix { $0 != UInt8(ascii: "\"") }
+        guard bytes.starts(with: Self.head) else { return nil }
+        let id = bytes.dropFirst(Self.head.count).prefix(65).prefix { $0 != UInt8(ascii: "\"") }
         let text = String(decoding: id, as: UTF8.self)
         return Name.isValid(text) ? text : nil
     }
 
     /// Whether a reply is not the last one.
-    var isInterim: Bool { number(after: #""status":"accepted""#, from: bytes.startIndex, limit: 160) != nil }
+    var isInterim: Bool { number(after: Self.interim, from: bytes.startIndex, limit: 160) != nil }
 
     /// When it happened: a reply's `at`, a report's `last`.
     var time: Int64? {
-        for key in [#","at":"#, #","last":"#] {
+        for key in Self.times {
             // Only at the end: text of the sender's stands before it.
             let tail = max(bytes.startIndex, bytes.endIndex - 1024)
             guard let place = number(after: key, from: tail, limit: 1024) else { continue }
@@ -75,8 +78,7 @@ private struct PayloadSummary {
     }
 
     /// The place behind the last occurrence of `text` in a part of the payload.
-    private func number(after text: String, from start: Int, limit: Int) -> Int? {
-        let needle = Array(text.utf8)
+    private func number(after needle: [UInt8], from start: Int, limit: Int) -> Int? {
         let part = bytes[start...].prefix(limit)
         guard part.count >= needle.count else { return nil }
         for place in (part.startIndex...(part.endIndex - needle.count)).reversed()

@@ -20,9 +20,10 @@ package final class Store: Sendable {
     private let byteLimit: Int
     private let pageSize: Int
     private let held = Atomic<Int>(0)
-    /// SQLite's count of changed rows when the space was measured last.
-    private let measuredAt = Atomic<Int>(-changesBetweenMeasures)
-    private static let changesBetweenMeasures = 16
+    private let logExcess = Atomic<Int>(0)
+    private let commits = Atomic<Int>(0)
+    /// How often it is looked how large the log is.
+    private static let commitsBetweenLooks = 16
     private let queue: DatabaseQueue
     private let lock: StateLock
     private let file: StateFile
@@ -147,17 +148,14 @@ package final class Store: Sendable {
         return heldBytes - byteLimit > reserve / 2 - bytes
     }
 
-    /// Not after each commit, as long as there is space.
-    private func measure(_ db: Database) throws {
-        let changes = db.totalChangesCount
-        guard
-            heldBytes >= byteLimit / 2
-                || changes - measuredAt.load(ordering: .relaxed) >= Self.changesBetweenMeasures
-        else { return }
-        measuredAt.store(changes, ordering: .relaxed)
-        let all = try Int.fetchOne(db.cachedStatement(sql: "PRAGMA page_count")) ?? 0
-        let free = try Int.fetchOne(db.cachedStatement(sql: "PRAGMA freelist_count")) ?? 0
-        held.store((all - free) * pageSize + file.logExcess, ordering: .relaxed)
+    private func measure(_ transaction: Transaction) throws {
+        let all = try transaction.integer("PRAGMA page_count")
+        let free = try transaction.integer("PRAGMA freelist_count")
+        // The log is only beyond its size for long, and the file system is slow to ask.
+        if commits.add(1, ordering: .relaxed).newValue % Self.commitsBetweenLooks == 0 {
+            logExcess.store(file.logExcess, ordering: .relaxed)
+        }
+        held.store((all - free) * pageSize + logExcess.load(ordering: .relaxed), ordering: .relaxed)
     }
 
     // MARK: Commits
@@ -215,7 +213,7 @@ package final class Store: Sendable {
         try transaction.run("BEGIN IMMEDIATE")
         do {
             let value = try body(transaction)
-            try measure(db)
+            try measure(transaction)
             try transaction.run("COMMIT")
             return value
         } catch {

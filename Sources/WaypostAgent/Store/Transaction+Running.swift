@@ -8,9 +8,25 @@ extension Store.Transaction {
     /// they lie where they are until the statement has run.
     func run(_ sql: String, _ values: [RowDigest.Column] = []) throws {
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
-        let code = Self.bind(values[...], from: 1, to: statement)
-        sqlite3_reset(statement)
-        sqlite3_clear_bindings(statement)
+        defer { sqlite3_clear_bindings(statement) }
+        try step(sql, statement) { Self.bind(values[...], from: 1, to: statement) }
+    }
+
+    /// The number that a statement gives.
+    func integer(_ sql: String) throws -> Int {
+        let statement = try database.cachedStatement(sql: sql).sqliteStatement
+        var number = 0
+        try step(sql, statement) {
+            let code = sqlite3_step(statement)
+            number = Int(sqlite3_column_int64(statement, 0))
+            return code
+        }
+        return number
+    }
+
+    private func step(_ sql: String, _ statement: SQLiteStatement, _ step: () -> CInt) throws {
+        defer { sqlite3_reset(statement) }
+        let code = step()
         guard code == SQLITE_DONE || code == SQLITE_ROW else {
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: sqlite3_extended_errcode(database.sqliteConnection)),

@@ -12,7 +12,7 @@ package enum Timestamp {
 
     /// RFC 3339 with milliseconds, in UTC: `2026-11-20T23:16:39.123Z`.
     package static func rfc3339(_ milliseconds: Int64) -> String {
-        text(milliseconds, "%Y-%m-%dT%H:%M:%S.", gmtime_r, hasFraction: true) + "Z"
+        text(milliseconds, "%Y-%m-%dT%H:%M:%S.", gmtime_r, hasFraction: true, suffix: "Z")
     }
 
     /// For the name of a file, in UTC: `20261120-231639`.
@@ -37,7 +37,7 @@ package enum Timestamp {
     private static func text(
         _ milliseconds: Int64, _ format: String,
         _ split: (UnsafePointer<time_t>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<tm>?,
-        hasFraction: Bool = false
+        hasFraction: Bool = false, suffix: String = ""
     ) -> String {
         let time = min(max(milliseconds, range.lowerBound), range.upperBound)
         var seconds = time_t(time / 1_000)
@@ -47,11 +47,14 @@ package enum Timestamp {
             buffer.withMemoryRebound(to: CChar.self) { buffer in
                 guard let start = buffer.baseAddress else { return 0 }
                 let length = strftime(start, buffer.count, format, &parts)
-                guard hasFraction, length + 3 < buffer.count else { return length }
-                for (place, unit) in [100, 10, 1].enumerated() {
-                    buffer[length + place] = CChar(48 + time / Int64(unit) % 10)
+                guard hasFraction, length + 3 + suffix.utf8.count < buffer.count else { return length }
+                buffer[length] = CChar(48 + time / 100 % 10)
+                buffer[length + 1] = CChar(48 + time / 10 % 10)
+                buffer[length + 2] = CChar(48 + time % 10)
+                for (place, byte) in suffix.utf8.enumerated() {
+                    buffer[length + 3 + place] = CChar(bitPattern: byte)
                 }
-                return length + 3
+                return length + 3 + suffix.utf8.count
             }
         }
     }
