@@ -25,8 +25,8 @@ import Testing
         }
         #expect(try table.remove(RoutePattern(Self.pattern)) == [0])
         #expect(table.isEmpty)
-        #expect(table.storage.nodes[TableNode.root].isEmpty)
-        #expect(table.storage.edges.count == 0)
+        #expect(table.storage.nodes[TableSeed.root]?.isEmpty == true)
+        #expect(table.storage.nodes.count == 2)
     }
 
     @Test func `any of the patterns that it stands for may be in conflict, and then nothing changes`() throws

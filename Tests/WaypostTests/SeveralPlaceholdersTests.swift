@@ -80,7 +80,7 @@ import Testing
         let parameters = try #require(table.match(RouteURL("/trip/a-b.7")).first).parameters
         #expect(parameters.map(\.value) == [.text("a"), .text("b"), .int(7)])
         #expect(table.remove(pattern) == [1])
-        #expect(table.storage.nodes[TableNode.root].isEmpty)
+        #expect(table.storage.nodes[TableSeed.root]?.isEmpty == true)
     }
 
     @Test func `cost time in proportion to the component, however it is made`() throws {

@@ -4,52 +4,63 @@
 final class MemoryPage: @unchecked Sendable {
     let memory: UnsafeMutableRawPointer
     let byteCount: Int
-    /// What the memory is part of; nil when the page has its own.
-    private let extent: MemoryExtent?
 
-    /// Zeroed memory of `byteCount` bytes.
-    convenience init(byteCount: Int) {
-        self.init(byteCount: byteCount, zeroedFrom: 0)
-    }
-
-    private init(byteCount: Int, zeroedFrom start: Int) {
+    /// A block that begins with what `other` holds; the rest is zero.
+    init(byteCount: Int, copying other: MemoryPage? = nil) {
+        let common = min(byteCount, other?.byteCount ?? 0)
         self.byteCount = byteCount
-        extent = nil
         memory = .allocate(byteCount: byteCount, alignment: 64)
-        (memory + start).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - start)
+        if let other { memory.copyMemory(from: other.memory, byteCount: common) }
+        (memory + common).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount - common)
     }
 
-    /// A block of `byteCount` bytes that begins with what `other` holds.
-    convenience init(byteCount: Int, copying other: MemoryPage) {
-        let common = min(byteCount, other.byteCount)
-        self.init(byteCount: byteCount, zeroedFrom: common)
-        memory.copyMemory(from: other.memory, byteCount: common)
+    deinit { memory.deallocate() }
+}
+
+/// Memory in pages, of which a changed copy shares all but those it changed.
+///
+/// A reader finds a page through the directory: one more load than in one piece, and in return a change to a table of
+/// 100 000 routes copies some pages rather than 20 MB.
+struct PagedMemory {
+    typealias Directory = UnsafeMutablePointer<UnsafeMutableRawPointer>
+
+    private(set) var pages: [MemoryPage] = []
+    private var directoryPage = MemoryPage(byteCount: 64)
+
+    var directory: Directory {
+        directoryPage.memory.assumingMemoryBound(to: UnsafeMutableRawPointer.self)
     }
 
-    /// A copy of `other` in an extent, or on its own when there is no space.
-    init(copying other: MemoryPage, into extent: MemoryExtent) {
-        byteCount = other.byteCount
-        let space = extent.take(byteCount)
-        self.extent = space == nil ? nil : extent
-        memory = space ?? .allocate(byteCount: byteCount, alignment: 64)
-        memory.copyMemory(from: other.memory, byteCount: byteCount)
+    /// Adds a page of zeros.
+    mutating func append(byteCount: Int) {
+        let page = MemoryPage(byteCount: byteCount)
+        pages.append(page)
+        replace(pages.count - 1, with: page)
     }
 
-    /// Zeroed memory of an extent, or on its own when there is no space.
-    init(byteCount: Int, in extent: MemoryExtent?) {
-        self.byteCount = byteCount
-        let space = extent?.take(byteCount)
-        self.extent = space == nil ? nil : extent
-        memory = space ?? .allocate(byteCount: byteCount, alignment: 64)
-        if space == nil || extent?.isZeroed != true {
-            memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+    /// Makes sure that no one else sees a page, and that it has at least so many bytes.
+    mutating func prepare(_ page: Int, byteCount: Int = 0) {
+        if byteCount <= pages[page].byteCount, isKnownUniquelyReferenced(&pages[page]) { return }
+        let byteCount = max(byteCount, pages[page].byteCount)
+        replace(page, with: MemoryPage(byteCount: byteCount, copying: pages[page]))
+    }
+
+    /// Frees what lies behind so many bytes of the last page.
+    mutating func trim(to byteCount: Int) {
+        guard let last = pages.last, byteCount < last.byteCount else { return }
+        replace(pages.count - 1, with: MemoryPage(byteCount: byteCount, copying: last))
+    }
+
+    private mutating func replace(_ page: Int, with new: MemoryPage) {
+        let needed = (page + 1) * MemoryLayout<UnsafeMutableRawPointer>.stride
+        if needed > directoryPage.byteCount || !isKnownUniquelyReferenced(&directoryPage) {
+            let byteCount = needed > directoryPage.byteCount ? 2 * needed : directoryPage.byteCount
+            directoryPage = MemoryPage(byteCount: byteCount, copying: directoryPage)
         }
+        pages[page] = new
+        directory[page] = new.memory
     }
 
-    /// The bytes that lie by themselves.
-    var scatteredBytes: Int { extent == nil ? byteCount : 0 }
-
-    deinit {
-        if extent == nil { memory.deallocate() }
-    }
+    /// The bytes of all pages, shared ones included.
+    var byteCount: Int { pages.reduce(directoryPage.byteCount) { $0 + $1.byteCount } }
 }

@@ -1,6 +1,10 @@
-/// What identifies a non-literal edge of a node, and orders such edges.
+/// What identifies a step that is neither a literal nor a plain placeholder, and orders such steps.
 struct NonLiteralKey: Equatable {
-    var kind: NonLiteralEdge.Kind
+    enum Kind: UInt8 {
+        case partial, typed, wildcard, rest
+    }
+
+    var kind: Kind
     var converter = 0
     var prefix: [UInt8] = []
     var suffix: [UInt8] = []
@@ -47,23 +51,38 @@ struct NonLiteralKey: Equatable {
         }
     }
 
-    init(_ nonLiteral: NonLiteralEdge, in texts: TextArena) {
-        kind = nonLiteral.kind
-        converter = Int(nonLiteral.converter)
-        if nonLiteral.kind == .partial {
-            let text = texts.bytes(nonLiteral.text, count: nonLiteral.textLength)
-            let (prefixEnd, suffixEnd) = (Int(nonLiteral.prefixLength), nonLiteral.literalLength)
-            prefix = Array(text[..<prefixEnd])
-            suffix = Array(text[prefixEnd..<suffixEnd])
-            var parts = NonLiteralEdge.Parts(UnsafeBufferPointer(rebasing: text[suffixEnd...]))
-            while let part = parts.next() {
-                further.append(Part(literal: Array(part.literal), converter: part.converter))
-            }
+    /// Reads what ``bytes`` gives.
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let step = NonLiteralStep(bytes)
+        kind = step.kind
+        converter = step.converter
+        prefix = Array(step.prefix)
+        suffix = Array(step.suffix)
+        var parts = step.parts
+        while let part = parts.next() {
+            further.append(Part(literal: Array(part.literal), converter: part.converter))
         }
     }
 
-    /// The key as ``NonLiteralEdge`` has it behind its reference to a text.
-    var text: [UInt8] { further.reduce(into: prefix + suffix) { NonLiteralEdge.Parts.write($1, to: &$0) } }
+    /// The key as it lies in a record, for ``NonLiteralStep`` to read.
+    var bytes: [UInt8] {
+        var bytes = [kind.rawValue]
+        func write(_ number: Int) {
+            bytes.append(UInt8(truncatingIfNeeded: number))
+            bytes.append(UInt8(truncatingIfNeeded: number &>> 8))
+        }
+        write(converter)
+        write(prefix.count)
+        write(suffix.count)
+        bytes += prefix
+        bytes += suffix
+        for part in further {
+            write(part.literal.count)
+            write(part.converter)
+            bytes += part.literal
+        }
+        return bytes
+    }
 
     private var literalCount: Int { further.reduce(prefix.count + suffix.count) { $0 + $1.literal.count } }
 
@@ -87,5 +106,45 @@ struct NonLiteralKey: Equatable {
             return one != 0 && (other == 0 || converters.precedes(one - 1, other - 1))
         }
         return false
+    }
+}
+
+/// A ``NonLiteralKey`` where it lies: kind, converter, the lengths of prefix and suffix, these, and the placeholders
+/// behind the first, each as the length of the literal before it, its converter, and the literal.
+struct NonLiteralStep {
+    private let memory: UnsafeBufferPointer<UInt8>
+
+    private static let headerBytes = 7
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { memory = bytes }
+
+    var kind: NonLiteralKey.Kind { NonLiteralKey.Kind(rawValue: memory[0]) ?? .rest }
+    /// The converter's number plus one; 0 without one.
+    var converter: Int { Parts.number(memory[1...]) }
+    var prefixLength: Int { Parts.number(memory[3...]) }
+    var suffixLength: Int { Parts.number(memory[5...]) }
+    var prefix: UnsafeBufferPointer<UInt8>.SubSequence { memory[Self.headerBytes...].prefix(prefixLength) }
+    var suffix: UnsafeBufferPointer<UInt8>.SubSequence {
+        memory[(Self.headerBytes + prefixLength)...].prefix(suffixLength)
+    }
+    /// The placeholders behind the first.
+    var parts: Parts { Parts(left: memory[(Self.headerBytes + prefixLength + suffixLength)...]) }
+
+    struct Parts {
+        fileprivate var left: UnsafeBufferPointer<UInt8>.SubSequence
+
+        var isEmpty: Bool { left.isEmpty }
+
+        mutating func next() -> (literal: UnsafeBufferPointer<UInt8>, converter: Int)? {
+            guard left.count >= 4 else { return nil }
+            let (length, converter) = (Self.number(left), Self.number(left.dropFirst(2)))
+            let behind = left.dropFirst(4)
+            left = behind.dropFirst(length)
+            return (UnsafeBufferPointer(rebasing: behind.prefix(length)), converter)
+        }
+
+        fileprivate static func number(_ bytes: UnsafeBufferPointer<UInt8>.SubSequence) -> Int {
+            Int(bytes[bytes.startIndex]) | Int(bytes[bytes.startIndex + 1]) &<< 8
+        }
     }
 }

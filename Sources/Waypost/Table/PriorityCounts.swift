@@ -7,20 +7,13 @@ struct PriorityCounts {
     /// Whether all routes have the same.
     var areOne: Bool { others.isEmpty || others.count == 1 && usual == 0 }
 
-    mutating func add(_ priority: Int64) {
+    /// Counts so many routes more.
+    mutating func count(_ priority: Int64, by change: Int) {
         if priority == 0 {
-            usual += 1
+            usual += change
         } else {
-            others[priority, default: 0] += 1
-        }
-    }
-
-    mutating func remove(_ priority: Int64) {
-        if priority == 0 {
-            usual -= 1
-        } else {
-            let left = (others[priority] ?? 1) - 1
-            others[priority] = left > 0 ? left : nil
+            let count = (others[priority] ?? 0) + change
+            others[priority] = count > 0 ? count : nil
         }
     }
 }

@@ -71,7 +71,7 @@ extension RouteTable {
             withSearch(bytes, url.parts) { search in
                 var list = CandidateList()
                 search.visitAll(&list)
-                return withoutRepeats(list.sorted()).map {
+                return withoutRepeats(list.records).map {
                     search.match($0, pathEnd: Int(url.parts.pathEnd))
                 }
             }
@@ -80,14 +80,12 @@ extension RouteTable {
     }
 
     /// A parent with optional parts may take a URL in several ways, of which the first counts.
-    private func withoutRepeats(_ entries: [UInt32]) -> [UInt32] {
+    private func withoutRepeats(_ references: [UInt32]) -> [UInt32] {
         var known: Set<String> = []
-        return entries.filter { number in
-            let entry = storage.entries[number]
-            guard entry.takesDeeper, !storage.captures[Int(entry.layout)].optional.areNone else {
-                return true
-            }
-            return known.insert("\(entry.priority) \(storage.patternText(entry))").inserted
+        return references.filter { reference in
+            let record = storage.record(reference)
+            guard record.header.pointee.takesDeeper, record.header.pointee.optional != 0 else { return true }
+            return known.insert("\(record.header.pointee.priority) \(record.pattern)").inserted
         }
     }
 }

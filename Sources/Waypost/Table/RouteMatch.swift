@@ -6,50 +6,40 @@ public struct RouteMatch: Sendable, Hashable {
     static let inlineCaptures = 8
 
     // All of it in vectors, so that a match that was just made can be copied without waiting until its parts have been
-    // written: index, entry, number of parameters and `PatternShape/key`.
+    // written: index, reference and number of parameters; and then the captured components, start and length in turn.
     private let numbers: SIMD4<UInt32>
-    /// Starts and lengths of the components that were captured; or, with a shape, the path's ``PathEnds/bits`` and
-    /// where the first component begins.
-    private var starts = SIMD8<UInt32>()
-    private var lengths = SIMD8<UInt32>()
+    private var captures = SIMD16<UInt32>()
 
     /// The index that the route was inserted with.
     public var index: UInt32 { numbers[0] }
     /// The table's own record of the route; it means nothing to another table.
-    var entry: UInt32 { numbers[1] }
+    var record: UInt32 { numbers[1] }
     /// How many placeholders the pattern has.
     public var parameterCount: Int { Int(numbers[2]) }
-    private var shape: UInt32 { numbers[3] }
 
-    init(
-        entry number: UInt32, reader: UnsafeMutablePointer<TableReader>, pathEnd: Int,
-        components: UnsafePointer<PathComponent>
-    ) {
-        let entry = reader.pointee.entry(number)
-        let layout = reader.pointee.layout(entry.pointee.layout).pointee
-        numbers = SIMD4(entry.pointee.index, number, layout.count, 0)
-        var positions = layout.positions
-        for capture in 0..<min(Int(layout.count), Self.inlineCaptures) {
-            let component = components[Int(truncatingIfNeeded: positions & 0xff)]
-            positions &>>= 8
-            starts[capture] = component.start
-            lengths[capture] = component.length
-        }
-        if layout.endsWithRest, layout.count > 0, layout.count <= Self.inlineCaptures {
-            let last = Int(layout.count) &- 1
-            lengths[last] = UInt32(truncatingIfNeeded: pathEnd) &- starts[last]
-        }
-    }
-
-    /// The match of a pattern that has a shape: what it captured is found when it is asked for.
     @inline(__always)
     init(
-        entry number: UInt32, of reader: TableReader, shape: UInt32, start: Int, ends: SIMD2<UInt64>
+        record number: UInt32, reader: UnsafeMutablePointer<TableReader>, pathEnd: Int,
+        components: UnsafePointer<PathComponent>
     ) {
-        let entry = reader.entry(number)
-        numbers = SIMD4(entry.pointee.index, number, reader.layout(entry.pointee.layout).pointee.count, shape)
-        starts.lowHalf = unsafeBitCast(ends, to: SIMD4<UInt32>.self)
-        starts.highHalf[0] = UInt32(truncatingIfNeeded: start)
+        let record = reader.pointee.record(number).header
+        let count = Int(record.pointee.captureCount)
+        numbers = SIMD4(record.pointee.index, number, UInt32(truncatingIfNeeded: count), 0)
+        if count == 0 { return }
+        var positions = record.pointee.positions
+        withUnsafeMutableBytes(of: &captures) { captures in
+            for capture in 0..<min(count, Self.inlineCaptures) {
+                let component = components + Int(truncatingIfNeeded: positions & 0xff)
+                positions &>>= 8
+                captures.storeBytes(
+                    of: SIMD2(component.pointee.start, component.pointee.length),
+                    toByteOffset: capture &* 8, as: SIMD2<UInt32>.self)
+            }
+        }
+        if record.pointee.endsWithRest, count <= Self.inlineCaptures {
+            let last = 2 &* (count &- 1)
+            captures[last &+ 1] = UInt32(truncatingIfNeeded: pathEnd) &- captures[last]
+        }
     }
 
     /// Where the component lies that a placeholder matched, in the bytes that were matched: percent-encoded still,
@@ -60,26 +50,8 @@ public struct RouteMatch: Sendable, Hashable {
     /// Nil for a parameter that there is not, and for all behind the eighth.
     public func range(ofParameter number: Int) -> Range<Int>? {
         guard number >= 0, number < min(parameterCount, Self.inlineCaptures) else { return nil }
-        if shape != 0 { return range(ofPlaceholder: number) }
-        let start = Int(starts[number])
-        return start..<start + Int(lengths[number])
-    }
-
-    private func range(ofPlaceholder number: Int) -> Range<Int>? {
-        var ends = LongPathEnds(bits: unsafeBitCast(starts.lowHalf, to: SIMD2<UInt64>.self))
-        var start = Int(starts[4])
-        var left = shape
-        var toSkip = number
-        while left > 1 {
-            let end = ends.next()
-            if left & 1 != 0 {
-                if toSkip == 0 { return start..<end }
-                toSkip -= 1
-            }
-            start = end + 1
-            left >>= 1
-        }
-        return nil
+        let start = Int(captures[2 * number])
+        return start..<start + Int(captures[2 * number + 1])
     }
 }
 

@@ -16,10 +16,10 @@ extension RouteTable {
         let scheme = Array(url.scheme.utf8)
         let bound = max(3, wanted.reduce(0) { $0 + $1.count } / 2 + 1)
         var found: [(distance: Int, pattern: String)] = []
-        for entry in likest(to: wanted) {
-            let sketch = PatternSketch(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
+        for record in likest(to: wanted) {
+            let sketch = PatternSketch(record.text)
             let distance = sketch.distance(to: wanted, scheme: scheme)
-            if distance <= bound { found.append((distance, storage.patternText(entry))) }
+            if distance <= bound { found.append((distance, record.pattern)) }
         }
         found.sort { $0 < $1 }
         var patterns: [String] = []
@@ -30,23 +30,26 @@ extension RouteTable {
         return patterns
     }
 
-    /// The entries that have most in common with a path, by a quick guess that needs no memory for each.
-    private func likest(to wanted: [[UInt8]]) -> [TableEntry] {
-        var likest: [(likeness: Int, entry: TableEntry)] = []
+    /// The records that have most in common with a path, by a quick guess that needs no memory for each.
+    private func likest(to wanted: [[UInt8]]) -> [RouteRecordPointer] {
+        var likest: [(likeness: Int, record: RouteRecordPointer)] = []
         let limit = 2 * Self.nearestRoutesCompared
         likest.reserveCapacity(limit)
         func cut() {
-            likest.sort { ($1.likeness, $0.entry.text) < ($0.likeness, $1.entry.text) }
+            // Of equally likely ones the oldest first.
+            likest.sort {
+                ($1.likeness, $0.record.header.pointee.own) < ($0.likeness, $1.record.header.pointee.own)
+            }
             likest.removeLast(max(0, likest.count - Self.nearestRoutesCompared))
         }
         var least = Int.min
         var looked = 0
         withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: PatternLikeness.components) { space in
             let likeness = PatternLikeness(wanted: wanted, space: space)
-            storage.forEachEntry { _, entry in
-                let guess = likeness.of(storage.texts.bytes(entry.text, count: Int(entry.textLength)))
-                if guess > least, !storage.captures[Int(entry.layout)].isShorter {
-                    likest.append((guess, entry))
+            storage.forEachRecord { record in
+                let guess = likeness.of(record.text)
+                if guess > least, !record.header.pointee.isShorter {
+                    likest.append((guess, record))
                     if likest.count == limit {
                         cut()
                         least = likest.last?.likeness ?? least
@@ -57,7 +60,7 @@ extension RouteTable {
             }
         }
         cut()
-        return likest.map(\.entry)
+        return likest.map(\.record)
     }
 }
 

@@ -24,8 +24,8 @@
 /// A table that matches without case compares literals in lower case; the order is that of its patterns so written.
 ///
 /// # Changing
-/// A copy shares its memory with the original page by page, so that adding one route to 100 000 copies some twenty
-/// pages. A copy that is changed leaves the original as it was; readers never wait.
+/// A copy shares its memory with the original page by page, so that adding one route to 100 000 copies a few pages. A
+/// copy that is changed leaves the original as it was; readers never wait.
 public struct RouteTable: Sendable {
     /// How patterns are read; ``PatternSyntax/parentsTakeDeeper`` holds for every route added.
     package let syntax: PatternSyntax
@@ -106,8 +106,7 @@ public struct RouteTable: Sendable {
             ? storage.remove(pattern, priority: priority) : storage.removeRows(pattern, priority: priority)
     }
 
-    /// Frees the space that a table has for growing, and moves what a large one is made of together, which makes look-ups
-    /// faster; worth it after many changes.
+    /// Frees the space that a table has for growing, and what was removed; worth it after many changes.
     public mutating func compact() {
         makeUnique()
         storage.compact()
@@ -116,7 +115,7 @@ public struct RouteTable: Sendable {
 
     /// The index of the route that has exactly this pattern, the one with the highest priority unless one is given.
     public func index(of pattern: RoutePattern, priority: Int? = nil) -> UInt32? {
-        storage.entry(of: pattern, priority: priority.map { Int64($0) })?.index
+        storage.record(of: pattern, priority: priority.map { Int64($0) })?.header.pointee.index
     }
 
     private mutating func makeUnique() {
@@ -141,12 +140,13 @@ public struct RouteTable: Sendable {
     package var routes: [Listing] {
         var all: [Listing] = []
         all.reserveCapacity(count)
-        storage.forEachEntry { _, entry in
-            guard !storage.captures[Int(entry.layout)].isShorter else { return true }
+        storage.forEachRecord { record in
+            let header = record.header.pointee
+            guard !header.isShorter else { return true }
             all.append(
                 Listing(
-                    pattern: storage.patternText(entry), priority: Int(entry.priority),
-                    takesDeeper: entry.takesDeeper, index: entry.index))
+                    pattern: record.pattern, priority: Int(header.priority), takesDeeper: header.takesDeeper,
+                    index: header.index))
             return true
         }
         return all.sorted { ($0.pattern, -$0.priority, $0.index) < ($1.pattern, -$1.priority, $1.index) }

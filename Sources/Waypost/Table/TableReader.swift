@@ -2,15 +2,9 @@
 ///
 /// They stay good as long as the storage that made them lives and is not changed.
 struct TableReader {
-    var nodes: PagedStore<TableNode>.Directory
-    var nonLiterals: PagedStore<NonLiteralEdge>.Directory
-    var entries: PagedStore<TableEntry>.Directory
-    var layouts: PagedStore<TableLayout>.Directory
-    var edges: EdgeReader
-    var paths: UnsafeMutablePointer<HashIndex<HashedNumber>.Chunk>
-    var pathShift: UInt64
-    var shapes: PatternShapes.Reader
-    var texts: TextArena.Directory
+    var nodes: NodeIndex.Reader
+    var records: PagedMemory.Directory
+    var edges: PagedMemory.Directory
     var seed: TableSeed
     var converters: Unmanaged<ConverterList>
     /// The most components of any pattern.
@@ -19,95 +13,57 @@ struct TableReader {
     var hasOnePriority: Bool
     var hasDeeperTakers: Bool
     var hasSchemes: Bool
-    /// Whether the search by shapes may be tried: one priority, no parents that take deeper URLs, and with case.
-    var isPlain: Bool
     var ignoresCase: Bool
 
     @inline(__always)
-    func node(_ index: UInt32) -> UnsafeMutablePointer<TableNode> {
-        nodes[Int(index >> PagedStore<TableNode>.shift)] + Int(index & PagedStore<TableNode>.mask)
+    func record(_ reference: UInt32) -> RouteRecordPointer {
+        RouteRecordPointer(memory: RecordArena.pointer(reference, in: records))
     }
 
+    func edge(_ reference: UInt32) -> TableEdge {
+        TableEdge(memory: RecordArena.pointer(reference, in: edges))
+    }
+
+    /// The scheme that stands in a text of which at least sixteen bytes may be read.
     @inline(__always)
-    func nonLiteral(_ index: UInt32) -> UnsafeMutablePointer<NonLiteralEdge> {
-        nonLiterals[Int(index >> PagedStore<NonLiteralEdge>.shift)]
-            + Int(index & PagedStore<NonLiteralEdge>.mask)
+    func scheme(_ text: UnsafePointer<UInt8>, start: Int, length: Int) -> URLScheme {
+        guard length > 0, hasSchemes else { return URLScheme(hash: 0, start: text, length: 0) }
+        return URLScheme(
+            hash: seed.scheme(text, from: start, to: start &+ length), start: text + start, length: length)
+    }
+}
+
+/// The scheme of a URL.
+struct URLScheme {
+    /// That of the path to the scheme's fallback; 0 without a scheme, and when no pattern names any.
+    let hash: UInt64
+    /// As written.
+    let start: UnsafePointer<UInt8>
+    let length: Int
+}
+
+/// A step that is neither a literal nor a plain placeholder, as one of those behind a node.
+struct TableEdge {
+    struct Header: BitwiseCopyable {
+        /// The one that follows in the order of §3.
+        var next: UInt32 = 0
+        var length: UInt32 = 0
     }
 
-    @inline(__always)
-    func entry(_ index: UInt32) -> UnsafeMutablePointer<TableEntry> {
-        entries[Int(index >> PagedStore<TableEntry>.shift)] + Int(index & PagedStore<TableEntry>.mask)
+    let memory: UnsafeMutableRawPointer
+
+    var next: UInt32 { memory.assumingMemoryBound(to: Header.self).pointee.next }
+
+    /// What a ``NonLiteralKey`` is written as.
+    var bytes: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(
+            start: (memory + MemoryLayout<Header>.size).assumingMemoryBound(to: UInt8.self),
+            count: Int(memory.assumingMemoryBound(to: Header.self).pointee.length))
     }
 
-    @inline(__always)
-    func layout(_ index: UInt32) -> UnsafeMutablePointer<TableLayout> {
-        layouts[Int(index >> PagedStore<TableLayout>.shift)] + Int(index & PagedStore<TableLayout>.mask)
-    }
-
-    /// The first entry of the list that begins with `index` that takes a URL of this scheme.
-    @inline(__always)
-    func first(_ index: UInt32, _ scheme: UInt32) -> UInt32 {
-        var next = index
-        while next != 0 {
-            let entry = entry(next)
-            if entry.pointee.scheme == 0 || entry.pointee.scheme == scheme { return next }
-            next = entry.pointee.next
-        }
-        return 0
-    }
-
-    /// The entry for a URL of this scheme that nothing else takes.
-    func fallback(_ scheme: UInt32) -> UInt32 {
-        if scheme != 0, scheme != TableNode.unknownScheme {
-            let found = first(node(scheme).pointee.terminal, scheme)
-            if found != 0 { return found }
-        }
-        return first(node(TableNode.fallback).pointee.terminal, scheme)
-    }
-
-    /// The match of that entry.
-    @inline(never)
-    func fallbackMatch(_ scheme: UInt32) -> RouteMatch? {
-        let entry = fallback(scheme)
-        return entry == 0 ? nil : RouteMatch(entry: entry, of: self, shape: 1, start: 0, ends: SIMD2())
-    }
-
-    @inline(__always)
-    func text(_ reference: UInt32) -> UnsafeMutablePointer<UInt8> {
-        TextArena.text(reference, in: texts)
-    }
-
-    @inline(__always)
-    func bytes(_ reference: UInt32, count: Int) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: text(reference), count: count)
-    }
-
-    /// The node of a URL's scheme: 0 without a scheme, `unknownScheme` for one that no pattern names.
-    func scheme(_ text: UnsafePointer<UInt8>, start: Int, length: Int, limit: Int) -> UInt32 {
-        if length == 0 { return 0 }
-        guard hasSchemes else { return TableNode.unknownScheme }
-        // Everything a scheme may hold keeps its value with bit 5 set, but capital letters, which become small.
-        let small: UInt64 = 0x2020_2020_2020_2020
-        var found: UInt32
-        if length <= 16 {
-            let head = (ByteWord.load(text, at: start, limit: limit) | small) & ByteWord.mask(length)
-            let tail =
-                length > 8
-                ? (ByteWord.load(text, at: start &+ 8, limit: limit) | small) & ByteWord.mask(length &- 8) : 0
-            let component = PathComponent(
-                head: head, tail: tail, hash: seed.hash(head: head, tail: tail), start: 0, length: 0,
-                textStart: 0,
-                textLength: UInt32(truncatingIfNeeded: length))
-            found = edges.scheme(component, in: text)
-        } else {
-            found = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { copy in
-                for index in 0..<length { copy[index] = RouteScheme.lowercased(text[start &+ index]) }
-                let bytes = UnsafeBufferPointer(copy)
-                guard let base = bytes.baseAddress else { return 0 }
-                return edges.scheme(seed.component(bytes), in: base)
-            }
-        }
-        if found == 0 { found = TableNode.unknownScheme }
-        return found
+    /// The hash of a path that goes on with it.
+    func hash(behind path: UInt64, _ seed: TableSeed) -> UInt64 {
+        guard let start = bytes.baseAddress else { return 0 }
+        return seed.other(ByteWords(start, count: bytes.count), behind: path)
     }
 }

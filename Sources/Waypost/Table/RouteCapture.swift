@@ -1,0 +1,87 @@
+/// What a placeholder captures: which component, under which name, and by which step.
+struct RouteCapture: BitwiseCopyable {
+    /// Where in the pattern's text the name stands; nowhere for `**`.
+    var nameStart: UInt16
+    var nameEnd: UInt16
+    /// Where in the record its step begins that is no plain placeholder; 0 for one that is.
+    var step: UInt16
+    /// Which component it takes, and which one it is of several placeholders there.
+    var position: UInt8
+    var number: UInt8
+
+    static let stride = MemoryLayout<RouteCapture>.stride
+}
+
+/// What a placeholder that is more than plain makes of a component.
+extension NonLiteralKey {
+    /// The converter's number of one of the placeholders plus one; 0 without one.
+    func converter(of number: Int) -> Int { number == 0 ? converter : further[number - 1].converter }
+
+    /// What one of the placeholders takes of a component that the pattern took.
+    func text(of component: String, _ number: Int, ignoringCase: Bool) -> String {
+        if !further.isEmpty { return part(of: component, number, ignoringCase) }
+        guard prefix.count + suffix.count > 0 else { return component }
+        return String(decoding: component.utf8.dropFirst(prefix.count).dropLast(suffix.count), as: UTF8.self)
+    }
+
+    private func part(of component: String, _ number: Int, _ ignoringCase: Bool) -> String {
+        let compared = component.utf8.map { ignoringCase ? RouteScheme.lowercased($0) : $0 }
+        return compared.withUnsafeBufferPointer { bytes in
+            var holes = SeveralHoles(bytes, prefix: prefix.count, suffix: suffix.count)
+            var hole: Range<Int>?
+            for part in further.prefix(number + 1) {
+                hole = part.literal.withUnsafeBufferPointer { holes.next(before: $0) }
+            }
+            if number == further.count { hole = holes.last }
+            guard let hole else { return "" }
+            return String(
+                decoding: component.utf8.dropFirst(hole.lowerBound).prefix(hole.count), as: UTF8.self)
+        }
+    }
+}
+
+extension RouteTable {
+    /// What the placeholders of the matched pattern gave, from left to right, decoded and converted.
+    ///
+    /// `match` must come from this table and `url`.
+    public func parameters(of match: RouteMatch, in url: RouteURL) -> [CapturedParameter] {
+        guard match.parameterCount > 0, let record = storage.record(of: match) else { return [] }
+        var components: [String]?
+        var parameters: [CapturedParameter] = []
+        parameters.reserveCapacity(match.parameterCount)
+        for number in 0..<Int(record.header.pointee.captureCount) {
+            let capture = record.capture(number)
+            let key =
+                capture.step == 0 ? nil : PathStep(start: record.firstStep + Int(capture.step) - 1).key
+            let isRest = key?.kind == .rest
+            var text: String
+            if !isRest, let range = match.range(ofParameter: number) {
+                text = url.decoded(
+                    UInt32(truncatingIfNeeded: range.lowerBound), UInt32(truncatingIfNeeded: range.upperBound)
+                )
+            } else {
+                let all = components ?? url.components
+                components = all
+                let position = Int(capture.position)
+                guard position < all.count else { continue }
+                text = isRest ? all[position...].joined(separator: "/") : all[position]
+            }
+            var converter = 0
+            if let key {
+                text = key.text(of: text, Int(capture.number), ignoringCase: storage.ignoresCase)
+                converter = key.converter(of: Int(capture.number))
+            }
+            parameters.append(
+                CapturedParameter(
+                    name: record.name(capture), text: text,
+                    converter: converter > 0 ? storage.converters.names[converter - 1] : nil,
+                    value: converter > 0 ? storage.converters.value(text, converter: converter - 1) : nil))
+        }
+        return parameters
+    }
+
+    /// The pattern of the matched route, as it was written.
+    ///
+    /// `match` must come from this table.
+    package func pattern(of match: RouteMatch) -> String { storage.record(of: match)?.pattern ?? "" }
+}

@@ -1,0 +1,187 @@
+/// One route of the table, as it lies in memory: this, then its steps, its pattern as written, and its captures.
+struct RouteRecord: BitwiseCopyable {
+    var priority: Int64 = 0
+    /// The hash of the path to the scheme's fallback; 0 when the pattern takes any scheme.
+    var scheme: UInt64 = 0
+    /// Which components the first eight placeholders capture, one in each byte.
+    var positions: UInt64 = 0
+    /// What a match gives.
+    var index: UInt32 = 0
+    /// The next record of the same path.
+    var next: UInt32 = 0
+    /// Its own reference, by which one that is made up is known.
+    var own: UInt32 = 0
+    /// The optional parts of the pattern.
+    var optional: UInt32 = 0
+    var stepBytes: UInt16 = 0
+    var textLength: UInt16 = 0
+    var captureCount: UInt16 = 0
+    /// How many bytes of the text are the scheme.
+    var schemeLength: UInt16 = 0
+    /// How many steps there are.
+    var depth: UInt8 = 0
+    private var flags: UInt8 = 0
+
+    /// Where the steps begin.
+    static let stepsOffset = MemoryLayout<RouteRecord>.size
+
+    // What the bits of `flags` say.
+    @inline(__always)
+    private subscript(flag: UInt8) -> Bool {
+        get { flags & flag != 0 }
+        set { flags = newValue ? flags | flag : flags & ~flag }
+    }
+
+    @inline(__always) var takesDeeper: Bool {
+        get { self[1] }
+        set { self[1] = newValue }
+    }
+    @inline(__always) var endsWithRest: Bool {
+        get { self[2] }
+        set { self[2] = newValue }
+    }
+    /// Whether its pattern is one with optional parts, without all of them.
+    var isShorter: Bool {
+        get { self[4] }
+        set { self[4] = newValue }
+    }
+    var isFallback: Bool {
+        get { self[8] }
+        set { self[8] = newValue }
+    }
+    /// Whether it was removed.
+    var isDead: Bool {
+        get { self[16] }
+        set { self[16] = newValue }
+    }
+
+    /// The bytes of all of it.
+    var byteCount: Int {
+        Self.stepsOffset + Int(stepBytes) + Int(textLength) + Int(captureCount) * RouteCapture.stride
+    }
+}
+
+/// A record where it lies: in a table, or in the making.
+struct RouteRecordPointer {
+    let memory: UnsafeRawPointer
+
+    @inline(__always) var header: UnsafePointer<RouteRecord> {
+        memory.assumingMemoryBound(to: RouteRecord.self)
+    }
+    @inline(__always) var firstStep: UnsafePointer<UInt8> {
+        (memory + RouteRecord.stepsOffset).assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// The step that begins behind so many bytes of others.
+    func step(at offset: Int) -> PathStep { PathStep(start: firstStep + offset) }
+
+    var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: header.pointee.byteCount)
+    }
+
+    /// The pattern, as it was written.
+    var text: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(
+            start: firstStep + Int(header.pointee.stepBytes), count: Int(header.pointee.textLength))
+    }
+    var pattern: String { String(decoding: text, as: UTF8.self) }
+
+    func capture(_ number: Int) -> RouteCapture {
+        let offset = Int(header.pointee.stepBytes) + Int(header.pointee.textLength)
+        return (memory + RouteRecord.stepsOffset + offset)
+            .loadUnaligned(fromByteOffset: number * RouteCapture.stride, as: RouteCapture.self)
+    }
+
+    func name(_ capture: RouteCapture) -> String {
+        capture.nameStart == capture.nameEnd
+            ? "**" : String(decoding: text[Int(capture.nameStart)..<Int(capture.nameEnd)], as: UTF8.self)
+    }
+
+    var names: [String] { (0..<Int(header.pointee.captureCount)).map { name(capture($0)) } }
+
+    /// Whether another one has the same steps, of which `count` bytes are looked at.
+    func shares(_ count: Int, with other: RouteRecordPointer) -> Bool {
+        let (one, two) = (header.pointee, other.header.pointee)
+        guard one.isFallback == two.isFallback, one.stepBytes >= count, two.stepBytes >= count else {
+            return false
+        }
+        return UnsafeBufferPointer(start: firstStep, count: count).elementsEqual(
+            UnsafeBufferPointer(start: other.firstStep, count: count))
+    }
+
+    func hasSameSteps(as other: RouteRecordPointer) -> Bool {
+        header.pointee.stepBytes == other.header.pointee.stepBytes
+            && shares(Int(header.pointee.stepBytes), with: other)
+    }
+
+    // MARK: Scheme
+
+    private var scheme: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: text.prefix(Int(header.pointee.schemeLength)))
+    }
+
+    /// What the header has of the scheme.
+    func schemeHash(_ seed: TableSeed) -> UInt64 {
+        guard let start = scheme.baseAddress, scheme.count > 0 else { return 0 }
+        return seed.scheme(start - 8, from: 8, to: 8 + scheme.count)
+    }
+
+    /// Whether both take URLs of the same scheme.
+    func hasSameScheme(as other: RouteRecordPointer) -> Bool { Self.isEqual(scheme, other.scheme) }
+
+    /// Whether it takes a URL of this scheme.
+    @inline(__always)
+    func takes(_ url: URLScheme) -> Bool {
+        let hash = header.pointee.scheme
+        // Hashes are only a hint.
+        return hash == 0
+            || hash == url.hash
+                && Self.isEqual(scheme, UnsafeBufferPointer(start: url.start, count: url.length))
+    }
+
+    private static func isEqual(
+        _ one: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        one.count == other.count
+            && one.indices.allSatisfy { RouteScheme.lowercased(one[$0]) == RouteScheme.lowercased(other[$0]) }
+    }
+}
+
+/// One step of a path, in the bytes of a record: two of length, and what follows them.
+///
+/// A literal is its text, decoded, and in lower case where case makes no difference. What has the highest bit of the
+/// length set is no literal: nothing for a plain placeholder, or a ``NonLiteralKey``.
+struct PathStep {
+    let start: UnsafePointer<UInt8>
+
+    private static let otherBit: UInt16 = 0x8000
+
+    @inline(__always) private var word: UInt16 {
+        UInt16(littleEndian: UnsafeRawPointer(start).loadUnaligned(as: UInt16.self))
+    }
+    @inline(__always) var isLiteral: Bool { word & Self.otherBit == 0 }
+    @inline(__always) func isLiteral(of length: Int) -> Bool { Int(word) == length && isLiteral }
+    @inline(__always) var isPlaceholder: Bool { word == Self.otherBit }
+    @inline(__always) var length: Int { Int(word & ~Self.otherBit) }
+    @inline(__always) var content: UnsafePointer<UInt8> { start + 2 }
+    @inline(__always) var next: PathStep { PathStep(start: content + length) }
+
+    /// The key of one that is neither a literal nor a plain placeholder.
+    var key: NonLiteralKey { NonLiteralKey(UnsafeBufferPointer(start: content, count: length)) }
+
+    /// The bytes of all of it.
+    var byteCount: Int { 2 + length }
+
+    /// The hash of a path that goes on with it.
+    func hash(behind path: UInt64, _ seed: TableSeed) -> UInt64 {
+        if isPlaceholder { return seed.placeholder(behind: path) }
+        let words = ByteWords(content, count: length)
+        return isLiteral ? seed.literal(words, behind: path) : seed.other(words, behind: path)
+    }
+
+    static func write(_ count: Int, isLiteral: Bool, to bytes: inout [UInt8]) {
+        let word = UInt16(truncatingIfNeeded: count) | (isLiteral ? 0 : otherBit)
+        bytes.append(UInt8(truncatingIfNeeded: word))
+        bytes.append(UInt8(truncatingIfNeeded: word &>> 8))
+    }
+}

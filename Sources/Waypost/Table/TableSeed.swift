@@ -1,0 +1,137 @@
+/// The secret seed of a table's hashes: with it, no one can choose patterns and URLs that collide.
+struct TableSeed: BitwiseCopyable, Sendable {
+    var first: UInt64
+    var second: UInt64
+
+    /// A secret of the system's.
+    ///
+    /// Not with `using`: handing on a generator that has no byte of its own looks to
+    /// the thread sanitizer like a race at an address that belongs to no object.
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        first = generator.next()
+        second = generator.next()
+    }
+
+    /// A known one.
+    init(first: UInt64, second: UInt64) {
+        self.first = first
+        self.second = second
+    }
+
+    @inline(__always)
+    private static func mix(_ one: UInt64, _ other: UInt64) -> UInt64 {
+        let product = one.multipliedFullWidth(by: other)
+        return product.high ^ product.low
+    }
+
+    // MARK: Paths through the tree
+    // Never 0, which an empty place has.
+
+    /// The path that all patterns begin with, and the one to the fallbacks.
+    static let root: UInt64 = 1
+    static let fallback: UInt64 = 3
+
+    /// The hash of a path that goes on with a literal.
+    @inline(__always)
+    func literal(_ text: ByteWords, behind path: UInt64) -> UInt64 {
+        let last = (text.last ^ second) &+ UInt64(truncatingIfNeeded: text.length)
+        let hash = Self.mix(text.first ^ first ^ path, last)
+        return (text.length > 16 ? self.hash(hash, middle: text) : hash) | 1
+    }
+
+    @inline(never)
+    private func hash(_ start: UInt64, middle text: ByteWords) -> UInt64 {
+        var hash = start
+        var index = 8
+        while index < text.length &- 8 {
+            hash = Self.mix(hash ^ ByteWord.load(text.start + index), second ^ 0xa076_1d64_78bd_642f)
+            index &+= 8
+        }
+        return hash
+    }
+
+    /// The hash of a path that goes on with a plain placeholder.
+    @inline(__always)
+    func placeholder(behind path: UInt64) -> UInt64 { (path &<< 23 | path &>> 41) ^ first | 1 }
+
+    /// The hash of the path to a scheme's fallback; `text` is what the words of a text may be read from.
+    @inline(__always)
+    func scheme(_ text: UnsafePointer<UInt8>, from start: Int, to end: Int) -> UInt64 {
+        if end &- start > 16 {
+            return scheme(long: UnsafeBufferPointer(start: text + start, count: end &- start))
+        }
+        return literal(ByteWords(lowercasing: ByteWords(text, from: start, to: end)), behind: Self.fallback)
+    }
+
+    @inline(never)
+    private func scheme(long text: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count) { small in
+            guard let start = small.baseAddress else { return 0 }
+            for index in text.indices { start[index] = RouteScheme.lowercased(text[index]) }
+            return literal(ByteWords(start, from: 0, to: text.count), behind: Self.fallback)
+        }
+    }
+
+    /// The hash of a path that goes on with another step, from the bytes of its key.
+    func other(_ key: ByteWords, behind path: UInt64) -> UInt64 { literal(key, behind: ~path) }
+}
+
+/// The first eight and the last eight bytes of a text; of one of up to eight bytes, no first ones.
+struct ByteWords: BitwiseCopyable, Equatable {
+    let first: UInt64
+    let last: UInt64
+    let start: UnsafePointer<UInt8>
+    let length: Int
+
+    /// The words of the bytes from `start` to `end`, of a text of which the first eight may be read.
+    @inline(__always)
+    init(_ text: UnsafePointer<UInt8>, from start: Int, to end: Int) {
+        length = end &- start
+        self.start = text + start
+        if length >= 8 {
+            last = ByteWord.load(text + (end &- 8))
+            first = length > 8 ? ByteWord.load(text + start) : 0
+            return
+        }
+        first = 0
+        let other = UInt64(truncatingIfNeeded: 0 &- length) &* 8
+        if end >= 8 {
+            last = ByteWord.load(text + (end &- 8)) &>> other
+        } else {
+            // In front of the text nothing may be read.
+            last = (ByteWord.load(text + start) &<< other) &>> other
+        }
+    }
+
+    /// The words of a text behind at least eight bytes.
+    @inline(__always)
+    init(_ start: UnsafePointer<UInt8>, count: Int) { self.init(start - 8, from: 8, to: 8 &+ count) }
+
+    /// The same in lower case, of a text whose other bytes have bit 5 set, and which is not longer than sixteen bytes.
+    @inline(__always)
+    init(lowercasing other: ByteWords) {
+        let small: UInt64 = 0x2020_2020_2020_2020
+        last = other.last | (other.length < 8 ? small &>> (64 &- UInt64(other.length) &* 8) : small)
+        first = other.length > 8 ? other.first | small : 0
+        start = other.start
+        length = other.length
+    }
+
+    /// Whether both have the same bytes.
+    @inline(__always)
+    static func == (one: ByteWords, other: ByteWords) -> Bool {
+        one.length == other.length && one.first == other.first && one.last == other.last
+            && (one.length <= 16 || one.hasMiddle(of: other))
+    }
+
+    @inline(never)
+    private func hasMiddle(of other: ByteWords) -> Bool {
+        var index = 8
+        while index < length &- 8 {
+            if ByteWord.load(start + index) != ByteWord.load(other.start + index) { return false }
+            index &+= 8
+        }
+        return true
+    }
+}
