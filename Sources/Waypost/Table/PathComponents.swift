@@ -27,9 +27,10 @@ struct URLText {
     /// What lies before the path and does not touch it, because of a port.
     var host = 0..<0
     var path: Range<Int>
-    /// Where the slashes among the first 64 bytes are, and whether there is a `%`, if that is known.
-    var slashes: UInt64?
-    var isEncoded: Bool?
+    /// Where the slashes among the first 64 bytes are; all ones when that is not known.
+    var slashes: UInt64 = .max
+    /// Whether it is known that host or path hold a `%`.
+    var isEncoded = false
 
     @inline(__always)
     init(path text: UnsafePointer<UInt8>, count: Int) {
@@ -49,20 +50,18 @@ struct URLText {
             host = Int(parts.hostStart)..<Int(parts.hostEnd)
             path = Int(parts.pathStart)..<Int(parts.pathEnd)
         }
-        slashes = parts.slashes == .max ? nil : parts.slashes
+        slashes = parts.slashes
         isEncoded = parts.isEncoded
     }
 
-    /// The same in a copy of sixteen bytes, if there are fewer: as many must be there to be read.
+    /// Copies fewer than sixteen bytes into a space of sixteen: as many must be there to be read.
     @inline(__always)
-    func moved(to copy: UnsafeMutableRawBufferPointer) -> URLText {
-        guard limit < 16, let start = copy.baseAddress else { return self }
+    mutating func move(to copy: UnsafeMutableRawBufferPointer) {
+        guard limit < 16, let start = copy.baseAddress else { return }
         let words = SIMD2(ByteWord.load(text, at: 0, limit: limit), ByteWord.load(text, at: 8, limit: limit))
         start.storeBytes(of: words, as: SIMD2<UInt64>.self)
-        var url = self
-        url.text = UnsafePointer(start.assumingMemoryBound(to: UInt8.self))
-        url.limit = 16
-        return url
+        text = UnsafePointer(start.assumingMemoryBound(to: UInt8.self))
+        limit = 16
     }
 }
 
@@ -96,8 +95,8 @@ struct PathSplitter {
         var percents: UInt64 = 0
         while window < end {
             let marks =
-                if let slashes = url.slashes, window == 0 {
-                    waypost_marks(slashes: slashes, others: 0)
+                if window == 0, url.slashes != .max {
+                    waypost_marks(slashes: url.slashes, others: 0)
                 } else {
                     waypost_scan_path(url.text, window, end, url.limit)
                 }

@@ -1,9 +1,11 @@
 /// The record of a route, being made from its pattern.
+///
+/// It has less than 60 000 bytes: a pattern is at most ``RoutePattern/maximumBytes`` long and stands in it twice, and a
+/// placeholder, which takes three bytes of it, adds ten.
 struct RecordImage {
     private var bytes: [UInt8]
-    private(set) var depth = 0
+    private var header = RouteRecord()
     private var captures: [RouteCapture] = []
-    private var endsWithRest = false
 
     /// The record of a pattern.
     ///
@@ -14,12 +16,18 @@ struct RecordImage {
     ) {
         bytes = Array(repeating: 0, count: RouteRecord.stepsOffset)
         bytes.reserveCapacity(RouteRecord.stepsOffset + 2 * pattern.text.utf8.count + 32)
-        var header = RouteRecord()
+        header.priority = priority
+        header.index = index
+        header.takesDeeper = takesDeeper
+        header.optional = pattern.optional
+        header.isShorter = pattern.isShorter
+        header.isFallback = pattern.isFallback
         if let scheme = pattern.scheme {
             header.schemeLength = UInt16(truncatingIfNeeded: scheme.utf8.count)
-            if pattern.isFallback { add(literal: scheme) }
+            if pattern.isFallback { add(literal: scheme.utf8) }
         }
-        if let base = pattern.base { add(literal: ignoresCase ? base.lowercasedASCII : base) }
+        // No host is as long as this.
+        if let base = pattern.base { add(literal: base.utf8.prefix(4096), ignoresCase) }
         pattern.text.utf8Span.span.withUnsafeBufferPointer { text in
             let pieces = pattern.pieces.span
             for index in pieces.indices { add(pieces[index], in: text, ignoresCase, number) }
@@ -27,26 +35,22 @@ struct RecordImage {
             header.textLength = UInt16(truncatingIfNeeded: text.count)
             bytes += text
         }
-        header.priority = priority
-        header.index = index
-        header.optional = pattern.optional.bits
-        header.captureCount = UInt16(truncatingIfNeeded: captures.count)
-        header.depth = UInt8(truncatingIfNeeded: depth)
-        header.takesDeeper = takesDeeper
-        header.endsWithRest = endsWithRest
-        header.isShorter = pattern.isShorter
-        header.isFallback = pattern.isFallback
         for (number, capture) in captures.prefix(RouteMatch.inlineCaptures).enumerated() {
             header.positions |= UInt64(capture.position) << UInt64(number * 8)
         }
+        header.captureCount = UInt16(truncatingIfNeeded: captures.count)
         captures.withUnsafeBytes { bytes += $0 }
-        bytes.withUnsafeMutableBytes { $0.storeBytes(of: header, as: RouteRecord.self) }
+        bytes.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
     }
 
-    private mutating func add(literal text: String) {
-        PathStep.write(text.utf8.count, isLiteral: true, to: &bytes)
-        bytes += text.utf8
-        depth += 1
+    private mutating func add(literal text: some Collection<UInt8>, _ ignoresCase: Bool = false) {
+        PathStep.write(text.count, isLiteral: true, to: &bytes)
+        if ignoresCase {
+            bytes += text.lazy.map { RouteScheme.lowercased($0) }
+        } else {
+            bytes += text
+        }
+        header.depth += 1
     }
 
     private mutating func add(
@@ -54,41 +58,30 @@ struct RecordImage {
         _ number: (String) -> Int
     ) {
         switch piece.kind {
-        case .literal:
-            let start = bytes.count + 2
-            PathStep.write(Int(piece.end - piece.start), isLiteral: true, to: &bytes)
-            if piece.isEncoded {
-                let decoded = piece.decoded(piece.start, piece.end, in: text)
-                bytes.removeLast(2)
-                PathStep.write(decoded.utf8.count, isLiteral: true, to: &bytes)
-                bytes += decoded.utf8
-            } else {
-                bytes += piece.literal(in: text)
-            }
-            if ignoresCase {
-                for index in start..<bytes.count { bytes[index] = RouteScheme.lowercased(bytes[index]) }
-            }
+        case .literal where piece.isEncoded:
+            add(literal: piece.decoded(piece.start, piece.end, in: text).utf8, ignoresCase)
+        case .literal: add(literal: piece.literal(in: text), ignoresCase)
         case .placeholder:
             PathStep.write(0, isLiteral: false, to: &bytes)
             capture(piece.hole, 0, step: nil)
+            header.depth += 1
         default:
             let step = bytes.count - RouteRecord.stepsOffset
-            let key = NonLiteralKey(piece, in: text, ignoresCase: ignoresCase) { $0.map(number) ?? 0 }
-            let content = key.bytes
-            PathStep.write(content.count, isLiteral: false, to: &bytes)
-            bytes += content
+            let key = NonLiteralKey(piece, in: text, ignoresCase: ignoresCase) { $0.map(number) ?? 0 }.bytes
+            PathStep.write(key.count, isLiteral: false, to: &bytes)
+            bytes += key
             for (number, hole) in piece.holes(in: text).enumerated() { capture(hole, number, step: step) }
-            endsWithRest = piece.kind == .rest
+            header.endsWithRest = piece.kind == .rest
+            header.depth += 1
         }
-        depth += 1
     }
 
     private mutating func capture(_ hole: PatternHole, _ number: Int, step: Int?) {
         captures.append(
             RouteCapture(
                 nameStart: hole.nameStart, nameEnd: hole.nameEnd,
-                step: UInt16(truncatingIfNeeded: step.map { $0 + 1 } ?? 0),
-                position: UInt8(truncatingIfNeeded: depth), number: UInt8(truncatingIfNeeded: number)))
+                step: UInt16(truncatingIfNeeded: step.map { $0 + 1 } ?? 0), position: header.depth,
+                number: UInt8(truncatingIfNeeded: number)))
     }
 
     /// Calls `body` with the record where it lies.
@@ -99,11 +92,5 @@ struct RecordImage {
             guard let memory = bytes.baseAddress else { preconditionFailure("a record is never empty") }
             return try body(RouteRecordPointer(memory: UnsafeRawPointer(memory)))
         }
-    }
-}
-
-extension String {
-    fileprivate var lowercasedASCII: String {
-        String(decoding: utf8.map { RouteScheme.lowercased($0) }, as: UTF8.self)
     }
 }

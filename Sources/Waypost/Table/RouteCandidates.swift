@@ -84,7 +84,9 @@ extension RouteTable {
         var known: Set<String> = []
         return references.filter { reference in
             let record = storage.record(reference)
-            guard record.header.pointee.takesDeeper, record.header.pointee.optional != 0 else { return true }
+            guard record.header.pointee.takesDeeper, !record.header.pointee.optional.areNone else {
+                return true
+            }
             return known.insert("\(record.header.pointee.priority) \(record.pattern)").inserted
         }
     }

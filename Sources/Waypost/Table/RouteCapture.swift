@@ -3,7 +3,7 @@ struct RouteCapture: BitwiseCopyable {
     /// Where in the pattern's text the name stands; nowhere for `**`.
     var nameStart: UInt16
     var nameEnd: UInt16
-    /// Where in the record its step begins that is no plain placeholder; 0 for one that is.
+    /// Where among the steps its own begins, plus one; 0 for a plain placeholder.
     var step: UInt16
     /// Which component it takes, and which one it is of several placeholders there.
     var position: UInt8

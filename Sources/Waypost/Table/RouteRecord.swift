@@ -12,7 +12,7 @@ struct RouteRecord: BitwiseCopyable {
     /// Its own reference, by which one that is made up is known.
     var own: UInt32 = 0
     /// The optional parts of the pattern.
-    var optional: UInt32 = 0
+    var optional = OptionalParts()
     var stepBytes: UInt16 = 0
     var textLength: UInt16 = 0
     var captureCount: UInt16 = 0
@@ -164,6 +164,10 @@ struct PathStep {
     @inline(__always) var isPlaceholder: Bool { word == Self.otherBit }
     @inline(__always) var length: Int { Int(word & ~Self.otherBit) }
     @inline(__always) var content: UnsafePointer<UInt8> { start + 2 }
+    /// The text of a literal; empty for another step.
+    var literal: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: content, count: isLiteral ? length : 0)
+    }
     @inline(__always) var next: PathStep { PathStep(start: content + length) }
 
     /// The key of one that is neither a literal nor a plain placeholder.

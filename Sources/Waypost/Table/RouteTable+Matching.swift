@@ -61,11 +61,12 @@ extension RouteTable {
     private static var stackComponents: Int { 24 }
 
     @inline(__always)
-    private func search<Result>(_ url: URLText, _ body: (TableSearch) -> Result?) -> Result? {
-        guard storage.reader.pointee.deepest < Self.stackComponents else { return searchDeep(url, body) }
+    private func search<Result>(_ url: consuming URLText, _ body: (TableSearch) -> Result?) -> Result? {
+        let deepest = storage.reader.pointee.deepest
+        guard deepest < Self.stackComponents else { return searchDeep(url, space: deepest + 1, body) }
         var words = SIMD2<UInt64>()
         return withUnsafeMutableBytes(of: &words) { copy in
-            let url = url.moved(to: copy)
+            url.move(to: copy)
             return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: Self.stackComponents) {
                 $0.baseAddress.flatMap { search(url, $0, body) }
             }
@@ -73,11 +74,12 @@ extension RouteTable {
     }
 
     @inline(never)
-    private func searchDeep<Result>(_ url: URLText, _ body: (TableSearch) -> Result?) -> Result? {
+    private func searchDeep<Result>(
+        _ url: consuming URLText, space: Int, _ body: (TableSearch) -> Result?
+    ) -> Result? {
         var words = SIMD2<UInt64>()
         return withUnsafeMutableBytes(of: &words) { copy in
-            let url = url.moved(to: copy)
-            let space = storage.reader.pointee.deepest + 1
+            url.move(to: copy)
             return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: space) {
                 $0.baseAddress.flatMap { search(url, $0, body) }
             }
@@ -90,9 +92,9 @@ extension RouteTable {
     ) -> Result? {
         let reader = storage.reader
         let scheme = reader.pointee.scheme(url.text, start: url.start, length: url.schemeLength)
-        if url.isEncoded != true, !reader.pointee.ignoresCase {
+        if !url.isEncoded, !reader.pointee.ignoresCase {
             var splitter = PathSplitter(target: target, capacity: reader.pointee.deepest &+ 1)
-            if splitter.split(url) == false || url.isEncoded != nil {
+            if !splitter.split(url) {
                 return body(
                     TableSearch(
                         reader: reader, components: target, count: splitter.count, text: url.text,
@@ -102,6 +104,7 @@ extension RouteTable {
         return searchEncoded(url, scheme, target, body)
     }
 
+    @inline(never)
     private func searchEncoded<Result>(
         _ url: URLText, _ scheme: URLScheme, _ target: UnsafeMutablePointer<PathComponent>,
         _ body: (TableSearch) -> Result?

@@ -12,12 +12,14 @@ extension RouteTable {
     package func nearest(to url: RouteURL, limit: Int = 3) -> [String] {
         guard limit > 0 else { return [] }
         // Longer ones are cut: the distance of two texts costs the product of their lengths.
-        let wanted = url.components.prefix(16).map { Array($0.utf8.prefix(64)) }
+        let wanted = url.components.prefix(PatternSketch.components).map { component in
+            component.utf8.prefix(64).map { storage.ignoresCase ? RouteScheme.lowercased($0) : $0 }
+        }
         let scheme = Array(url.scheme.utf8)
         let bound = max(3, wanted.reduce(0) { $0 + $1.count } / 2 + 1)
         var found: [(distance: Int, pattern: String)] = []
         for record in likest(to: wanted) {
-            let sketch = PatternSketch(record.text)
+            let sketch = PatternSketch(record, isUnderHost: syntax.host != nil)
             let distance = sketch.distance(to: wanted, scheme: scheme)
             if distance <= bound { found.append((distance, record.pattern)) }
         }
@@ -44,10 +46,9 @@ extension RouteTable {
         }
         var least = Int.min
         var looked = 0
-        withUnsafeTemporaryAllocation(of: Range<Int>.self, capacity: PatternLikeness.components) { space in
-            let likeness = PatternLikeness(wanted: wanted, space: space)
+        withUnsafeTemporaryAllocation(of: PathStep.self, capacity: PatternSketch.components) { space in
             storage.forEachRecord { record in
-                let guess = likeness.of(record.text)
+                let guess = record.likeness(to: wanted, space)
                 if guess > least, !record.header.pointee.isShorter {
                     likest.append((guess, record))
                     if likest.count == limit {
@@ -64,96 +65,57 @@ extension RouteTable {
     }
 }
 
-/// Guesses how near patterns are to a path: how many components are equal from either end, and whether the first
-/// letters are.
-private struct PatternLikeness {
-    static let components = 16
+extension RouteRecordPointer {
+    /// How many components there are to compare with.
+    fileprivate var comparedSteps: Int {
+        header.pointee.isFallback ? 0 : min(Int(header.pointee.depth), PatternSketch.components)
+    }
 
-    let wanted: [[UInt8]]
-    /// Where the components of the pattern lie.
-    let space: UnsafeMutableBufferPointer<Range<Int>>
-
-    func of(_ text: UnsafeBufferPointer<UInt8>) -> Int {
-        let count = split(text)
+    /// Guesses how near its pattern is to a path: how many components are equal from either end, and whether the first
+    /// letters are.
+    fileprivate func likeness(to wanted: [[UInt8]], _ space: UnsafeMutableBufferPointer<PathStep>) -> Int {
+        let count = comparedSteps
+        var next = step(at: 0)
+        for index in 0..<count {
+            space[index] = next
+            next = next.next
+        }
         var likeness = -2 * abs(wanted.count - count)
         for index in 0..<min(count, wanted.count) {
-            let component = UnsafeBufferPointer(rebasing: text[space[index]])
-            if component.elementsEqual(wanted[index]) {
+            let literal = space[index].literal
+            if literal.elementsEqual(wanted[index]) {
                 likeness += 4
-            } else if component.first == wanted[index].first {
+            } else if literal.first == wanted[index].first {
                 likeness += 1
             }
-            let last = UnsafeBufferPointer(rebasing: text[space[count - 1 - index]])
+            let last = space[count - 1 - index].literal
             if last.elementsEqual(wanted[wanted.count - 1 - index]) { likeness += 2 }
         }
         return likeness
     }
-
-    private func split(_ text: UnsafeBufferPointer<UInt8>) -> Int {
-        var start = 0
-        if let colon = text.firstIndex(of: UInt8(ascii: ":")), colon + 2 < text.count,
-            text[colon + 1] == UInt8(ascii: "/"), text[colon + 2] == UInt8(ascii: "/")
-        {
-            start = colon + 3
-        }
-        var count = 0
-        var end = start
-        while end <= text.count, count < Self.components {
-            let isOver = end == text.count || text[end] == UInt8(ascii: "?") || text[end] == UInt8(ascii: "#")
-            if isOver || text[end] == UInt8(ascii: "/") {
-                if end > start {
-                    // What stands before an optional part ends with its parenthesis.
-                    space[count] = start..<(text[end - 1] == UInt8(ascii: "(") ? end - 1 : end)
-                    count += 1
-                }
-                if isOver { break }
-                start = end + 1
-            }
-            end += 1
-        }
-        return count
-    }
 }
 
 /// A pattern's components for comparing: literals as bytes, everything else as nil.
-struct PatternSketch {
-    private var scheme: [UInt8] = []
-    private var components: [[UInt8]?] = []
-    private var endsWithRest = false
-    /// Behind how many components an optional part begins.
-    private var cuts: [Int] = []
+private struct PatternSketch {
+    /// How many are compared.
+    static let components = 16
 
-    init(_ text: UnsafeBufferPointer<UInt8>) {
-        var start = 0
-        if let colon = text.firstIndex(of: UInt8(ascii: ":")), colon + 2 < text.count,
-            text[colon + 1] == UInt8(ascii: "/"), text[colon + 2] == UInt8(ascii: "/")
-        {
-            scheme = text[..<colon].map { RouteScheme.lowercased($0) }
-            start = colon + 3
-        }
-        let end =
-            text[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.count
-        let all = text[start..<end].split(separator: UInt8(ascii: "/")).prefix(16)
-        for (number, part) in all.enumerated() {
-            var component = part
-            if component.last == UInt8(ascii: "("), number + 1 < all.count {
-                component.removeLast()
-                cuts.append(components.count + (component.isEmpty ? 0 : 1))
-                if component.isEmpty { continue }
-            }
-            if number + 1 == all.count {
-                for _ in cuts where component.last == UInt8(ascii: ")") { component.removeLast() }
-            }
-            let isLiteral = !component.contains { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "<") }
-            endsWithRest = component.elementsEqual("**".utf8) || component.starts(with: "<path:".utf8)
-            if isLiteral, !endsWithRest, !component.elementsEqual("*".utf8) {
-                components.append(
-                    Array(
-                        Array(PercentCoding.decode(String(decoding: component, as: UTF8.self)).utf8).prefix(
-                            64)))
-            } else {
-                components.append(nil)
-            }
+    private let scheme: [UInt8]
+    private var components: [[UInt8]?] = []
+    private let endsWithRest: Bool
+    /// Behind how many components an optional part begins.
+    private let cuts: [Int]
+
+    init(_ record: RouteRecordPointer, isUnderHost: Bool) {
+        let header = record.header.pointee
+        scheme = record.text.prefix(Int(header.schemeLength)).map { RouteScheme.lowercased($0) }
+        endsWithRest = header.endsWithRest
+        let host = isUnderHost && scheme.isEmpty ? 1 : 0
+        cuts = header.optional.pieces.map { $0 + host }
+        var step = record.step(at: 0)
+        for _ in 0..<record.comparedSteps {
+            components.append(step.isLiteral ? Array(step.literal.prefix(64)) : nil)
+            step = step.next
         }
     }
 

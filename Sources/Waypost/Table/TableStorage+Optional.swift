@@ -9,7 +9,7 @@ extension TableStorage {
         let rivals = rows.map { holder(of: $0, priority: priority) }
         if let rival = rivals.lazy.compactMap(\.self).first {
             let isSame = rivals.allSatisfy { other in
-                guard let other, other.header.pointee.optional == pattern.optional.bits else { return false }
+                guard let other, other.header.pointee.optional == pattern.optional else { return false }
                 return other.header.pointee.index == rival.header.pointee.index
                     && other.pattern == rival.pattern
             }
