@@ -78,6 +78,3 @@ static inline waypost_marks waypost_scan_url(
 size_t waypost_find(
     const uint8_t *_Nonnull text, size_t length, const uint8_t *_Nonnull wanted, size_t wanted_length
 );
-
-/// Asks for the memory at an address, which will be read soon.
-static inline void waypost_prefetch(const void *_Nonnull address) { __builtin_prefetch(address); }
