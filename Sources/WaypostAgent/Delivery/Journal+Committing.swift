@@ -45,30 +45,35 @@ extension Journal {
         steps: Int = 0, _ body: (Store.Transaction) throws -> Value
     ) throws(StoreError) -> Value {
         var batch: [Entry] = []
+        var takesAlong = false
         let value: Value
         let written: Written
         do throws(StoreError) {
             (value, written) = try store.commit { transaction in
                 let value = try body(transaction)
-                let (quota, overflow) = state.withLock { state in
-                    batch = state.take(steps > 0 && state.isFailing ? 0 : limits.commitEntries - steps)
-                    return (state.quota, state.overflow)
+                var written = state.withLock { state in
+                    takesAlong = steps == 0 || !state.isFailing
+                    guard takesAlong else { return Written(quota: state.quota) }
+                    batch = state.take(limits.commitEntries - steps)
+                    return Written(quota: state.quota, overflow: state.overflow)
                 }
-                return (value, try self.write(batch, quota, overflow, in: transaction))
+                if takesAlong { try write(batch, &written, in: transaction) }
+                return (value, written)
             } then: {
                 stored($0.1, batch)
             }
         } catch {
+            guard takesAlong else { throw error }
             let stores = state.withLock { state in
-                guard !batch.isEmpty else { return false }
                 state.isFailing = true
+                guard !batch.isEmpty else { return false }
                 state.waiting = batch + state.waiting
                 state.isUrgent = true
                 defer { state.isStoring = true }
                 return !state.isStoring
             }
             if stores { storeSoon() }
-            guard steps > 0, !batch.isEmpty else { throw error }
+            guard steps > 0 else { throw error }
             return try commit(steps: steps, body)
         }
         send(batch, written)
@@ -80,7 +85,7 @@ extension Journal {
         /// A commit that fails must change nothing here: this is a copy.
         var quota: ReportQuota
         /// The dropped reports that are in it.
-        var overflow: Int64
+        var overflow: Int64 = 0
         /// Whether failures were kept, and the senders that caused some.
         var hasFailures = false
         var failing: Set<String> = []
@@ -103,10 +108,9 @@ extension Journal {
     }
 
     private func write(
-        _ batch: [Entry], _ quota: ReportQuota, _ overflow: Int64, in transaction: Store.Transaction
-    ) throws -> Written {
-        var written = Written(quota: quota, overflow: overflow)
-        written.quota.lost(overflow)
+        _ batch: [Entry], _ written: inout Written, in transaction: Store.Transaction
+    ) throws {
+        written.quota.lost(written.overflow)
         let isTight = store.isTight()
         let now = clock.wall()
         for entry in batch {
@@ -142,7 +146,6 @@ extension Journal {
                 of: written.failing, share: AgentLimits.pastFailures.share(limits.senderShare),
                 limit: AgentLimits.pastFailures)
         }
-        return written
     }
 
     private func dropReport(of count: Int64, _ sender: String?) -> FailureReport {
