@@ -17,10 +17,11 @@ import WaypostMessages
     private let sent = Sent()
 
     private final class Sent: Sendable {
-        private let messages = Guarded(0)
+        private let messages = Guarded<[MQTTMessage]>([])
 
-        var count: Int { messages.withLock(\.self) }
-        func add(_ count: Int) { messages.withLock { $0 += count } }
+        var payloads: [[UInt8]] { messages.withLock { $0.map(\.payload) } }
+        var count: Int { payloads.count }
+        func add(_ sent: [OutgoingMessage]) { messages.withLock { $0 += sent.map(\.message) } }
     }
 
     init() throws {
@@ -34,7 +35,7 @@ import WaypostMessages
         let sent = sent
         outbox.start(
             Outbox.Connections(
-                publish: { sent.add($0.count) }, settled: { _ in },
+                publish: { sent.add($0) }, settled: { _ in },
                 hasRoomForLogs: {}, damaged: { _ in }))
         outbox.connected(receiveMaximum: 65_535)
     }
@@ -140,6 +141,29 @@ import WaypostMessages
         #expect(sent.count == 200)
         #expect(outbox.waiting == 400)
         #expect(journal.counters.ended[.ok] == 400)
+    }
+
+    // Several threads commit: the one that was first on the disk must be the first to send.
+    @Test func `sends reports in the order in which they are on disk`() async throws {
+        let journal = journal
+        for round in 0..<10 {
+            await withTaskGroup { group in
+                for part in 0..<19 {
+                    group.addTask {
+                        journal.store(
+                            FailureReport(
+                                id: "r\(round)-\(part)", code: .noRoute, origin: .router, detail: "d", at: 1))
+                        _ = try? journal.commit(steps: 1) {
+                            try $0.receive(Self.command("c\(round)-\(part)"))
+                        }
+                    }
+                }
+            }
+        }
+        journal.close()
+        let onDisk = try store.commit { try $0.outbox().records.map(\.payload) }
+        #expect(onDisk.count == 190)
+        #expect(sent.payloads == onDisk)
     }
 
     @Test func `takes nothing after its end`() async throws {

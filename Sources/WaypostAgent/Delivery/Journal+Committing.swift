@@ -46,10 +46,8 @@ extension Journal {
     ) throws(StoreError) -> Value {
         var batch: [Entry] = []
         var takesAlong = false
-        let value: Value
-        let written: Written
         do throws(StoreError) {
-            (value, written) = try store.commit { transaction in
+            return try store.commit { transaction in
                 let value = try body(transaction)
                 var written = state.withLock { state in
                     takesAlong = steps == 0 || !state.isFailing
@@ -60,24 +58,15 @@ extension Journal {
                 if takesAlong { try write(batch, &written, in: transaction) }
                 return (value, written)
             } then: {
+                // Here, because what is first on the disk must be first to be sent.
                 stored($0.1, batch)
-            }
+            } otherwise: {
+                if takesAlong { failed(batch) }
+            }.0
         } catch {
-            guard takesAlong else { throw error }
-            let stores = state.withLock { state in
-                state.isFailing = true
-                guard !batch.isEmpty else { return false }
-                state.waiting = batch + state.waiting
-                state.isUrgent = true
-                defer { state.isStoring = true }
-                return !state.isStoring
-            }
-            if stores { storeSoon() }
-            guard steps > 0 else { throw error }
+            guard takesAlong, steps > 0 else { throw error }
             return try commit(steps: steps, body)
         }
-        send(batch, written)
-        return value
     }
 
     private struct Written: Sendable {
@@ -162,6 +151,19 @@ extension Journal {
         return report
     }
 
+    /// The entries go back to their place, and are tried again; called before another commit begins.
+    private func failed(_ batch: [Entry]) {
+        let stores = state.withLock { state in
+            state.isFailing = true
+            guard !batch.isEmpty else { return false }
+            state.waiting = batch + state.waiting
+            state.isUrgent = true
+            defer { state.isStoring = true }
+            return !state.isStoring
+        }
+        if stores { storeSoon() }
+    }
+
     /// The entries are on disk; called before another commit begins.
     private func stored(_ written: Written, _ batch: [Entry]) {
         state.withLock { state in
@@ -178,6 +180,7 @@ extension Journal {
             state.counters.fullSenders = written.quota.fullSenders
             state.counters.droppedReports = state.quota.dropped
         }
+        send(batch, written)
     }
 
     /// Sends what waited for a commit.

@@ -48,7 +48,7 @@ final class Journal: Sendable {
         case here
         /// A thread of the agent.
         case soon
-        /// The next commit, whoever makes it, or a thread of the agent after a moment.
+        /// The next commit of any thread, or one of the agent's own after a moment.
         case patient
     }
 

@@ -168,18 +168,25 @@ package final class Store: Sendable {
 
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
     ///
-    /// - Parameter then: Called after it, before another transaction can begin.
+    /// - Parameters:
+    ///   - then: called after it, before another transaction can begin; it must not begin one itself.
+    ///   - otherwise: called so when it failed.
     package func commit<Value>(
-        _ body: (Transaction) throws -> Value, then: (Value) -> Void = { _ in }
+        _ body: (Transaction) throws -> Value, then: (Value) -> Void = { _ in }, otherwise: () -> Void = {}
     ) throws(StoreError) -> Value {
         do {
             try file.checkPlace()
             let began = ContinuousClock.now
             defer { record(since: began) }
             let value = try queue.writeWithoutTransaction { db in
-                let value = try transact(db, body)
-                then(value)
-                return value
+                do {
+                    let value = try transact(db, body)
+                    then(value)
+                    return value
+                } catch {
+                    otherwise()
+                    throw error
+                }
             }
             succeeded()
             return value

@@ -2,7 +2,8 @@ internal import COpenSSL
 
 /// The digest by which documents and commands are compared (FIPS 180-4).
 package enum SHA256 {
-    /// Looked up once: by name, each digest would look it up again.
+    // Looked up once: by name, each digest would look it up again. Safe because it is set once, and OpenSSL's algorithms
+    // are never changed after that.
     private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
 
     /// The digest of some bytes: 32 bytes.
