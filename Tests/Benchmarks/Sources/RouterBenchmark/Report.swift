@@ -18,6 +18,7 @@ final class Report {
     private var rounds = 41
     private var svg: String?
     private var markdown: String?
+    private var matchit: String?
 
     init(arguments: [String]) {
         for (option, value) in zip(arguments.dropFirst(), arguments.dropFirst(2)) {
@@ -25,6 +26,7 @@ final class Report {
             case "--rounds": rounds = max(3, Int(value) ?? rounds)
             case "--svg": svg = value
             case "--markdown": markdown = value
+            case "--matchit": matchit = value
             default: break
             }
         }
@@ -35,7 +37,7 @@ final class Report {
         let bytes = Double(table.byteCount)
         var trie = makeTrie([])
         say("\(set.name): Hummingbird's built in \(number(milliseconds { trie = makeTrie(set.routes) })) ms")
-        let all = subjects(set, table: table, trie: trie)
+        let all = subjects(set, table: table, trie: trie, library: matchit)
         // Machines are noisy: the subjects take turns in slices that are long beside what another one leaves in the
         // caches, and the least is kept, for what else runs on a machine only ever adds.
         var samples: [String: [Double]] = [:]
@@ -96,7 +98,7 @@ final class Report {
     }
 
     private func table() -> String {
-        let names = [
+        var names = [
             "hit", "miss", "whole URL", "whole URL as a RouteURL", "hit, Hummingbird", "miss, Hummingbird",
             "whole URL, Hummingbird",
             "hit, C", "C, split and hash only",
@@ -108,6 +110,7 @@ final class Report {
         func line(_ name: String, _ cell: (Row) -> String) {
             text += "| \(name) | " + rows.map(cell).joined(separator: " | ") + " |\n"
         }
+        if matchit != nil { names += ["hit, matchit", "miss, matchit"] }
         for name in names { line(name) { number($0.nanoseconds[name] ?? 0) } }
         func ratio(_ row: Row, _ one: String, _ other: String) -> String {
             number((row.nanoseconds[one] ?? 0) / max(row.nanoseconds[other] ?? 1, 0.1)) + " ×"
@@ -117,6 +120,10 @@ final class Report {
         line("whole URL over hit") { ratio($0, "whole URL", "hit") }
         line("miss over hit") { ratio($0, "miss", "hit") }
         line("hit over a table in C") { ratio($0, "hit", "hit, C") }
+        if matchit != nil {
+            line("hit over matchit") { ratio($0, "hit", "hit, matchit") }
+            line("miss over matchit") { ratio($0, "miss", "miss, matchit") }
+        }
         line("hit over C, split and hash only") { ratio($0, "hit", "C, split and hash only") }
         let first = rows.first?.nanoseconds["hit"] ?? 1
         line("hit over the smallest set") { number(($0.nanoseconds["hit"] ?? 0) / first) + " ×" }

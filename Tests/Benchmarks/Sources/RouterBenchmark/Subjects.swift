@@ -25,6 +25,13 @@ struct Texts {
 
     var count: Int { ends.count - 1 }
 
+    /// The bytes, and where each text begins and the last one ends, for a peer that reads them itself.
+    func withUnsafePointers<Result>(_ body: (UnsafePointer<UInt8>?, UnsafePointer<Int>?) -> Result) -> Result {
+        bytes.withUnsafeBufferPointer { bytes in
+            ends.withUnsafeBufferPointer { ends in body(bytes.baseAddress, ends.baseAddress) }
+        }
+    }
+
     /// How many of the first `count` fulfil the condition.
     @inline(__always)
     func count(ofFirst count: Int, where isFound: (Span<UInt8>) -> Bool) -> Int {
@@ -81,8 +88,38 @@ final class CTable {
     }
 }
 
-/// The subjects for one set of routes.
-func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Subject] {
+/// The same patterns in matchit, a router in Rust, out of the library that scripts/benchmark builds.
+struct Matchit {
+    private typealias Make = @convention(c) (UnsafePointer<UInt8>?, Int) -> OpaquePointer?
+    private typealias Round =
+        @convention(c) (OpaquePointer?, UnsafePointer<UInt8>?, UnsafePointer<Int>?, Int) -> Int
+
+    private let table: OpaquePointer?
+    private let round: Round
+
+    init?(_ routes: [String], library: String) {
+        guard let handle = dlopen(library, RTLD_NOW), let make = dlsym(handle, "matchit_make"),
+            let round = dlsym(handle, "matchit_round")
+        else {
+            print("not measured beside matchit:", dlerror().map { String(cString: $0) } ?? library)
+            return nil
+        }
+        self.round = unsafeBitCast(round, to: Round.self)
+        // Its placeholders are written {id}.
+        let patterns = routes.map { route in
+            route.split(separator: "/").map { $0.hasPrefix(":") ? "/{\($0.dropFirst())}" : "/\($0)" }.joined()
+        }
+        let text = Array(patterns.joined(separator: "\n").utf8)
+        table = text.withUnsafeBufferPointer { unsafeBitCast(make, to: Make.self)($0.baseAddress, $0.count) }
+    }
+
+    func lookUp(_ paths: Texts, _ count: Int) -> Int {
+        paths.withUnsafePointers { round(table, $0, $1, count) }
+    }
+}
+
+/// The subjects for one set of routes; `library` is that of matchit, nil when it is not measured.
+func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>, library: String?) -> [Subject] {
     let hits = Texts(set.hits)
     let inC = CTable(set.routes)
     let misses = Texts(set.misses)
@@ -90,6 +127,13 @@ func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Sub
     let bytes = Texts(urls)
     // A server gets no scheme, and Hummingbird would take the first component for a host: it has less to read.
     let requests = set.hits.map { $0 + "?tab=items&source=push" }
+    let matchit = library.flatMap { Matchit(set.routes, library: $0) }
+    let inRust = matchit.map { matchit in
+        [
+            Subject(name: "hit, matchit", count: hits.count) { matchit.lookUp(hits, $0) },
+            Subject(name: "miss, matchit", count: misses.count) { matchit.lookUp(misses, $0) },
+        ]
+    }
     return [
         Subject(name: "hit", count: hits.count) { lookUp(hits, $0, in: table) },
         Subject(name: "miss", count: misses.count) { lookUp(misses, $0, in: table) },
@@ -102,7 +146,7 @@ func subjects(_ set: RouteSet, table: RouteTable, trie: RouterTrie<Int>) -> [Sub
         },
         Subject(name: "hit, C", count: hits.count) { inC.lookUp(hits, $0) },
         Subject(name: "C, split and hash only", count: hits.count) { readInC(hits, $0) },
-    ]
+    ] + (inRust ?? [])
 }
 
 @inline(never)
