@@ -26,7 +26,8 @@ struct Texts {
     var count: Int { ends.count - 1 }
 
     /// The bytes, and where each text begins and the last one ends, for a peer that reads them itself.
-    func withUnsafePointers<Result>(_ body: (UnsafePointer<UInt8>?, UnsafePointer<Int>?) -> Result) -> Result {
+    func withUnsafePointers<Result>(_ body: (UnsafePointer<UInt8>?, UnsafePointer<Int>?) -> Result) -> Result
+    {
         bytes.withUnsafeBufferPointer { bytes in
             ends.withUnsafeBufferPointer { ends in body(bytes.baseAddress, ends.baseAddress) }
         }
