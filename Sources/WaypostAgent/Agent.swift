@@ -100,13 +100,13 @@ public final class Agent: Service {
                     guard case .reply(let sender)? = topics.outbound(topic)?.content else { return }
                     shares.shrank(by: fewer, of: sender)
                 }))
-        let mapInForce = Guarded<@Sendable () -> FailureReport.MapInForce?>({ nil })
+        let mapInForce = Callback<Void, FailureReport.MapInForce?> { nil }
         let reporter = Reporter(
             clock: clock,
             writeEvent: { events.log($0, $1, $2(), isError: $3, ref: $4) },
             sendReport: { report in
                 var report = redaction.masked(report)
-                report.map = mapInForce.withLock { $0 }()
+                report.map = mapInForce()
                 let reported = failures.occurred(report)
                 // A sender's repetitions are counted, and must not take the place of others' events.
                 if report.sender == nil || !reported.isEmpty { events.log(report) }
@@ -126,7 +126,7 @@ public final class Agent: Service {
         let maps = RelocationMaps(
             configuration, router: router, store: store, clock: clock, clockMonitor: clockMonitor,
             reporter: reporter)
-        mapInForce.withLock { $0 = { [weak maps] in maps?.inForce } }
+        mapInForce.set { [weak maps] in maps?.inForce }
 
         // Execution.
         let past = Past(

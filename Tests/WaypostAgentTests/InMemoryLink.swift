@@ -13,14 +13,14 @@ final class InMemoryLink: MessageLink {
     /// Gets an element when the agent starts the link.
     let started = TestSupport.EventLog<Void>()
     let delegate = Guarded<(any MQTTLinkDelegate)?>(nil)
-    private let answer = Guarded<@Sendable (MQTTMessage) -> PublishReceipt.Result?>({ _ in .acknowledged })
+    private let acknowledgement = Callback<MQTTMessage, PublishReceipt.Result?> { _ in .acknowledged }
     private let queue = DispatchQueue(label: "in-memory-link")
     /// The delegate is not kept alive by a link, so what it does is done while the agent runs.
     private let isStopped = Atomic<Bool>(false)
 
     /// What the broker answers to a message; nil for nothing at all.
     func answer(_ body: @escaping @Sendable (MQTTMessage) -> PublishReceipt.Result?) {
-        answer.withLock { $0 = body }
+        acknowledgement.set(body)
     }
 
     // MARK: The broker's side
@@ -94,11 +94,10 @@ final class InMemoryLink: MessageLink {
 
     func publish(_ messages: [OutgoingMessage]) {
         // As from a link, the receipts come later and on another thread.
-        let answer = answer.withLock { $0 }
         for message in messages { published.append(message.message) }
         queue.async { [self] in
             let receipts = messages.compactMap { message in
-                answer(message.message).map { PublishReceipt(token: message.token, result: $0) }
+                acknowledgement(message.message).map { PublishReceipt(token: message.token, result: $0) }
             }
             if !receipts.isEmpty { delegate.withLock { $0 }?.link(settled: receipts) }
         }

@@ -26,7 +26,7 @@ final class RelocationMaps: Sendable {
     private let clock: AgentClock
     private let clockMonitor: ClockMonitor
     private let reporter: Reporter
-    private let changed = Guarded<@Sendable () -> Void>({})
+    private let onChange = Callback<Void, Void> {}
     private let state: Guarded<State>
     private let mustCheckTime = Atomic<Bool>(false)
     private let mustTryAgain = Atomic<Bool>(false)
@@ -52,9 +52,7 @@ final class RelocationMaps: Sendable {
     }
 
     /// Calls `body` when another map is in force, or when a document was refused.
-    func connect(_ body: @escaping @Sendable () -> Void) { changed.withLock { $0 = body } }
-
-    private func onChange() { changed.withLock { $0 }() }
+    func connect(_ body: @escaping @Sendable () -> Void) { onChange.set(body) }
 
     /// The map in force.
     var applied: AppliedMap { state.withLock(\.applied) }

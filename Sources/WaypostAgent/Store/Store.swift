@@ -30,7 +30,7 @@ package final class Store: Sendable {
     /// Records how long each commit took.
     private let timer: Timer?
     private let currentProblem = Guarded<StoreError?>(nil)
-    private let onFailure = Guarded<@Sendable (StoreError) -> Void>({ _ in })
+    private let whenFailed = Callback<StoreError, Void> { _ in }
 
     /// Opens, or creates, the state file in `directory`.
     ///
@@ -164,7 +164,7 @@ package final class Store: Sendable {
     var problem: StoreError? { currentProblem.withLock { $0 } }
 
     /// Calls `body` after each commit that fails, on the thread of the commit.
-    func onFailure(_ body: @escaping @Sendable (StoreError) -> Void) { onFailure.withLock { $0 = body } }
+    func onFailure(_ body: @escaping @Sendable (StoreError) -> Void) { whenFailed.set(body) }
 
     /// Runs `body` in one transaction; everything in it is durable when this returns, or nothing is.
     ///
@@ -237,7 +237,7 @@ package final class Store: Sendable {
     private func failed(_ error: any Error) -> StoreError {
         let error = error as? StoreError ?? StoreError(error, path: path, doing: "commit")
         currentProblem.withLock { $0 = error }
-        onFailure.withLock { $0 }(error)
+        whenFailed(error)
         return error
     }
 

@@ -43,7 +43,7 @@ final class BenchLoad: MQTTLinkDelegate {
     private let replyTopic: String
     private let commandTopic: String
     private let state = Guarded(State())
-    private let publish: Guarded<(@Sendable ([OutgoingMessage]) -> Void)?> = Guarded(nil)
+    private let publish = Callback<[OutgoingMessage], Void> { _ in }
 
     init(_ settings: Settings) {
         self.settings = settings
@@ -58,7 +58,7 @@ final class BenchLoad: MQTTLinkDelegate {
 
     /// Sets how messages are published; nothing is sent before.
     func publishes(by publish: @escaping @Sendable ([OutgoingMessage]) -> Void) {
-        self.publish.withLock { $0 = publish }
+        self.publish.set(publish)
     }
 
     /// Sends nothing more.
@@ -105,7 +105,7 @@ final class BenchLoad: MQTTLinkDelegate {
             }
             return first..<state.tally.sent
         }
-        guard !numbers.isEmpty, let publish = publish.withLock({ $0 }) else { return }
+        guard !numbers.isEmpty else { return }
         let at = WallClock.now()
         publish(
             numbers.map { number in
