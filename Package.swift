@@ -40,6 +40,8 @@ let package = Package(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // SHA-256, Ed25519 and the dates of certificates, by the library that libmosquitto brings along anyway.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        // What the allocator of the C library can do and Swift's module of it leaves out.
+        .systemLibrary(name: "CMalloc"),
         // The day of the build, which no sound clock is before.
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
@@ -69,7 +71,7 @@ let package = Package(
         .target(
             name: "WaypostAgent",
             dependencies: [
-                "CBuildDate", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
+                "CBuildDate", "CMalloc", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),

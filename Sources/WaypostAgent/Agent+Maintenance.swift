@@ -8,6 +8,7 @@ extension Agent {
         var healthAfter = nextHealth()
         var cursor: Int64 = 0
         var lastSign: Int64 = 0
+        var spareMemory = SpareMemory()
         // Few wake-ups, so that an idle device can sleep.
         let pause = min(
             10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
@@ -23,6 +24,10 @@ extension Agent {
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
+            if spareMemory.isDue(afterCommits: store.commitCount) {
+                await store.releaseMemory()
+                SpareMemory.release()
+            }
             guard now - lastHealth >= healthAfter else { continue }
             lastHealth = now
             healthAfter = nextHealth()

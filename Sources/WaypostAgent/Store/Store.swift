@@ -148,6 +148,12 @@ package final class Store: Sendable {
         return heldBytes - byteLimit > reserve / 2 - bytes
     }
 
+    /// How many commits there have been since the start.
+    var commitCount: Int { commits.load(ordering: .relaxed) }
+
+    /// Forgets the pages and statements that SQLite keeps in memory.
+    func releaseMemory() async { try? await queue.writeWithoutTransaction { $0.releaseMemory() } }
+
     private func measure(_ transaction: Transaction) throws {
         let all = try transaction.integer("PRAGMA page_count")
         let free = try transaction.integer("PRAGMA freelist_count")
