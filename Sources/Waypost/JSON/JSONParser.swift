@@ -174,11 +174,12 @@ extension JSONParser {
         guard buffer.count <= limits.maximumStringBytes else {
             throw JSONError(.stringTooLong(limit: limits.maximumStringBytes), at: start)
         }
-        guard let text = String(validating: buffer, as: UTF8.self) else {
+        guard let utf8 = try? UTF8Span(validating: buffer.span) else {
             throw JSONError(.notUTF8, at: start)
         }
+        let text = String(copying: utf8)
         // No mark has a smaller first byte.
-        if buffer.contains(where: { $0 >= 0xCC }), CombiningMarks.areTooMany(in: text) {
+        if !utf8.isKnownASCII, buffer.contains(where: { $0 >= 0xCC }), CombiningMarks.areTooMany(in: text) {
             throw JSONError(.tooManyMarks(limit: CombiningMarks.limit), at: start)
         }
         return text

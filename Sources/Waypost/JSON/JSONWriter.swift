@@ -34,10 +34,13 @@ package struct JSONWriter {
         JSONText.append(text, to: &bytes)
     }
 
-    package mutating func value(_ number: some BinaryInteger & Sendable) {
+    package mutating func value(_ number: Int64) {
         separate()
-        JSONText.append(Int64(clamping: number), to: &bytes)
+        JSONText.append(number, to: &bytes)
     }
+
+    @inlinable
+    package mutating func value(_ number: some BinaryInteger & Sendable) { value(Int64(clamping: number)) }
 
     package mutating func value(_ number: Double) {
         separate()
@@ -47,12 +50,6 @@ package struct JSONWriter {
     package mutating func value(_ flag: Bool) {
         separate()
         JSONText.append(flag, to: &bytes)
-    }
-
-    /// Bytes that are one JSON value already.
-    package mutating func raw(_ json: some Sequence<UInt8>) {
-        separate()
-        bytes.append(contentsOf: json)
     }
 
     package mutating func member(_ name: String, _ value: JSONValue) {
@@ -65,6 +62,7 @@ package struct JSONWriter {
         value(text)
     }
 
+    @inlinable
     package mutating func member(_ name: String, _ number: some BinaryInteger & Sendable) {
         key(name)
         value(number)
@@ -85,11 +83,6 @@ package struct JSONWriter {
         beginArray()
         for text in texts { value(text) }
         endArray()
-    }
-
-    package mutating func member(_ name: String, raw json: some Sequence<UInt8>) {
-        key(name)
-        raw(json)
     }
 
     private mutating func open(_ byte: UInt8) {

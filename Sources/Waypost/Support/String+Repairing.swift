@@ -3,8 +3,8 @@ extension String {
     ///
     /// The same as `String(decoding:as:)`, which takes much longer for such bytes.
     package init(repairing bytes: UnsafeBufferPointer<UInt8>) {
-        if let text = String(validating: bytes, as: UTF8.self) {
-            self = text
+        if let utf8 = try? UTF8Span(validating: bytes.span) {
+            self.init(copying: utf8)
             return
         }
         var repaired: [UInt8] = []

@@ -6,7 +6,10 @@ package enum Name {
     package static let maximumBytes = 64
 
     /// Whether `text` is such a name.
-    package static func isValid(_ text: some StringProtocol) -> Bool {
+    package static func isValid(_ text: String) -> Bool { isValid(text[...]) }
+
+    /// Whether `text` is such a name.
+    package static func isValid(_ text: Substring) -> Bool {
         let utf8 = text.utf8
         return !utf8.isEmpty && utf8.count <= maximumBytes && utf8.allSatisfy(isAllowed)
     }

@@ -9,7 +9,7 @@ package enum Audience: Sendable, Hashable, CustomStringConvertible {
     /// Reads the level of a topic: a name, or `@` and a name.
     ///
     /// Nil when the name breaks the rule of ``Name``.
-    package init?(_ level: some StringProtocol) {
+    package init?(_ level: Substring) {
         if level.utf8.first == UInt8(ascii: "@") {
             let group = level.dropFirst()
             guard Name.isValid(group) else { return nil }
