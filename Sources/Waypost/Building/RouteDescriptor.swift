@@ -145,9 +145,9 @@ public struct RouteDescriptor: Sendable {
         var path: [String: JSONValue] = [:]
         for parameter in candidate.parameters { path[parameter.name] = JSONValue(parameter.value) }
         let (query, repeated) = url.queryParameters
-        var parameters = RouteParameters(path: path, query: query)
-        parameters.repeated = repeated
-        return parameters
+        return RouteParameters(
+            path: path, query: query, repeated: repeated, caller: [:], relocation: [:], objects: [:],
+            rule: .callerOverPathOverQuery)
     }
 
     /// The URL of a pattern with these values in the places of its placeholders: KYRouter's

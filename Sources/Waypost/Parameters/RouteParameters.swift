@@ -15,20 +15,63 @@ public struct RouteParameters: Sendable {
         case relocation
     }
 
-    /// The values of the pattern's placeholders.
-    public var path: [String: JSONValue]
-    /// The values of the URL's query; of a repeated key the last one.
-    public var query: [String: JSONValue]
-    /// What the caller passed beside the URL.
-    public var caller: [String: JSONValue]
-    /// What relocation entries added.
-    public var relocation: [String: JSONValue]
-    /// Native values of a caller in this process that can't be written as JSON: models, closures.
-    public var objects: [String: any Sendable]
-    /// All values of those keys that the URL's query repeats; typed access reads them where a list is wanted.
-    package var repeated: [String: [JSONValue]]
+    /// All of them, in one word that is nil when there are none: parameters are copied often.
+    private struct Values: Sendable {
+        var path: [String: JSONValue] = [:]
+        var query: [String: JSONValue] = [:]
+        var repeated: [String: [JSONValue]] = [:]
+        var caller: [String: JSONValue] = [:]
+        var relocation: [String: JSONValue] = [:]
+        var objects: [String: any Sendable] = [:]
+
+        var areNone: Bool {
+            path.isEmpty && query.isEmpty && caller.isEmpty && relocation.isEmpty && objects.isEmpty
+        }
+
+        mutating func dropNulls() {
+            Self.dropNulls(&path)
+            Self.dropNulls(&query)
+            Self.dropNulls(&caller)
+            Self.dropNulls(&relocation)
+        }
+
+        private static func dropNulls(_ values: inout [String: JSONValue]) {
+            guard !values.isEmpty, values.values.contains(where: \.isNull) else { return }
+            values = values.filter { !$0.value.isNull }
+        }
+    }
+
+    private var values: Boxed<Values>?
     /// Which source wins in `merged` and in typed access.
     public var rule: MergeRule
+
+    /// The values of the pattern's placeholders.
+    public var path: [String: JSONValue] {
+        get { values?.value.path ?? [:] }
+        set { change { $0.path = newValue } }
+    }
+    /// The values of the URL's query; of a repeated key the last one.
+    public var query: [String: JSONValue] {
+        get { values?.value.query ?? [:] }
+        set { change { $0.query = newValue } }
+    }
+    /// What the caller passed beside the URL.
+    public var caller: [String: JSONValue] {
+        get { values?.value.caller ?? [:] }
+        set { change { $0.caller = newValue } }
+    }
+    /// What relocation entries added.
+    public var relocation: [String: JSONValue] {
+        get { values?.value.relocation ?? [:] }
+        set { change { $0.relocation = newValue } }
+    }
+    /// Native values of a caller in this process that can't be written as JSON: models, closures.
+    public var objects: [String: any Sendable] {
+        get { values?.value.objects ?? [:] }
+        set { change { $0.objects = newValue } }
+    }
+    /// All values of those keys that the URL's query repeats; typed access reads them where a list is wanted.
+    package var repeated: [String: [JSONValue]] { values?.value.repeated ?? [:] }
 
     /// Parameters by their sources; a null is dropped.
     public init(
@@ -47,24 +90,35 @@ public struct RouteParameters: Sendable {
         caller: [String: JSONValue], relocation: [String: JSONValue], objects: [String: any Sendable],
         rule: MergeRule
     ) {
-        self.path = Self.withoutNulls(path)
-        self.query = Self.withoutNulls(query)
-        self.caller = Self.withoutNulls(caller)
-        self.relocation = Self.withoutNulls(relocation)
-        self.objects = objects
-        self.repeated = repeated
         self.rule = rule
+        var values = Values(
+            path: path, query: query, repeated: repeated, caller: caller, relocation: relocation,
+            objects: objects)
+        guard !values.areNone else { return }
+        values.dropNulls()
+        self.values = Boxed(values)
     }
 
-    /// Whether no source has any.
-    var isEmpty: Bool { path.isEmpty && query.isEmpty && caller.isEmpty && relocation.isEmpty }
+    private mutating func change(_ body: (inout Values) -> Void) {
+        var changed = values?.value ?? Values()
+        body(&changed)
+        values = Boxed(changed)
+    }
+
+    /// Those of an open that has none.
+    static let none = RouteParameters()
+
+    /// Whether there are neither parameters nor native values.
+    var isEmpty: Bool { values?.value.areNone ?? true }
 
     /// Whether a source has such a key.
     func hasKey(where isWanted: (String) -> Bool) -> Bool {
+        guard let values = values?.value else { return false }
         func hasKey(_ values: [String: JSONValue]) -> Bool {
             !values.isEmpty && values.keys.contains(where: isWanted)
         }
-        return hasKey(path) || hasKey(query) || hasKey(caller) || hasKey(relocation)
+        return hasKey(values.path) || hasKey(values.query) || hasKey(values.caller)
+            || hasKey(values.relocation)
     }
 
     /// The parameters of one source.
@@ -114,12 +168,14 @@ public struct RouteParameters: Sendable {
 
     /// Changes the merged parameters: each key gets that value, whatever the rule; a null removes the key.
     package mutating func rewrite(_ changes: [String: JSONValue]) {
-        for (key, value) in changes {
-            path[key] = nil
-            query[key] = nil
-            repeated[key] = nil
-            relocation[key] = nil
-            if value.isNull { caller.removeValue(forKey: key) } else { caller[key] = value }
+        change { values in
+            for (key, value) in changes {
+                values.path[key] = nil
+                values.query[key] = nil
+                values.repeated[key] = nil
+                values.relocation[key] = nil
+                values.caller[key] = value.isNull ? nil : value
+            }
         }
     }
 
@@ -135,19 +191,14 @@ public struct RouteParameters: Sendable {
     private static func join(_ first: JSONValue, _ second: JSONValue) -> JSONValue {
         if case .array(let elements) = first { .array(elements + [second]) } else { .array([first, second]) }
     }
-
-    @inline(__always)
-    private static func withoutNulls(_ values: [String: JSONValue]) -> [String: JSONValue] {
-        guard !values.isEmpty, values.values.contains(where: \.isNull) else { return values }
-        return values.filter { !$0.value.isNull }
-    }
 }
 
 extension RouteParameters: Hashable {
     /// Whether both have the same parameters by source, and native values under the same keys.
     public static func == (one: RouteParameters, other: RouteParameters) -> Bool {
-        one.rule == other.rule && Source.allCases.allSatisfy { one[$0] == other[$0] }
-            && one.objects.keys == other.objects.keys
+        guard one.rule == other.rule else { return false }
+        return one.values === other.values
+            || Source.allCases.allSatisfy { one[$0] == other[$0] } && one.objects.keys == other.objects.keys
     }
 
     /// Feeds the merged parameters.
