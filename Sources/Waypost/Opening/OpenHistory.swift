@@ -24,17 +24,6 @@ public struct OpenRecord: Sendable, Hashable {
     }
 }
 
-extension OpenRecord {
-    /// What callers, screens and former routes hold must not live on here.
-    fileprivate mutating func forgetValues() {
-        opening.value = nil
-        opening.native = nil
-        opening.given = nil
-        opening.nearestRoutes = nil
-        if case .served = opening.outcome { opening.outcome = .served(.null) }
-    }
-}
-
 /// A ring of the last opens.
 struct OpenHistory: Sendable {
     private var ring: [OpenRecord] = []
@@ -45,14 +34,13 @@ struct OpenHistory: Sendable {
         self.length = max(0, length)
     }
 
-    mutating func add(_ opening: Opening) {
+    /// Adds a record; the one whose place it takes is left in `record`, to be let go of outside the lock.
+    mutating func add(_ record: inout OpenRecord) {
         guard length > 0 else { return }
         if ring.count < length {
-            ring.append(OpenRecord(at: OpenRecord.now, opening: opening))
-            ring[ring.count - 1].forgetValues()
+            ring.append(record)
         } else {
-            ring[oldest] = OpenRecord(at: OpenRecord.now, opening: opening)
-            ring[oldest].forgetValues()
+            swap(&ring[oldest], &record)
             oldest = oldest + 1 == length ? 0 : oldest + 1
         }
     }

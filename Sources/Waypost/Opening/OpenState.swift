@@ -28,8 +28,8 @@ struct OpenState: Sendable {
     private(set) var hops: [String] = []
     /// How many redirects lead to where it begins again when everything changed while it waited.
     private var start: Int
-    /// Since when interceptors let it wait.
-    var waitingSince: ContinuousClock.Instant?
+    /// Since when interceptors let it wait, as a time of ``MonotonicTime/continuous``.
+    var waitingSince: UInt64?
     /// The pattern of the route that came last; nil after a redirect.
     private(set) var route: String?
     private var relocation: [String: JSONValue] = [:]
@@ -37,26 +37,6 @@ struct OpenState: Sendable {
     private var asking: RelocationAsking?
     /// What was decided about relocation entries; nil when no one reads it.
     private(set) var decisions: [RelocationDecision]?
-
-    init(
-        _ url: RouteURL, requested: String, hops: [String] = [], snapshot: RouterSnapshot,
-        caller: [String: JSONValue], objects: [String: any Sendable] = [:], context: OpenContext = .init(),
-        scope: OpenScope, explains: Bool = false
-    ) {
-        decisions = explains ? [] : nil
-        self.url = url
-        self.requested = requested
-        self.hops = hops
-        start = hops.count
-        self.snapshot = snapshot
-        self.caller = caller
-        self.objects = objects
-        self.scope = scope
-        typed = context.typedValues
-        var context = context
-        if typed != nil { context.typedValues = nil }
-        self.context = context
-    }
 
     /// Follows relocation and conditional redirects to the next route that takes the URL.
     mutating func next(onRedirect: OnRedirect) -> Next {
@@ -242,6 +222,23 @@ struct OpenState: Sendable {
         for (key, value) in values where texts[key] == .string(value.plainText) {
             texts[key] = value
         }
+    }
+}
+
+// In an extension, so that it is made of all its parts at once, as an `Opening` is.
+extension OpenState {
+    init(
+        _ url: RouteURL, requested: String, hops: [String] = [], snapshot: RouterSnapshot,
+        caller: [String: JSONValue], objects: [String: any Sendable] = [:], context: OpenContext = .init(),
+        scope: OpenScope, explains: Bool = false
+    ) {
+        let typed = context.typedValues
+        var context = context
+        if typed != nil { context.typedValues = nil }
+        self.init(
+            snapshot: snapshot, context: context, scope: scope, requested: requested, caller: caller,
+            objects: objects, typed: typed, url: url, hops: hops, start: hops.count,
+            decisions: explains ? [] : nil)
     }
 }
 

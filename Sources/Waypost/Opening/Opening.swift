@@ -18,8 +18,9 @@ public struct Opening: Sendable, Hashable {
     var nearestRoutes: NearestRoutes?
     /// How long it took.
     public var duration: Duration
-    /// The parameters that the destination got; nil when there were none.
-    var given: Boxed<RouteParameters>?
+    /// The parameters that the destination got, after redirects and interceptors; when no route was found, those of
+    /// the call.
+    public internal(set) var parameters = RouteParameters.none
     // What most opens have none of; nil when all of it is as in a new one.
     private var details: Boxed<Details>?
 
@@ -51,22 +52,6 @@ public struct Opening: Sendable, Hashable {
         set { change { $0.caller = newValue } }
     }
 
-    /// An opening by its parts.
-    package init(
-        outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
-        value: JSONValue? = nil, duration: Duration = .zero, ref: String? = nil, caller: String? = nil
-    ) {
-        let details = ref == nil && caller == nil ? nil : Boxed(Details(ref: ref, caller: caller))
-        self.outcome = outcome
-        self.route = route
-        self.requested = requested
-        self.url = url
-        self.hops = hops
-        self.value = value
-        self.duration = duration
-        self.details = details
-    }
-
     private mutating func change(_ body: (inout Details) -> Void) {
         var changed = details?.value ?? Details()
         body(&changed)
@@ -79,10 +64,6 @@ public struct Opening: Sendable, Hashable {
 
     /// The native value that the destination returned; nil when there is none or it is of another type.
     public func object<T>(as type: T.Type = T.self) -> T? { native?.value as? T }
-
-    /// The parameters that the destination got, after redirects and interceptors; when no route was found, those of
-    /// the call.
-    public var parameters: RouteParameters { given?.value ?? RouteParameters() }
 
     /// ``parameters`` for a log: the values of secret keys are `***`, such as those of `token` and `password`.
     ///
@@ -146,5 +127,27 @@ public struct Opening: Sendable, Hashable {
             "route": route.map { .string($0) } ?? .null, "url": .string(url),
             "hops": .array(hops.map { .string($0) }), "value": value ?? .null,
         ]
+    }
+}
+
+// In an extension, for what is made of all its parts at once is not copied.
+extension Opening {
+    /// An opening by its parts.
+    package init(
+        outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
+        value: JSONValue? = nil, duration: Duration = .zero, ref: String? = nil, caller: String? = nil
+    ) {
+        self.init(
+            outcome: outcome, route: route, requested: requested, url: url, hops: hops, value: value,
+            duration: duration,
+            details: ref == nil && caller == nil ? nil : Boxed(Details(ref: ref, caller: caller)))
+    }
+
+    /// The same for the history: what callers, screens and former routes hold must not live on there.
+    var withoutValues: Opening {
+        let outcome: Outcome = if case .served = outcome { .served(.null) } else { outcome }
+        return Opening(
+            outcome: outcome, route: route, requested: requested, url: url, hops: hops, duration: duration,
+            details: details)
     }
 }

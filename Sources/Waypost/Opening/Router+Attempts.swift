@@ -23,7 +23,7 @@ extension Router {
             case .notFound:
                 attempt = .ended(.notFound)
                 opening.nearestRoutes = state.nearest
-                opening.given = Boxed(state.parameters)
+                opening.parameters = state.parameters
             case .candidate(let matched):
                 guard let inPlace = attemptInPlace(matched, state, &opening) else { return matched }
                 attempt = inPlace
@@ -115,9 +115,7 @@ extension Router {
         if presentation.withParents == true {
             request.parents = parents(of: request.url, record)
         }
-        if !request.parameters.isEmpty || !request.parameters.objects.isEmpty {
-            opening.given = Boxed(request.parameters)
-        }
+        if !request.parameters.isEmpty { opening.parameters = request.parameters }
         for warning in presentation.warnings {
             notify(
                 RouterEvent(
@@ -145,9 +143,9 @@ extension Router {
             case .finished(.success(.stop(let reason))):
                 return .ended(.intercepted(by: interceptor.name, reason: reason))
             case .finished(.success(.wait(let gate, let limit))):
-                let since = state.waitingSince ?? .now
+                let since = state.waitingSince ?? MonotonicTime.continuous
                 state.waitingSince = since
-                let left = limit - (.now - since)
+                let left = limit - MonotonicTime.elapsed(since: since)
                 if let outcome = await wait(for: gate, left, interceptor, request, seen) {
                     return .ended(outcome)
                 }

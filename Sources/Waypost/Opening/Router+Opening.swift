@@ -15,41 +15,53 @@ extension Router {
         _ url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         context: OpenContext = .init()
     ) async -> Opening {
-        let start = ContinuousClock.now
+        let start = MonotonicTime.continuous
         var opening = Opening(
             outcome: .opened, requested: url, url: url, ref: context.ref, caller: context.caller)
-        var failure: RouteFailure?
         var snapshot = snapshot
+        var isReady = true
         // A module may be declared in between, and what its set-up registers must be in the snapshot.
-        while failure == nil, modules.mustWait {
-            failure = await loadModules(within: context.deadline ?? configuration.handlerDeadline)
+        while isReady, modules.mustWait {
+            isReady = await loadModules(context, &opening)
             snapshot = self.snapshot
         }
-        if let failure {
-            opening.outcome = .failed(failure)
-        } else {
-            reportLinkedFailures(url: url, ref: context.ref)
-            notify(RouterEvent(.willOpen, url: url, ref: context.ref, detail: "will open \(url)"))
-            do throws(Rejection) {
-                let scope = try OpenScope.current.entered(by: url)
-                var target: String? = url
-                if !snapshot.state.hooks.isEmpty {
-                    let pending = PendingOpen(
-                        url: url, parameters: parameters, objects: objects, context: context)
-                    target = await ask(snapshot.state.hooks, pending, scope, &opening)
-                }
-                if let target,
-                    let rest = openInPlace(target, &opening, snapshot, parameters, objects, context, scope)
-                {
-                    await open(rest, &opening, parameters, context, scope)
-                }
-            } catch {
-                opening.outcome = .rejected(error)
+        if isReady, let scope = begin(&opening) {
+            var target: String? = url
+            if !snapshot.state.hooks.isEmpty {
+                let pending = PendingOpen(
+                    url: url, parameters: parameters, objects: objects, context: context)
+                target = await ask(snapshot.state.hooks, pending, scope, &opening)
+            }
+            if let target,
+                let rest = openInPlace(target, &opening, snapshot, parameters, objects, context, scope)
+            {
+                await open(rest, &opening, parameters, context, scope)
             }
         }
-        opening.duration = ContinuousClock.now - start
-        finish(opening)
-        return opening
+        finish(&opening, since: start)
+        // Without the word it is copied.
+        return consume opening
+    }
+
+    /// Waits for modules; false when the open can't go on.
+    private func loadModules(_ context: OpenContext, _ opening: inout Opening) async -> Bool {
+        let limit = context.deadline ?? configuration.handlerDeadline
+        guard let failure = await loadModules(within: limit) else { return true }
+        opening.outcome = .failed(failure)
+        return false
+    }
+
+    /// Tells listeners of an open; gives what it hands down to others, and nil when it lies within too many.
+    private func begin(_ opening: inout Opening) -> OpenScope? {
+        let url = opening.requested
+        reportLinkedFailures(url: url, ref: opening.ref)
+        notify(RouterEvent(.willOpen, url: url, ref: opening.ref, detail: "will open \(url)"))
+        do throws(Rejection) {
+            return try OpenScope.current.entered(by: url)
+        } catch {
+            opening.outcome = .rejected(error)
+            return nil
+        }
     }
 
     /// What is left of an open that can't end in place.
@@ -164,8 +176,10 @@ extension Router {
 
     // MARK: Events
 
-    private func finish(_ opening: Opening) {
-        history.withLock { $0.add(opening) }
+    private func finish(_ opening: inout Opening, since start: UInt64) {
+        opening.duration = MonotonicTime.elapsed(since: start)
+        var record = OpenRecord(at: OpenRecord.now, opening: opening.withoutValues)
+        history.withLock { $0.add(&record) }
         guard hasListeners.load(ordering: .acquiring) else { return }
         let (events, openings) = listeners.withLock { ($0.events, $0.openings) }
         if !events.isEmpty { events.notify(RouterEvent(opening)) }

@@ -52,7 +52,7 @@ extension Router {
             fellBack: false,
             idempotent: false)
         resolve(url, parameters, namesNearest: namesNearest, &resolution)
-        return resolution
+        return consume resolution
     }
 
     private func resolve(

@@ -15,7 +15,7 @@ public struct RouteRequest: Sendable {
     /// What the author says about the route.
     public var metadata: [String: JSONValue]
     /// The pages above this one in its URL, the farthest first; empty unless the call asks for them by `route_parents`.
-    public internal(set) var parents: [Parent]
+    public internal(set) var parents: [Parent] = []
     /// How the destination is shown when the call does not say it.
     var standardJumpType: JumpType
 
@@ -35,7 +35,10 @@ public struct RouteRequest: Sendable {
     public var presentation: Presentation { Presentation(parameters, standard: standardJumpType) }
     /// The text after the `#`, decoded.
     public var fragment: String? { url.fragment }
+}
 
+// In an extension, so that it is made of all its parts at once, as an `Opening` is.
+extension RouteRequest {
     /// A request by its parts, for tests; the router makes its own.
     public init(
         url: RouteURL, requested: String? = nil, route: String,
@@ -45,21 +48,5 @@ public struct RouteRequest: Sendable {
         self.init(
             url: url, requested: requested ?? url.text, route: route, parameters: parameters, hops: hops,
             context: context, metadata: [:], standardJumpType: .push)
-    }
-
-    /// A request as the router makes it: all at once, for what is changed before it is handed on is copied.
-    init(
-        url: RouteURL, requested: String, route: String, parameters: RouteParameters, hops: [String],
-        context: OpenContext, metadata: [String: JSONValue], standardJumpType: JumpType
-    ) {
-        self.url = url
-        self.requested = requested
-        self.route = route
-        self.parameters = parameters
-        self.hops = hops
-        self.context = context
-        self.metadata = metadata
-        self.standardJumpType = standardJumpType
-        parents = []
     }
 }

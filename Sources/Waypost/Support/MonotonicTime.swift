@@ -1,12 +1,25 @@
 #if canImport(Glibc)
 import Glibc
 
-/// A clock that only goes forward and stands still while the machine is suspended.
+/// A clock that only goes forward.
+///
+/// As a number, for an instant of `ContinuousClock` has no size that the compiler knows, and so has nothing that holds
+/// one.
 package enum MonotonicTime {
-    /// In nanoseconds.
-    package static var now: UInt64 {
+    /// In nanoseconds; it stands still while the machine is suspended.
+    package static var now: UInt64 { read(CLOCK_MONOTONIC) }
+
+    /// In nanoseconds; it goes on while the machine is suspended.
+    static var continuous: UInt64 { read(CLOCK_BOOTTIME) }
+
+    /// How long it is since that time of ``continuous``.
+    static func elapsed(since start: UInt64) -> Duration {
+        .nanoseconds(Int64(truncatingIfNeeded: continuous &- start))
+    }
+
+    private static func read(_ clock: clockid_t) -> UInt64 {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(clock, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
