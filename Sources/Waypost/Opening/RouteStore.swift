@@ -40,6 +40,8 @@ struct RouteStore: Sendable {
     private var used = 0
     private var free: [UInt32] = []
     private var schemes: [String: Int] = [:]
+    /// The scheme of all routes that name one; nil when they name several, or none does.
+    private(set) var onlyScheme: String?
     private var withoutScheme = 0
 
     private static let chunkLength = 256
@@ -59,10 +61,7 @@ struct RouteStore: Sendable {
     var records: some Sequence<StoredRoute> { chunks.lazy.joined().compactMap(\.self) }
 
     /// Whether a route names this scheme.
-    func has(scheme: String) -> Bool {
-        // Most programs have one, and comparing costs less than hashing.
-        schemes.count == 1 ? schemes.first?.key == scheme : schemes[scheme] != nil
-    }
+    func has(scheme: String) -> Bool { scheme == onlyScheme || schemes[scheme] != nil }
 
     /// Whether there are routes, and none names a scheme.
     var takesAnyScheme: Bool { schemes.isEmpty && withoutScheme > 0 }
@@ -126,5 +125,6 @@ struct RouteStore: Sendable {
         }
         let number = schemes[scheme, default: 0] + change
         schemes[scheme] = number > 0 ? number : nil
+        onlyScheme = schemes.count == 1 ? schemes.first?.key : nil
     }
 }

@@ -149,14 +149,21 @@ struct RouterState: Sendable {
         } catch {
             throw .badField("url: \(error)")
         }
-        let scheme = url.scheme
-        guard allows(scheme: scheme, byName: url.parts.isWithoutAuthority) else {
-            throw .notAllowed("the scheme \(scheme) may not be opened")
+        guard allows(schemeOf: url) else {
+            throw .notAllowed("the scheme \(url.scheme) may not be opened")
         }
-        guard configuration.allowedHosts == nil || allows(host: url.host, scheme: scheme) else {
+        guard configuration.allowedHosts == nil || allows(host: url.host, scheme: url.scheme) else {
             throw .notAllowed("the host \(url.host.cut(to: 200)) may not be opened")
         }
         return url
+    }
+
+    private func allows(schemeOf url: RouteURL) -> Bool {
+        // In most programs all routes have one scheme, with which that of the URL is compared where it stands.
+        if configuration.allowedSchemes == nil, let only = base.onlyScheme, url.hasScheme(only) {
+            return true
+        }
+        return allows(scheme: url.scheme, byName: url.parts.isWithoutAuthority)
     }
 
     /// Whether this build opens a scheme: the configuration allows it, or else a route has it.
