@@ -5,14 +5,21 @@ struct MatchedRoute: Sendable {
     /// The web URL that the web route is to show.
     var webURL: String?
 
-    init(_ match: RouteMatch, _ url: RouteURL, in snapshot: RouterSnapshot, record: StoredRoute) {
+    // Borrowed, for an initializer is otherwise given copies.
+    init(
+        _ match: RouteMatch, _ url: borrowing RouteURL, in snapshot: borrowing RouterSnapshot,
+        record: StoredRoute
+    ) {
         self.record = record
         guard match.parameterCount > 0 else {
             captured = [:]
             return
         }
-        let parameters = snapshot.state.routes.table.parameters(of: match, in: url)
-        captured = Dictionary(parameters.lazy.map { ($0.name, JSONValue($0.value)) }) { _, last in last }
+        var captured: [String: JSONValue] = .init(minimumCapacity: match.parameterCount)
+        snapshot.state.routes.table.forEachParameter(of: match, in: url) { name, text, _, value in
+            captured[name] = value.map { JSONValue($0) } ?? .string(text)
+        }
+        self.captured = captured
     }
 }
 
@@ -25,7 +32,7 @@ struct MatchedRoutes: Sendable {
     private var web: Boxed<MatchedRoute>?
     private var held: Boxed<MatchedRoute>?
 
-    init(_ url: RouteURL, in snapshot: RouterSnapshot) {
+    init(_ url: borrowing RouteURL, in snapshot: borrowing RouterSnapshot) {
         web = snapshot.state.isWeb(url) ? Self.web(url, snapshot).map(Boxed.init) : nil
     }
 

@@ -45,10 +45,22 @@ extension RouteTable {
     ///
     /// `match` must come from this table and `url`.
     public func parameters(of match: RouteMatch, in url: RouteURL) -> [CapturedParameter] {
-        guard match.parameterCount > 0, let record = storage.record(of: match) else { return [] }
-        var components: [String]?
         var parameters: [CapturedParameter] = []
         parameters.reserveCapacity(match.parameterCount)
+        forEachParameter(of: match, in: url) { name, text, converter, value in
+            parameters.append(CapturedParameter(name: name, text: text, converter: converter, value: value))
+        }
+        return parameters
+    }
+
+    /// Hands on the parts of each one; the value is nil when it is the text.
+    @inline(__always)
+    func forEachParameter(
+        of match: RouteMatch, in url: RouteURL,
+        _ body: (_ name: String, _ text: String, _ converter: String?, _ value: CapturedValue?) -> Void
+    ) {
+        guard match.parameterCount > 0, let record = storage.record(of: match) else { return }
+        var components: [String]?
         for number in 0..<Int(record.header.pointee.captureCount) {
             let capture = record.capture(number)
             let key =
@@ -71,13 +83,10 @@ extension RouteTable {
                 text = key.text(of: text, Int(capture.number), ignoringCase: storage.ignoresCase)
                 converter = key.converter(of: Int(capture.number))
             }
-            parameters.append(
-                CapturedParameter(
-                    name: record.name(capture), text: text,
-                    converter: converter > 0 ? storage.converters.names[converter - 1] : nil,
-                    value: converter > 0 ? storage.converters.value(text, converter: converter - 1) : nil))
+            body(
+                record.name(capture), text, converter > 0 ? storage.converters.names[converter - 1] : nil,
+                converter > 0 ? storage.converters.value(text, converter: converter - 1) : nil)
         }
-        return parameters
     }
 
     /// The pattern of the matched route, as it was written.
