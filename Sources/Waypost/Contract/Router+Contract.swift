@@ -105,17 +105,15 @@ extension ExposedService {
 }
 
 extension ExposedMethod {
-    fileprivate init(standInFor description: MethodDescription) {
-        self.description = description
-        let name = MethodName(description.name)
-        names = [description.name, description.selector]
-        base = name?.base ?? description.name
-        mistake = nil
-        work = .immediate { call in
-            if let fault = ContractReport(description, call.source).fault {
-                throw ServiceFailure(fault.code, fault.detail)
-            }
-            return .null
-        }
+    fileprivate convenience init(standInFor description: MethodDescription) {
+        self.init(
+            description, names: [description.name, description.selector],
+            base: MethodName(description.name)?.base ?? description.name,
+            work: .immediate { call in
+                if let fault = ContractReport(description, call.source).fault {
+                    throw ServiceFailure(fault.code, fault.detail)
+                }
+                return .null
+            })
     }
 }

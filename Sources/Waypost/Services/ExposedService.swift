@@ -51,8 +51,8 @@ public struct ExposedService: Sendable {
     }
 }
 
-/// An exposed method without the type of its service.
-struct ExposedMethod: Sendable {
+/// An exposed method without the type of its service; shared by all calls.
+final class ExposedMethod: Sendable {
     let description: MethodDescription
     /// All names under which it is called, without the base name.
     let names: Set<String>
@@ -72,28 +72,40 @@ struct ExposedMethod: Sendable {
         }
     }
 
-    init<Service: Sendable>(_ method: Exposed<Service>) {
+    init(
+        _ description: MethodDescription, names: Set<String>, base: String, mistake: String? = nil,
+        work: Work<Call, JSONValue>
+    ) {
+        self.description = description
+        self.names = names
+        self.base = base
+        self.mistake = mistake
+        self.work = work
+    }
+
+    convenience init<Service: Sendable>(_ method: Exposed<Service>) {
         let name = MethodName(method.name)
         let labels = name?.labels ?? []
         let selectors = method.selector.map { [$0] } ?? name?.selectors ?? []
-        description = MethodDescription(
+        let description = MethodDescription(
             name: name?.full ?? method.name, selector: selectors.first ?? method.name,
             arguments: zip(labels, method.arguments).map { .init(label: $0, value: $1) },
             result: method.result, idempotent: method.idempotent)
-        names = Set(selectors + [description.name])
-        base = name?.base ?? method.name
-        if name == nil {
-            mistake = "\"\(method.name)\" is not a method name like add(a:b:)"
-        } else if labels.count != method.arguments.count {
-            mistake =
+        let mistake: String? =
+            if name == nil {
+                "\"\(method.name)\" is not a method name like add(a:b:)"
+            } else if labels.count != method.arguments.count {
                 "\(method.name) names \(labels.count) arguments, its closure takes \(method.arguments.count)"
-        } else {
-            mistake = nil
-        }
-        work =
+            } else {
+                nil
+            }
+        let work: Work<Call, JSONValue> =
             switch method.work {
             case .immediate(let body): .immediate { try body($0.of(Service.self)) }
             case .waiting(let body): .waiting { try await body($0.of(Service.self)) }
             }
+        self.init(
+            description, names: Set(selectors + [description.name]), base: name?.base ?? method.name,
+            mistake: mistake, work: work)
     }
 }
