@@ -155,8 +155,8 @@ import Testing
             #expect(table.remove(pattern) == [1])
         }
         #expect(table.count == 1)
-        #expect(table.storage.nodes.count < 20)
-        #expect(table.byteCount < 2_000_000)
+        #expect(table.storage.nodes.count < 2000)
+        #expect(table.byteCount < 300_000)
     }
 
     @Test func `adversarial patterns cost no more than the nodes they make`() throws {

@@ -11,35 +11,14 @@ struct TableNode: BitwiseCopyable {
     var edges: UInt32 = 0
     /// A record that begins with the steps to here; one that was removed still stands where it was.
     var sample: UInt32 = 0
-    // From the lowest bit: whether it is a leaf, whether a placeholder follows, and how many literals do.
-    private var bits: UInt32 = 0
-
-    init(hash: UInt64 = 0, first: UInt32 = 0, sample: UInt32 = 0, isLeaf: Bool = false) {
-        self.hash = hash
-        self.first = first
-        self.sample = sample
-        self.isLeaf = isLeaf
-    }
-
     /// Whether the path of its records goes on, and no other does.
-    @inline(__always) var isLeaf: Bool {
-        get { bits & 1 != 0 }
-        set { bits = bits & ~1 | (newValue ? 1 : 0) }
-    }
-
-    @inline(__always) var hasPlaceholder: Bool {
-        get { bits & 2 != 0 }
-        set { bits = bits & ~2 | (newValue ? 2 : 0) }
-    }
-
-    /// How many literals follow; with none, no look-up is needed.
-    @inline(__always) var literals: UInt32 {
-        get { bits &>> 2 }
-        set { bits = bits & 3 | newValue &<< 2 }
-    }
+    var isLeaf = false
+    var hasPlaceholder = false
+    /// Whether literals follow; without, no look-up is needed.
+    var hasLiterals = false
 
     /// Whether nothing begins with the steps to it.
-    var isEmpty: Bool { first == 0 && edges == 0 && bits == 0 }
+    var isEmpty: Bool { first == 0 && edges == 0 && !hasPlaceholder && !hasLiterals }
 }
 
 /// The nodes by their hashes: open addressing over pages.
@@ -83,18 +62,10 @@ struct NodeIndex {
     private var capacity = 0
     private(set) var count = 0
 
-    /// An index with space for so many nodes.
-    init(count: Int = 0) { makePages(count) }
+    init() { makePages(8) }
 
-    // At least half stays empty: the fuller it is, the further nodes lie from where a search begins.
-    private static func capacity(for count: Int) -> Int {
-        var capacity = 8
-        while capacity < 2 * count { capacity *= 2 }
-        return capacity
-    }
-
-    private mutating func makePages(_ count: Int) {
-        capacity = Self.capacity(for: count)
+    private mutating func makePages(_ capacity: Int) {
+        self.capacity = capacity
         memory = PagedMemory()
         for _ in 0..<max(1, capacity >> Self.pageShift) {
             memory.append(byteCount: min(capacity, Self.pageNodes) * MemoryLayout<TableNode>.stride)
@@ -106,71 +77,38 @@ struct NodeIndex {
             pages: memory.directory, mask: capacity - 1, shift: UInt64(capacity.leadingZeroBitCount + 1))
     }
     var byteCount: Int { memory.byteCount }
-    /// The bytes that an index of no more than these nodes would not have.
-    var spareBytes: Int {
-        (capacity - Self.capacity(for: count)) * MemoryLayout<TableNode>.stride
-    }
 
     subscript(hash: UInt64) -> TableNode? { reader.find(hash)?.pointee }
 
-    /// Changes a node that there is; its hash stays.
+    /// Changes the node with a hash, which has nothing else when it is new.
     mutating func update(_ hash: UInt64, _ change: (inout TableNode) -> Void) {
-        let place = place(hash)
-        prepare(place)
-        change(&reader.node(place).pointee)
-    }
-
-    /// Adds a node whose hash is not there yet.
-    mutating func insert(_ node: TableNode) {
+        // At least half stays empty: the fuller it is, the further nodes lie from where a search begins.
         if (count + 1) * 2 > capacity { grow() }
-        put(node)
-        count += 1
-    }
-
-    /// Takes out a node that there is.
-    mutating func remove(_ hash: UInt64) {
-        var hole = place(hash)
-        // What follows moves up if it may, so that a search can still stop at the first empty place.
-        var next = hole
-        while true {
-            next = (next + 1) & (capacity - 1)
-            let node = reader.node(next).pointee
-            if node.hash == 0 { break }
-            let distance = (next - reader.home(node.hash)) & (capacity - 1)
-            if distance >= (next - hole) & (capacity - 1) {
-                prepare(hole)
-                reader.node(hole).pointee = node
-                hole = next
-            }
+        let node = prepare(hash)
+        if node.pointee.hash == 0 {
+            node.pointee.hash = hash
+            count += 1
         }
-        prepare(hole)
-        reader.node(hole).pointee = TableNode()
-        count -= 1
+        change(&node.pointee)
     }
 
-    /// The place of a hash, or the empty one that it would get.
-    private func place(_ hash: UInt64) -> Int {
+    /// The place of a hash, or the empty one that it gets, which no one else sees.
+    private mutating func prepare(_ hash: UInt64) -> UnsafeMutablePointer<TableNode> {
         var place = reader.home(hash)
         while reader.node(place).pointee.hash != hash, reader.node(place).pointee.hash != 0 {
             place = (place + 1) & (capacity - 1)
         }
-        return place
+        memory.prepare(place >> Self.pageShift)
+        return reader.node(place)
     }
-
-    private mutating func put(_ node: TableNode) {
-        let place = place(node.hash)
-        prepare(place)
-        reader.node(place).pointee = node
-    }
-
-    private mutating func prepare(_ place: Int) { memory.prepare(place >> Self.pageShift) }
 
     private mutating func grow() {
         let (old, oldCapacity, oldMemory) = (reader, capacity, memory)
-        makePages(count + 1)
+        makePages(2 * capacity)
         withExtendedLifetime(oldMemory) {
             for place in 0..<oldCapacity where old.node(place).pointee.hash != 0 {
-                put(old.node(place).pointee)
+                let node = old.node(place).pointee
+                prepare(node.hash).pointee = node
             }
         }
     }

@@ -1,10 +1,9 @@
 /// Records of any length, one behind the other in pages; none crosses a page.
 ///
-/// A reference is the page's number and the offset in it, and 0 is none. Records are added and never taken out: the
-/// table is built anew when too many are dead.
+/// A reference is the page's number and the offset in it, and 0 is none. Records are added and never taken out.
 struct RecordArena {
-    static let pageShift: UInt32 = 16
-    static let pageBytes = 1 << 16
+    private static let pageShift: UInt32 = 16
+    private static let pageBytes = 1 << 16
     private static let firstOffset = 8
 
     private var memory = PagedMemory()
@@ -28,7 +27,7 @@ struct RecordArena {
         return offset + MemoryLayout<RouteRecord>.stride <= memory.pages[page].byteCount
     }
 
-    /// Adds a copy of a record of at most 65 000 bytes, which may be changed until the next one is added.
+    /// Adds a copy of a record of at most 65 000 bytes.
     mutating func append(_ record: UnsafeRawBufferPointer) -> UInt32 {
         let byteCount = (record.count + 7) & ~7
         if used + byteCount > Self.pageBytes {
@@ -42,34 +41,34 @@ struct RecordArena {
         memory.prepare(page, byteCount: needed > size ? min(Self.pageBytes, max(2 * size, needed)) : 0)
         let reference = UInt32(page) << Self.pageShift | UInt32(used)
         used = needed
-        if let source = record.baseAddress {
-            self[reference].copyMemory(from: source, byteCount: record.count)
-        }
+        UnsafeMutableRawBufferPointer(start: self[reference], count: record.count).copyMemory(from: record)
         return reference
     }
 
     /// Frees the space for more records.
     mutating func trim() { memory.trim(to: used) }
 
-    /// Changes what begins at a reference, after copying its page if another snapshot sees it.
-    mutating func update<Record>(
-        _ reference: UInt32, as type: Record.Type, _ change: (inout Record) -> Void
-    ) {
+    /// Changes a record, after copying its page if another snapshot sees it.
+    mutating func update(_ reference: UInt32, _ change: (inout RouteRecord) -> Void) {
         memory.prepare(Int(reference >> Self.pageShift))
-        change(&self[reference].assumingMemoryBound(to: type).pointee)
+        change(&self[reference].assumingMemoryBound(to: RouteRecord.self).pointee)
     }
 
-    /// Calls `body` with each record in the order in which they came, until it returns nil for its length.
-    func forEach(_ body: (UInt32) -> Int?) {
-        for page in memory.pages.indices {
-            let end = memory.pages[page].byteCount
-            var offset = Self.firstOffset
-            while offset + MemoryLayout<RouteRecord>.stride <= end,
-                let length = body(UInt32(page) << Self.pageShift | UInt32(offset))
-            {
-                guard length > 0 else { break }
-                offset += (length + 7) & ~7
+    /// Where each record begins, in the order in which they came.
+    var all: some Sequence<UnsafeRawPointer> {
+        var (page, offset) = (0, Self.firstOffset)
+        return AnyIterator {
+            while page < memory.pages.count {
+                let start = UnsafeRawPointer(memory.pages[page].memory) + offset
+                if offset + MemoryLayout<RouteRecord>.stride <= memory.pages[page].byteCount {
+                    let byteCount = RouteRecordPointer(memory: start).header.pointee.byteCount
+                    offset += (byteCount + 7) & ~7
+                    // What was never written has no steps.
+                    if byteCount > RouteRecord.stepsOffset { return start }
+                }
+                (page, offset) = (page + 1, Self.firstOffset)
             }
+            return nil
         }
     }
 }

@@ -43,6 +43,14 @@ struct RecordImage {
         bytes.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
     }
 
+    /// The record of one step.
+    init(edge step: PathStep) {
+        bytes = Array(repeating: 0, count: RouteRecord.stepsOffset)
+        bytes += UnsafeBufferPointer(start: step.start, count: step.byteCount)
+        header.stepBytes = UInt16(truncatingIfNeeded: step.byteCount)
+        bytes.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
+    }
+
     private mutating func add(literal text: some Collection<UInt8>, _ ignoresCase: Bool = false) {
         PathStep.write(text.count, isLiteral: true, to: &bytes)
         if ignoresCase {

@@ -1,4 +1,6 @@
 /// One route of the table, as it lies in memory: this, then its steps, its pattern as written, and its captures.
+///
+/// So does a step that is neither a literal nor a plain placeholder, as one of those behind a node: it has nothing else.
 struct RouteRecord: BitwiseCopyable {
     var priority: Int64 = 0
     /// The hash of the path to the scheme's fallback; 0 when the pattern takes any scheme.
@@ -7,7 +9,7 @@ struct RouteRecord: BitwiseCopyable {
     var positions: UInt64 = 0
     /// What a match gives.
     var index: UInt32 = 0
-    /// The next record of the same path.
+    /// The next record of the same list of a node.
     var next: UInt32 = 0
     /// Its own reference, by which one that is made up is known.
     var own: UInt32 = 0
@@ -20,40 +22,16 @@ struct RouteRecord: BitwiseCopyable {
     var schemeLength: UInt16 = 0
     /// How many steps there are.
     var depth: UInt8 = 0
-    private var flags: UInt8 = 0
+    var takesDeeper = false
+    var endsWithRest = false
+    var isFallback = false
+    /// Whether its pattern is one with optional parts, without all of them.
+    var isShorter = false
+    /// Whether it is that of a route, and was not removed.
+    var isRoute = false
 
     /// Where the steps begin.
     static let stepsOffset = MemoryLayout<RouteRecord>.size
-
-    // What the bits of `flags` say.
-    @inline(__always)
-    private subscript(flag: UInt8) -> Bool {
-        get { flags & flag != 0 }
-        set { flags = newValue ? flags | flag : flags & ~flag }
-    }
-
-    @inline(__always) var takesDeeper: Bool {
-        get { self[1] }
-        set { self[1] = newValue }
-    }
-    @inline(__always) var endsWithRest: Bool {
-        get { self[2] }
-        set { self[2] = newValue }
-    }
-    /// Whether its pattern is one with optional parts, without all of them.
-    var isShorter: Bool {
-        get { self[4] }
-        set { self[4] = newValue }
-    }
-    var isFallback: Bool {
-        get { self[8] }
-        set { self[8] = newValue }
-    }
-    /// Whether it was removed.
-    var isDead: Bool {
-        get { self[16] }
-        set { self[16] = newValue }
-    }
 
     /// The bytes of all of it.
     var byteCount: Int {
@@ -170,8 +148,9 @@ struct PathStep {
     }
     @inline(__always) var next: PathStep { PathStep(start: content + length) }
 
-    /// The key of one that is neither a literal nor a plain placeholder.
-    var key: NonLiteralKey { NonLiteralKey(UnsafeBufferPointer(start: content, count: length)) }
+    var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: content, count: length) }
+    /// What the bytes say of one that is neither a literal nor a plain placeholder.
+    var key: NonLiteralKey { NonLiteralKey(bytes) }
 
     /// The bytes of all of it.
     var byteCount: Int { 2 + length }

@@ -45,9 +45,8 @@ extension RouteTable {
             likest.removeLast(max(0, likest.count - Self.nearestRoutesCompared))
         }
         var least = Int.min
-        var looked = 0
         withUnsafeTemporaryAllocation(of: PathStep.self, capacity: PatternSketch.components) { space in
-            storage.forEachRecord { record in
+            for record in storage.routes.prefix(Self.nearestRoutesLookedAt) {
                 let guess = record.likeness(to: wanted, space)
                 if guess > least, !record.header.pointee.isShorter {
                     likest.append((guess, record))
@@ -56,8 +55,6 @@ extension RouteTable {
                         least = likest.last?.likeness ?? least
                     }
                 }
-                looked += 1
-                return looked < Self.nearestRoutesLookedAt
             }
         }
         cut()

@@ -86,14 +86,10 @@ public struct RouteTable: Sendable {
         replacing: Bool = false
     ) throws(RouteConflict) -> UInt32? {
         makeUnique()
-        let takesDeeper = takesDeeper || syntax.parentsTakeDeeper
-        guard pattern.optional.areNone else {
-            return try storage.insertRows(
-                pattern, priority: Int64(priority), takesDeeper: takesDeeper, index: index,
-                replacing: replacing)
-        }
+        defer { storage.publish() }
         return try storage.insert(
-            pattern, priority: Int64(priority), takesDeeper: takesDeeper, index: index, replacing: replacing)
+            pattern, priority: Int64(priority), takesDeeper: takesDeeper || syntax.parentsTakeDeeper,
+            index: index, replacing: replacing)
     }
 
     /// Removes the routes that have exactly this pattern, names of placeholders included, with any priority or with
@@ -101,9 +97,8 @@ public struct RouteTable: Sendable {
     @discardableResult
     public mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> [UInt32] {
         makeUnique()
-        let priority = priority.map { Int64($0) }
-        return pattern.optional.areNone
-            ? storage.remove(pattern, priority: priority) : storage.removeRows(pattern, priority: priority)
+        defer { storage.publish() }
+        return storage.remove(pattern, priority: priority.map { Int64($0) })
     }
 
     /// Frees the space that a table has for growing, and what was removed; worth it after many changes.
@@ -115,7 +110,8 @@ public struct RouteTable: Sendable {
 
     /// The index of the route that has exactly this pattern, the one with the highest priority unless one is given.
     public func index(of pattern: RoutePattern, priority: Int? = nil) -> UInt32? {
-        storage.record(of: pattern, priority: priority.map { Int64($0) })?.header.pointee.index
+        storage.find(pattern, priority: priority.map { Int64($0) })
+            .map { storage.record($0.reference).header.pointee.index }
     }
 
     private mutating func makeUnique() {
@@ -138,16 +134,11 @@ public struct RouteTable: Sendable {
 
     /// All routes, sorted by pattern and priority.
     package var routes: [Listing] {
-        var all: [Listing] = []
-        all.reserveCapacity(count)
-        storage.forEachRecord { record in
+        let all = storage.routes.filter { !$0.header.pointee.isShorter }.map { record in
             let header = record.header.pointee
-            guard !header.isShorter else { return true }
-            all.append(
-                Listing(
-                    pattern: record.pattern, priority: Int(header.priority), takesDeeper: header.takesDeeper,
-                    index: header.index))
-            return true
+            return Listing(
+                pattern: record.pattern, priority: Int(header.priority), takesDeeper: header.takesDeeper,
+                index: header.index)
         }
         return all.sorted { ($0.pattern, -$0.priority, $0.index) < ($1.pattern, -$1.priority, $1.index) }
     }

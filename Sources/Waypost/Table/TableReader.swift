@@ -1,27 +1,35 @@
 /// Everything that a search needs of a table, as plain pointers: reading them retains nothing.
 ///
 /// They stay good as long as the storage that made them lives and is not changed.
-struct TableReader {
+struct TableReader: BitwiseCopyable {
     var nodes: NodeIndex.Reader
     var records: PagedMemory.Directory
-    var edges: PagedMemory.Directory
-    var seed: TableSeed
     var converters: Unmanaged<ConverterList>
+    let seed: TableSeed
+    /// Whether literals are compared in lower case.
+    let ignoresCase: Bool
+
+    // What a search may leave out. A route that goes takes none of it back.
     /// The most components of any pattern.
-    var deepest: Int
+    private(set) var deepest = 0
+    private(set) var priority: Int64 = 0
     /// Whether all routes have one priority, so that the first hit of a search is the best.
-    var hasOnePriority: Bool
-    var hasDeeperTakers: Bool
-    var hasSchemes: Bool
-    var ignoresCase: Bool
+    private(set) var hasOnePriority = true
+    private(set) var hasDeeperTakers = false
+    private(set) var hasSchemes = false
+
+    /// Takes note of a route; `isFirst` when there is no other one.
+    mutating func note(_ record: RouteRecord, isFirst: Bool) {
+        deepest = max(deepest, Int(record.depth))
+        hasOnePriority = isFirst || hasOnePriority && priority == record.priority
+        priority = record.priority
+        hasDeeperTakers = hasDeeperTakers || record.takesDeeper
+        hasSchemes = hasSchemes || record.schemeLength > 0
+    }
 
     @inline(__always)
     func record(_ reference: UInt32) -> RouteRecordPointer {
         RouteRecordPointer(memory: RecordArena.pointer(reference, in: records))
-    }
-
-    func edge(_ reference: UInt32) -> TableEdge {
-        TableEdge(memory: RecordArena.pointer(reference, in: edges))
     }
 
     /// The scheme that stands in a text of which at least sixteen bytes may be read.
@@ -40,30 +48,4 @@ struct URLScheme {
     /// As written.
     let start: UnsafePointer<UInt8>
     let length: Int
-}
-
-/// A step that is neither a literal nor a plain placeholder, as one of those behind a node.
-struct TableEdge {
-    struct Header: BitwiseCopyable {
-        /// The one that follows in the order of §3.
-        var next: UInt32 = 0
-        var length: UInt32 = 0
-    }
-
-    let memory: UnsafeMutableRawPointer
-
-    var next: UInt32 { memory.assumingMemoryBound(to: Header.self).pointee.next }
-
-    /// What a ``NonLiteralKey`` is written as.
-    var bytes: UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(
-            start: (memory + MemoryLayout<Header>.size).assumingMemoryBound(to: UInt8.self),
-            count: Int(memory.assumingMemoryBound(to: Header.self).pointee.length))
-    }
-
-    /// The hash of a path that goes on with it.
-    func hash(behind path: UInt64, _ seed: TableSeed) -> UInt64 {
-        guard let start = bytes.baseAddress else { return 0 }
-        return seed.other(ByteWords(start, count: bytes.count), behind: path)
-    }
 }

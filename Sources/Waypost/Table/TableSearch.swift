@@ -75,7 +75,7 @@ struct TableSearch {
             }
             if node.pointee.edges != 0 { return visitAmongEdges(node, path, depth, &sink) }
             let hasPlaceholder = node.pointee.hasPlaceholder
-            if node.pointee.literals != 0 {
+            if node.pointee.hasLiterals {
                 let behind = behindLiteral(path, depth)
                 if let child = reader.pointee.nodes.find(behind) {
                     if !hasPlaceholder {
@@ -101,12 +101,12 @@ struct TableSearch {
         func visitChild(_ path: UInt64) -> Bool {
             reader.pointee.nodes.find(path).map { visit($0, path, depth &+ 1, &sink) } ?? false
         }
-        if node.pointee.literals != 0, visitChild(behindLiteral(path, depth)) { return true }
+        if node.pointee.hasLiterals, visitChild(behindLiteral(path, depth)) { return true }
         var next = node.pointee.edges
         var isBehindPlaceholder = false
         while true {
-            let edge = next == 0 ? nil : reader.pointee.edge(next)
-            let step = edge.map { NonLiteralStep($0.bytes) }
+            let edge = next == 0 ? nil : reader.pointee.record(next)
+            let step = edge.map { NonLiteralStep($0.step(at: 0).bytes) }
             if !isBehindPlaceholder,
                 step.map({ $0.kind.rawValue > NonLiteralKey.Kind.typed.rawValue }) ?? true
             {
@@ -117,7 +117,7 @@ struct TableSearch {
             }
             guard let edge, let step else { return false }
             if accepts(step, components[depth]) {
-                let behind = edge.hash(behind: path, reader.pointee.seed)
+                let behind = edge.step(at: 0).hash(behind: path, reader.pointee.seed)
                 if step.kind != .rest {
                     if visitChild(behind) { return true }
                 } else if let child = reader.pointee.nodes.find(behind),
@@ -127,7 +127,7 @@ struct TableSearch {
                     return true
                 }
             }
-            next = edge.next
+            next = edge.header.pointee.next
         }
     }
 

@@ -1,91 +1,53 @@
 /// What a table is made of.
 ///
-/// A changed table has its own storage, which shares with the old one all pages that the change did not touch.
+/// A changed table has its own storage, which shares with the old one all pages that the change did not touch. Records
+/// and nodes are only ever added; what was removed is left out when the table is built anew.
 ///
 /// Safe to send because it is changed only by the one `RouteTable` that holds it uniquely, before that table is
 /// handed on; a storage that two tables see is never written.
 final class TableStorage: @unchecked Sendable {
     // Only one table can change these, and it does so in one mutating call. Checked at every access once more, that
     // showed among the dearest calls of building a table.
-    @exclusivity(unchecked) var nodes: NodeIndex
+    @exclusivity(unchecked) var nodes = NodeIndex()
     @exclusivity(unchecked) var records = RecordArena()
-    @exclusivity(unchecked) var edges = RecordArena()
     @exclusivity(unchecked) var converters: ConverterList
-    var seed: TableSeed
-    /// Whether literals are compared in lower case.
-    let ignoresCase: Bool
-    /// How many routes have each priority.
-    @exclusivity(unchecked) var priorities = PriorityCounts()
     var count = 0
-    var deeperTakers = 0
-    var schemes = 0
-    var deepest = 0
-    /// Bytes of records and edges that were removed.
+    /// Bytes of records that were removed.
     var deadBytes = 0
 
-    /// What searches read.
-    ///
-    /// It has a place of its own so that a search takes one pointer along.
+    /// What searches read, in a place of its own so that a search takes one pointer along.
     let reader: UnsafeMutablePointer<TableReader>
+
+    var seed: TableSeed { reader.pointee.seed }
+    var ignoresCase: Bool { reader.pointee.ignoresCase }
+    /// The bytes that the table's records and texts hold.
+    var byteCount: Int { nodes.byteCount + records.byteCount }
 
     init(converters: ConverterList, seed: TableSeed, ignoresCase: Bool) {
         self.converters = converters
-        self.seed = seed
-        self.ignoresCase = ignoresCase
-        nodes = Self.roots()
+        for path in [TableSeed.root, TableSeed.fallback] { nodes.update(path) { _ in } }
         reader = .allocate(capacity: 1)
-        reader.initialize(to: makeReader())
-    }
-
-    deinit {
-        reader.deinitialize(count: 1)
-        reader.deallocate()
+        reader.initialize(
+            to: TableReader(
+                nodes: nodes.reader, records: records.directory, converters: .passUnretained(converters),
+                seed: seed, ignoresCase: ignoresCase))
     }
 
     /// A storage with the same content that shares every page.
     init(copying other: TableStorage) {
-        nodes = other.nodes
-        records = other.records
-        edges = other.edges
-        converters = other.converters
-        seed = other.seed
-        ignoresCase = other.ignoresCase
-        priorities = other.priorities
-        count = other.count
-        deeperTakers = other.deeperTakers
-        schemes = other.schemes
-        deepest = other.deepest
-        deadBytes = other.deadBytes
+        (nodes, records, converters) = (other.nodes, other.records, other.converters)
+        (count, deadBytes) = (other.count, other.deadBytes)
         reader = .allocate(capacity: 1)
         reader.initialize(to: other.reader.pointee)
     }
 
-    private static func roots(count: Int = 0) -> NodeIndex {
-        var nodes = NodeIndex(count: count)
-        for path in [TableSeed.root, TableSeed.fallback] { nodes.insert(TableNode(hash: path)) }
-        return nodes
-    }
+    deinit { reader.deallocate() }
 
     /// Must follow every change, for pages move.
-    func publish() { reader.pointee = makeReader() }
-
-    private func makeReader() -> TableReader {
-        TableReader(
-            nodes: nodes.reader, records: records.directory, edges: edges.directory, seed: seed,
-            converters: .passUnretained(converters), deepest: deepest, hasOnePriority: priorities.areOne,
-            hasDeeperTakers: deeperTakers > 0, hasSchemes: schemes > 0, ignoresCase: ignoresCase)
-    }
-
-    /// The bytes that the table's records and texts hold.
-    var byteCount: Int { nodes.byteCount + records.byteCount + edges.byteCount }
-
-    /// Counts a route, or with -1 one that goes.
-    func tally(_ record: RouteRecord, by change: Int) {
-        if !record.isShorter { count += change }
-        if record.takesDeeper { deeperTakers += change }
-        if record.schemeLength > 0 { schemes += change }
-        priorities.count(record.priority, by: change)
-        deepest = max(deepest, Int(record.depth))
+    func publish() {
+        reader.pointee.nodes = nodes.reader
+        reader.pointee.records = records.directory
+        reader.pointee.converters = .passUnretained(converters)
     }
 
     // MARK: Records
@@ -99,60 +61,45 @@ final class TableStorage: @unchecked Sendable {
         return record.header.pointee.own == match.record ? record : nil
     }
 
-    /// Calls `body` with each record in use, oldest first, until it returns false.
-    func forEachRecord(_ body: (RouteRecordPointer) -> Bool) {
-        records.forEach { reference in
-            let record = record(reference)
-            // What was never written has no text.
-            guard record.header.pointee.textLength > 0 else { return 0 }
-            return record.header.pointee.isDead || body(record) ? record.header.pointee.byteCount : nil
-        }
+    /// The records of all routes, oldest first.
+    var routes: some Sequence<RouteRecordPointer> {
+        records.all.lazy.map(RouteRecordPointer.init).filter { $0.header.pointee.isRoute }
     }
 
-    /// The references of a list that begins with this one.
-    func list(_ first: UInt32) -> [UInt32] {
-        var list: [UInt32] = []
-        var next = first
-        while next != 0 {
-            list.append(next)
-            next = record(next).header.pointee.next
+    /// The references of the records whose path ends at a node, or of a leaf's.
+    func list(at path: UInt64) -> some Sequence<UInt32> {
+        sequence(state: nodes[path]?.first ?? 0) { next in
+            let reference = next
+            if reference != 0 { next = self.record(reference).header.pointee.next }
+            return reference == 0 ? nil : reference
         }
-        return list
     }
 
     // MARK: Building anew
 
     /// Frees what was removed, if it is more than a sixteenth of all, and the space for growing.
     func compact() {
-        if deadBytes + nodes.spareBytes > byteCount / 16, !rebuild() { changeSeed() }
+        if deadBytes > byteCount / 16 { rebuild(seed) }
         records.trim()
-        edges.trim()
     }
 
-    /// Finds a seed with which no two paths have one hash, which nearly all are.
-    func changeSeed() {
-        repeat { seed = TableSeed() } while !rebuild()
+    /// A table that lives through many changes would grow without end.
+    func compactIfWorthwhile() {
+        if count == 0 || deadBytes > 1 << 16 && deadBytes > records.byteCount / 2 { rebuild(seed) }
     }
 
-    /// False when two paths have one hash.
-    private func rebuild() -> Bool {
-        let (oldNodes, oldRecords, oldEdges, oldDead) = (nodes, records, edges, deadBytes)
-        var all: [RouteRecordPointer] = []
-        forEachRecord {
-            all.append($0)
-            return true
-        }
-        nodes = Self.roots(count: nodes.count)
-        records = RecordArena()
-        edges = RecordArena()
-        deadBytes = 0
-        return withExtendedLifetime((oldNodes, oldRecords, oldEdges)) {
+    /// Builds all anew, with this seed unless two paths have one hash with it, which hardly any have.
+    func rebuild(_ first: TableSeed) {
+        var seed = first
+        while true {
+            let new = TableStorage(converters: converters, seed: seed, ignoresCase: ignoresCase)
             do throws(HashCollision) {
-                for record in all { try link(record) }
-                return true
+                for record in routes { try new.link(record) }
+                (nodes, records, count, deadBytes) = (new.nodes, new.records, new.count, 0)
+                reader.pointee = new.reader.pointee
+                return
             } catch {
-                (nodes, records, edges, deadBytes) = (oldNodes, oldRecords, oldEdges, oldDead)
-                return false
+                seed = TableSeed()
             }
         }
     }
