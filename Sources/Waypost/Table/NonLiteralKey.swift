@@ -1,150 +1,108 @@
-/// What identifies a step that is neither a literal nor a plain placeholder, and orders such steps.
-struct NonLiteralKey: Equatable {
+/// A step that is neither a literal nor a plain placeholder, where it lies in a record.
+///
+/// Keys are ordered as §3 wants by their bytes, made total so that the order depends on nothing but the patterns: the
+/// kind; two bytes each for the length of all literals, and of the one in front, and one byte for the number of
+/// placeholders, of which more comes first; the literals, with a NUL, which no pattern has, between those behind the first
+/// two. Behind them lie the numbers of the converters plus one, 0 for none, two bytes each.
+struct NonLiteralKey {
     enum Kind: UInt8 {
         case partial, typed, wildcard, rest
     }
 
-    var kind: Kind
-    var converter = 0
-    var prefix: [UInt8] = []
-    var suffix: [UInt8] = []
-    /// The placeholders behind the first, of several.
-    var further: [Part] = []
-
     /// A further placeholder of a component: the literal before it, and its converter.
-    struct Part: Equatable {
+    struct Part {
         var literal: [UInt8]
-        /// The converter's number plus one; 0 without one.
         var converter: Int
     }
 
-    /// The key of a pattern's component; `number` gives the number of a converter plus one, and 0 without one.
-    init(
-        _ piece: PatternPiece, in bytes: UnsafeBufferPointer<UInt8>, ignoresCase: Bool,
-        number: (String?) -> Int
-    ) {
-        func literal(_ start: UInt16, _ end: UInt16) -> [UInt8] {
-            let text = piece.decoded(start, end, in: bytes).utf8
-            return ignoresCase ? text.map { RouteScheme.lowercased($0) } : Array(text)
-        }
-        switch piece.kind {
-        case .partial, .several:
-            kind = .partial
-            prefix = literal(piece.start, piece.hole.start)
-            converter = number(piece.hole.converter(in: bytes))
-            var end = piece.hole.end
-            if piece.kind == .several {
-                for hole in piece.holes(in: bytes).dropFirst() {
-                    further.append(
-                        Part(
-                            literal: literal(end, hole.start),
-                            converter: number(hole.converter(in: bytes))))
-                    end = hole.end
-                }
+    private let bytes: UnsafeBufferPointer<UInt8>
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    /// The bytes for a pattern's component; `number` gives that of a converter plus one.
+    static func bytes(
+        of piece: PatternPiece, in text: UnsafeBufferPointer<UInt8>, ignoresCase: Bool,
+        number: (String) -> Int
+    ) -> [UInt8] {
+        let kind: Kind =
+            switch piece.kind {
+            case .wildcard: .wildcard
+            case .rest: .rest
+            case .typed: .typed
+            default: .partial
             }
-            suffix = literal(end, piece.end)
-        case .typed:
-            kind = .typed
-            converter = number(piece.hole.converter(in: bytes))
-        case .wildcard: kind = .wildcard
-        default: kind = .rest
+        let holes = kind == .wildcard || kind == .rest ? [] : piece.holes(in: text)
+        let literals = zip([piece.start] + holes.map(\.end), holes.map(\.start) + [piece.end]).map {
+            let literal = piece.decoded($0, $1, in: text).utf8
+            return holes.isEmpty
+                ? [] : ignoresCase ? literal.map { RouteScheme.lowercased($0) } : Array(literal)
         }
-    }
-
-    /// Reads what ``bytes`` gives.
-    init(_ bytes: UnsafeBufferPointer<UInt8>) {
-        let step = NonLiteralStep(bytes)
-        kind = step.kind
-        converter = step.converter
-        prefix = Array(step.prefix)
-        suffix = Array(step.suffix)
-        var parts = step.parts
-        while let part = parts.next() {
-            further.append(Part(literal: Array(part.literal), converter: part.converter))
-        }
-    }
-
-    /// The key as it lies in a record, for ``NonLiteralStep`` to read.
-    var bytes: [UInt8] {
         var bytes = [kind.rawValue]
-        func write(_ number: Int) {
-            bytes.append(UInt8(truncatingIfNeeded: number))
-            bytes.append(UInt8(truncatingIfNeeded: number &>> 8))
+        for length in [literals.joined().count, literals[0].count] {
+            bytes += [~UInt8(truncatingIfNeeded: length &>> 8), ~UInt8(truncatingIfNeeded: length)]
         }
-        write(converter)
-        write(prefix.count)
-        write(suffix.count)
-        bytes += prefix
-        bytes += suffix
-        for part in further {
-            write(part.literal.count)
-            write(part.converter)
-            bytes += part.literal
+        bytes += [~UInt8(truncatingIfNeeded: holes.count)] + literals[0]
+        bytes += literals.dropFirst().joined(separator: [0])
+        for hole in holes {
+            let number = hole.converter(in: text).map(number) ?? 0
+            bytes += [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number &>> 8)]
         }
         return bytes
     }
 
-    private var literalCount: Int { further.reduce(prefix.count + suffix.count) { $0 + $1.literal.count } }
+    var kind: Kind { Kind(rawValue: bytes[0]) ?? .rest }
+    private var holes: Int { Int(~bytes[5]) }
+    private var ordered: UnsafeBufferPointer<UInt8>.SubSequence { bytes.dropLast(2 * holes) }
 
-    /// The order of §3, made total so that it depends on nothing but the patterns: partial, typed, `*`, rest; among
-    /// partial ones the one with more literal bytes, then the longer prefix, then more placeholders, then by text from
-    /// the left; then as converters go, and without a converter last.
-    func precedes(_ other: NonLiteralKey, _ converters: ConverterList) -> Bool {
-        if kind != other.kind { return kind.rawValue < other.kind.rawValue }
-        let (length, otherLength) = (literalCount, other.literalCount)
-        if length != otherLength { return length > otherLength }
-        if prefix.count != other.prefix.count { return prefix.count > other.prefix.count }
-        if further.count != other.further.count { return further.count > other.further.count }
-        if prefix != other.prefix { return prefix.lexicographicallyPrecedes(other.prefix) }
-        for (one, other) in zip(further, other.further) where one.literal != other.literal {
-            return one.literal.lexicographicallyPrecedes(other.literal)
+    private func converter(_ number: Int) -> Int {
+        guard number < holes else { return 0 }
+        let place = bytes.count - 2 * (holes - number)
+        return Int(bytes[place]) | Int(bytes[place + 1]) &<< 8
+    }
+
+    /// That of the first placeholder.
+    var converter: Int { converter(0) }
+    var prefix: UnsafeBufferPointer<UInt8>.SubSequence {
+        ordered.dropFirst(6).prefix(Int(~bytes[3]) &<< 8 | Int(~bytes[4]))
+    }
+    private var behindPrefix: UnsafeBufferPointer<UInt8>.SubSequence { ordered[prefix.endIndex...] }
+    var suffix: UnsafeBufferPointer<UInt8>.SubSequence {
+        let rest = behindPrefix
+        return holes < 2 ? rest : rest.lastIndex(of: 0).map { rest[($0 + 1)...] } ?? rest
+    }
+    /// The placeholders behind the first, of several.
+    var further: [Part] {
+        behindPrefix.split(separator: 0, omittingEmptySubsequences: false).dropLast().enumerated().map {
+            Part(literal: Array($1), converter: converter($0 + 1))
         }
-        if suffix != other.suffix { return suffix.lexicographicallyPrecedes(other.suffix) }
-        for (one, other) in zip(
-            [converter] + further.map(\.converter), [other.converter] + other.further.map(\.converter))
-        where one != other {
+    }
+
+    /// Whether a component has these literals, and `converts` is true of all that the placeholders take.
+    func takes(_ component: UnsafeBufferPointer<UInt8>, _ converts: (Range<Int>, Int) -> Bool) -> Bool {
+        let (prefix, suffix) = (prefix, suffix)
+        guard component.count > prefix.count &+ suffix.count, component.starts(with: prefix),
+            component.suffix(suffix.count).elementsEqual(suffix)
+        else { return false }
+        var holes = SeveralHoles(component, prefix: prefix.count, suffix: suffix.count)
+        var left = behindPrefix
+        var number = 0
+        while number &+ 1 < self.holes, let end = left.firstIndex(of: 0) {
+            guard let hole = holes.next(before: UnsafeBufferPointer(rebasing: left[..<end])),
+                converts(hole, converter(number))
+            else { return false }
+            left = left[(end + 1)...]
+            number &+= 1
+        }
+        return holes.last.map { converts($0, converter(number)) } ?? false
+    }
+
+    /// Whether it comes first; when only converters differ, as these go, and without a converter last.
+    func precedes(_ other: NonLiteralKey, _ converters: ConverterList) -> Bool {
+        if !ordered.elementsEqual(other.ordered) { return ordered.lexicographicallyPrecedes(other.ordered) }
+        for number in 0..<holes where converter(number) != other.converter(number) {
+            let (one, other) = (converter(number), other.converter(number))
             return one != 0 && (other == 0 || converters.precedes(one - 1, other - 1))
         }
         return false
-    }
-}
-
-/// A ``NonLiteralKey`` where it lies: kind, converter, the lengths of prefix and suffix, these, and the placeholders
-/// behind the first, each as the length of the literal before it, its converter, and the literal.
-struct NonLiteralStep {
-    private let memory: UnsafeBufferPointer<UInt8>
-
-    private static let headerBytes = 7
-
-    init(_ bytes: UnsafeBufferPointer<UInt8>) { memory = bytes }
-
-    var kind: NonLiteralKey.Kind { NonLiteralKey.Kind(rawValue: memory[0]) ?? .rest }
-    /// The converter's number plus one; 0 without one.
-    var converter: Int { Parts.number(memory[1...]) }
-    var prefixLength: Int { Parts.number(memory[3...]) }
-    var suffixLength: Int { Parts.number(memory[5...]) }
-    var prefix: UnsafeBufferPointer<UInt8>.SubSequence { memory[Self.headerBytes...].prefix(prefixLength) }
-    var suffix: UnsafeBufferPointer<UInt8>.SubSequence {
-        memory[(Self.headerBytes + prefixLength)...].prefix(suffixLength)
-    }
-    /// The placeholders behind the first.
-    var parts: Parts { Parts(left: memory[(Self.headerBytes + prefixLength + suffixLength)...]) }
-
-    struct Parts {
-        fileprivate var left: UnsafeBufferPointer<UInt8>.SubSequence
-
-        var isEmpty: Bool { left.isEmpty }
-
-        mutating func next() -> (literal: UnsafeBufferPointer<UInt8>, converter: Int)? {
-            guard left.count >= 4 else { return nil }
-            let (length, converter) = (Self.number(left), Self.number(left.dropFirst(2)))
-            let behind = left.dropFirst(4)
-            left = behind.dropFirst(length)
-            return (UnsafeBufferPointer(rebasing: behind.prefix(length)), converter)
-        }
-
-        fileprivate static func number(_ bytes: UnsafeBufferPointer<UInt8>.SubSequence) -> Int {
-            Int(bytes[bytes.startIndex]) | Int(bytes[bytes.startIndex + 1]) &<< 8
-        }
     }
 }

@@ -75,7 +75,7 @@ struct RecordImage {
             header.depth += 1
         default:
             let step = bytes.count - RouteRecord.stepsOffset
-            let key = NonLiteralKey(piece, in: text, ignoresCase: ignoresCase) { $0.map(number) ?? 0 }.bytes
+            let key = NonLiteralKey.bytes(of: piece, in: text, ignoresCase: ignoresCase, number: number)
             PathStep.write(key.count, isLiteral: false, to: &bytes)
             bytes += key
             for (number, hole) in piece.holes(in: text).enumerated() { capture(hole, number, step: step) }

@@ -71,7 +71,7 @@ extension RouteTable {
             withSearch(bytes, url.parts) { search in
                 var list = CandidateList()
                 search.visitAll(&list)
-                return withoutRepeats(list.records).map {
+                return withoutRepeats(list.references).map {
                     search.match($0, pathEnd: Int(url.parts.pathEnd))
                 }
             }

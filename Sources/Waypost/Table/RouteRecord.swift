@@ -148,9 +148,8 @@ struct PathStep {
     }
     @inline(__always) var next: PathStep { PathStep(start: content + length) }
 
-    var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: content, count: length) }
-    /// What the bytes say of one that is neither a literal nor a plain placeholder.
-    var key: NonLiteralKey { NonLiteralKey(bytes) }
+    /// One that is neither a literal nor a plain placeholder.
+    var key: NonLiteralKey { NonLiteralKey(UnsafeBufferPointer(start: content, count: length)) }
 
     /// The bytes of all of it.
     var byteCount: Int { 2 + length }

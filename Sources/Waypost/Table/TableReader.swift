@@ -3,6 +3,8 @@
 /// They stay good as long as the storage that made them lives and is not changed.
 struct TableReader: BitwiseCopyable {
     var nodes: NodeIndex.Reader
+    /// The node that all paths but those of the fallbacks begin at.
+    var root: UnsafePointer<TableNode>?
     var records: PagedMemory.Directory
     var converters: Unmanaged<ConverterList>
     let seed: TableSeed

@@ -19,8 +19,24 @@ struct TableSearch {
     /// The match that comes first in the order of §3.
     @inline(__always)
     func bestMatch(pathEnd: Int) -> RouteMatch? {
-        let record = best()
+        var record = reader.pointee.hasOnePriority ? first() : 0
+        if record == 0, reader.pointee.hasDeeperTakers || !reader.pointee.hasOnePriority { record = best() }
         return record == 0 ? nil : match(record, pathEnd: pathEnd)
+    }
+
+    // The references of records; 0 for none.
+    @inline(__always)
+    private func first() -> UInt32 {
+        var sink = FirstHit()
+        visitAll(&sink)
+        return sink.reference
+    }
+
+    @inline(never)
+    private func best() -> UInt32 {
+        var sink = BestCandidate()
+        visitAll(&sink)
+        return sink.best?.reference ?? 0
     }
 
     /// The match that a record of this search makes.
@@ -29,31 +45,16 @@ struct TableSearch {
         RouteMatch(record: record, reader: reader, pathEnd: pathEnd, components: components)
     }
 
-    /// The record that comes first in the order of §3; 0 without one.
+    /// Shows `sink` every record that takes the URL, until it has seen enough.
+    ///
+    /// The ranks and priorities are left for the sink to order by.
     @inline(__always)
-    private func best() -> UInt32 {
-        if reader.pointee.hasOnePriority {
-            var sink = FirstHit()
-            if visitRoot(&sink) || !reader.pointee.hasDeeperTakers && visitFallbacks(&sink) {
-                return sink.record
-            }
-            if !reader.pointee.hasDeeperTakers { return 0 }
-        }
-        var sink = BestCandidate()
-        visitAll(&sink)
-        return sink.record
-    }
-
-    /// Shows `sink` every record that takes the URL, in the order of components; the ranks and priorities are left
-    /// for the sink to order by.
-    func visitAll(_ sink: inout some CandidateSink) {
-        if !visitRoot(&sink) { _ = visitFallbacks(&sink) }
-    }
-
-    @inline(__always)
-    private func visitRoot(_ sink: inout some CandidateSink) -> Bool {
-        guard let root = reader.pointee.nodes.find(TableSeed.root) else { return false }
-        return visit(root, TableSeed.root, 0, &sink)
+    func visitAll<Sink: CandidateSink>(_ sink: inout Sink) {
+        guard let root = reader.pointee.root, !visit(root, TableSeed.root, 0, &sink) else { return }
+        // A fallback comes behind the parents, which this sink has not seen.
+        if !Sink.wantsParents, reader.pointee.hasDeeperTakers { return }
+        if scheme.hash != 0, showFallbacks(scheme.hash, &sink) { return }
+        _ = showFallbacks(TableSeed.fallback, &sink)
     }
 
     // MARK: Nodes
@@ -70,9 +71,7 @@ struct TableSearch {
         var depth = startDepth
         while true {
             if node.pointee.isLeaf || depth == count { return show(node.pointee.first, from: depth, &sink) }
-            if Sink.wantsParents, reader.pointee.hasDeeperTakers {
-                if show(node.pointee.first, from: depth, &sink) { return true }
-            }
+            if Sink.wantsParents, show(node.pointee.first, from: depth, &sink) { return true }
             if node.pointee.edges != 0 { return visitAmongEdges(node, path, depth, &sink) }
             let hasPlaceholder = node.pointee.hasPlaceholder
             if node.pointee.hasLiterals {
@@ -95,45 +94,48 @@ struct TableSearch {
         }
     }
 
-    private func visitAmongEdges<Sink: CandidateSink>(
-        _ node: UnsafePointer<TableNode>, _ path: UInt64, _ depth: Int, _ sink: inout Sink
-    ) -> Bool {
-        func visitChild(_ path: UInt64) -> Bool {
-            reader.pointee.nodes.find(path).map { visit($0, path, depth &+ 1, &sink) } ?? false
-        }
-        if node.pointee.hasLiterals, visitChild(behindLiteral(path, depth)) { return true }
-        var next = node.pointee.edges
-        var isBehindPlaceholder = false
-        while true {
-            let edge = next == 0 ? nil : reader.pointee.record(next)
-            let step = edge.map { NonLiteralStep($0.step(at: 0).bytes) }
-            if !isBehindPlaceholder,
-                step.map({ $0.kind.rawValue > NonLiteralKey.Kind.typed.rawValue }) ?? true
-            {
-                isBehindPlaceholder = true
-                if node.pointee.hasPlaceholder, visitChild(reader.pointee.seed.placeholder(behind: path)) {
-                    return true
-                }
-            }
-            guard let edge, let step else { return false }
-            if accepts(step, components[depth]) {
-                let behind = edge.step(at: 0).hash(behind: path, reader.pointee.seed)
-                if step.kind != .rest {
-                    if visitChild(behind) { return true }
-                } else if let child = reader.pointee.nodes.find(behind),
-                    show(child.pointee.first, from: depth &+ 1, &sink)
-                {
-                    // Behind a rest nothing follows, however much is left of the URL.
-                    return true
-                }
-            }
-            next = edge.header.pointee.next
-        }
-    }
-
     @inline(__always)
     private func behindLiteral(_ path: UInt64, _ depth: Int) -> UInt64 {
         reader.pointee.seed.literal(components[depth].words(in: text), behind: path)
+    }
+
+    @inline(never)
+    private func visitAmongEdges(
+        _ node: UnsafePointer<TableNode>, _ path: UInt64, _ depth: Int, _ sink: inout some CandidateSink
+    ) -> Bool {
+        func visitChild(_ path: UInt64, if isThere: Bool) -> Bool {
+            guard isThere, let child = reader.pointee.nodes.find(path) else { return false }
+            return visit(child, path, depth &+ 1, &sink)
+        }
+        let (edges, seed) = (node.pointee.edges, reader.pointee.seed)
+        return visitChild(behindLiteral(path, depth), if: node.pointee.hasLiterals)
+            || visitEdges(edges, areBehindPlaceholder: false, path, depth, &sink)
+            || visitChild(seed.placeholder(behind: path), if: node.pointee.hasPlaceholder)
+            || visitEdges(edges, areBehindPlaceholder: true, path, depth, &sink)
+    }
+
+    /// Goes on with those of a list of steps that come before a plain placeholder, or behind it.
+    private func visitEdges(
+        _ first: UInt32, areBehindPlaceholder: Bool, _ path: UInt64, _ depth: Int,
+        _ sink: inout some CandidateSink
+    ) -> Bool {
+        var next = first
+        while next != 0 {
+            let record = reader.pointee.record(next)
+            let step = record.step(at: 0)
+            let isBehind = step.key.kind.rawValue > NonLiteralKey.Kind.typed.rawValue
+            next = record.header.pointee.next
+            guard isBehind == areBehindPlaceholder, accepts(step.key, components[depth]) else { continue }
+            let behind = step.hash(behind: path, reader.pointee.seed)
+            guard let child = reader.pointee.nodes.find(behind) else { continue }
+            // Behind a rest nothing follows, however much is left of the URL.
+            let isEnough =
+                step.key.kind == .rest
+                ? show(child.pointee.first, from: depth &+ 1, &sink)
+                : visit(child, behind, depth &+ 1, &sink)
+            if isEnough { return true }
+        }
+        return false
     }
 
     // MARK: Records
@@ -150,7 +152,8 @@ struct TableSearch {
         repeat {
             let record = reader.pointee.record(next)
             if isWhole || record.header.pointee.takesDeeper, record.takes(scheme),
-                sink.take(next, record.header, rank: isWhole ? .whole : .parent)
+                sink.take(
+                    Candidate(reference: next, record: record.header, rank: isWhole ? .whole : .parent))
             {
                 return true
             }
@@ -174,8 +177,7 @@ struct TableSearch {
             } else if step.isPlaceholder {
                 step = PathStep(start: step.content)
             } else {
-                let key = UnsafeBufferPointer(start: step.content, count: step.length)
-                if step.isLiteral || index >= depth && !accepts(NonLiteralStep(key), components[index]) {
+                if step.isLiteral || index >= depth && !accepts(step.key, components[index]) {
                     return false
                 }
                 step = step.next
@@ -184,49 +186,28 @@ struct TableSearch {
         return true
     }
 
-    private func visitFallbacks(_ sink: inout some CandidateSink) -> Bool {
-        scheme.hash != 0 && showFallbacks(scheme.hash, &sink) || showFallbacks(TableSeed.fallback, &sink)
-    }
-
     private func showFallbacks(_ path: UInt64, _ sink: inout some CandidateSink) -> Bool {
         var next = reader.pointee.nodes.find(path)?.pointee.first ?? 0
         while next != 0 {
             let record = reader.pointee.record(next)
             if record.header.pointee.isFallback, record.takes(scheme) {
                 let rank: CandidateRank = record.header.pointee.scheme == 0 ? .fallback : .schemeFallback
-                if sink.take(next, record.header, rank: rank) { return true }
+                if sink.take(Candidate(reference: next, record: record.header, rank: rank)) { return true }
             }
             next = record.header.pointee.next
         }
         return false
     }
 
-    // MARK: Components
-
     @inline(never)
-    private func accepts(_ step: NonLiteralStep, _ component: PathComponent) -> Bool {
-        let length = Int(component.textLength)
-        let start = Int(component.start)
-        let bytes = UnsafeBufferPointer(start: text + start, count: length)
-        let given = UnsafeBufferPointer(start: given + start, count: length)
-        let (prefix, suffix) = (step.prefix, step.suffix)
-        guard length > prefix.count &+ suffix.count, bytes.starts(with: prefix),
-            bytes.suffix(suffix.count).elementsEqual(suffix)
-        else { return false }
-        var converter = step.converter
-        func converts(_ hole: Range<Int>) -> Bool {
-            converter == 0
+    private func accepts(_ key: NonLiteralKey, _ component: PathComponent) -> Bool {
+        let (start, length) = (Int(component.start), Int(component.textLength))
+        return key.takes(UnsafeBufferPointer(start: text + start, count: length)) { hole, converter in
+            let bytes = UnsafeBufferPointer(start: given + (start &+ hole.lowerBound), count: hole.count)
+            return converter == 0
                 || reader.pointee.converters._withUnsafeGuaranteedRef {
-                    $0.accepts(UnsafeBufferPointer(rebasing: given[hole]), converter: converter &- 1)
+                    $0.accepts(bytes, converter: converter &- 1)
                 }
         }
-        var parts = step.parts
-        if parts.isEmpty { return converts(prefix.count..<length &- suffix.count) }
-        var holes = SeveralHoles(bytes, prefix: prefix.count, suffix: suffix.count)
-        while let part = parts.next() {
-            guard let hole = holes.next(before: part.literal), converts(hole) else { return false }
-            converter = part.converter
-        }
-        return holes.last.map(converts) ?? false
     }
 }

@@ -185,8 +185,8 @@ extension TableStorage {
         } else if step.isPlaceholder {
             nodes.update(place.path) { $0.hasPlaceholder = true }
         } else {
-            let key = step.key
             let edge = RecordImage(edge: step).withRecord { records.append($0.bytes) }
+            let key = self.record(edge).step(at: 0).key
             put(edge, into: \.edges, at: place.path) { key.precedes($0.step(at: 0).key, converters) }
         }
     }

@@ -31,6 +31,7 @@ final class TableStorage: @unchecked Sendable {
             to: TableReader(
                 nodes: nodes.reader, records: records.directory, converters: .passUnretained(converters),
                 seed: seed, ignoresCase: ignoresCase))
+        publish()
     }
 
     /// A storage with the same content that shares every page.
@@ -46,6 +47,7 @@ final class TableStorage: @unchecked Sendable {
     /// Must follow every change, for pages move.
     func publish() {
         reader.pointee.nodes = nodes.reader
+        reader.pointee.root = nodes.reader.find(TableSeed.root)
         reader.pointee.records = records.directory
         reader.pointee.converters = .passUnretained(converters)
     }
