@@ -134,29 +134,23 @@ struct PathSplitter {
     mutating func splitEncoded(
         _ url: URLText, scratch: UnsafeMutablePointer<UInt8>, lower: UnsafeMutablePointer<UInt8>?
     ) {
-        splitEncoded(url.text, from: url.host.lowerBound, to: url.host.upperBound, scratch, lower)
-        splitEncoded(url.text, from: url.path.lowerBound, to: url.path.upperBound, scratch, lower)
-    }
-
-    private mutating func splitEncoded(
-        _ text: UnsafePointer<UInt8>, from start: Int, to end: Int, _ scratch: UnsafeMutablePointer<UInt8>,
-        _ lower: UnsafeMutablePointer<UInt8>?
-    ) {
-        var start = start
-        while start < end, count < capacity {
-            var next = start
-            while next < end, text[next] != UInt8(ascii: "/") { next &+= 1 }
-            if next > start {
-                let raw = UnsafeBufferPointer(start: text + start, count: next &- start)
-                let decoded = PercentCoding.decode(raw, into: scratch + start)
-                if let lower {
-                    for index in start..<start &+ decoded {
-                        lower[index] = RouteScheme.lowercased(scratch[index])
+        for part in [url.host, url.path] {
+            var start = part.lowerBound
+            while start < part.upperBound, count < capacity {
+                var next = start
+                while next < part.upperBound, url.text[next] != UInt8(ascii: "/") { next &+= 1 }
+                if next > start {
+                    let raw = UnsafeBufferPointer(start: url.text + start, count: next &- start)
+                    let decoded = PercentCoding.decode(raw, into: scratch + start)
+                    if let lower {
+                        for index in start..<start &+ decoded {
+                            lower[index] = RouteScheme.lowercased(scratch[index])
+                        }
                     }
+                    emit(start, next &- start, text: decoded)
                 }
-                emit(start, next &- start, text: decoded)
+                start = next &+ 1
             }
-            start = next &+ 1
         }
     }
 }

@@ -29,16 +29,17 @@ public struct RouteCandidates: Sequence, Sendable {
 
         /// The next best one.
         public mutating func next() -> RouteCandidate? {
-            defer { given += 1 }
+            let match: RouteMatch?
             if given == 0 {
-                let first = table.firstMatch(url)
-                if first == nil { others = [] }
-                return first.map { RouteCandidate(match: $0, table: table, url: url) }
+                match = table.firstMatch(url)
+                if match == nil { others = [] }
+            } else {
+                let all = others ?? table.allMatches(url)
+                others = all
+                match = given < all.count ? all[given] : nil
             }
-            let all = others ?? table.allMatches(url)
-            others = all
-            guard given < all.count else { return nil }
-            return RouteCandidate(match: all[given], table: table, url: url)
+            given += 1
+            return match.map { RouteCandidate(match: $0, table: table, url: url) }
         }
     }
 }

@@ -45,16 +45,13 @@ extension RouteTable {
             likest.removeLast(max(0, likest.count - Self.nearestRoutesCompared))
         }
         var least = Int.min
-        withUnsafeTemporaryAllocation(of: PathStep.self, capacity: PatternSketch.components) { space in
-            for record in storage.routes.prefix(Self.nearestRoutesLookedAt) {
-                let guess = record.likeness(to: wanted, space)
-                if guess > least, !record.header.pointee.isShorter {
-                    likest.append((guess, record))
-                    if likest.count == limit {
-                        cut()
-                        least = likest.last?.likeness ?? least
-                    }
-                }
+        for record in storage.routes.prefix(Self.nearestRoutesLookedAt) {
+            let guess = record.likeness(to: wanted)
+            guard guess > least, !record.header.pointee.isShorter else { continue }
+            likest.append((guess, record))
+            if likest.count == limit {
+                cut()
+                least = likest.last?.likeness ?? least
             }
         }
         cut()
@@ -70,23 +67,20 @@ extension RouteRecordPointer {
 
     /// Guesses how near its pattern is to a path: how many components are equal from either end, and whether the first
     /// letters are.
-    fileprivate func likeness(to wanted: [[UInt8]], _ space: UnsafeMutableBufferPointer<PathStep>) -> Int {
+    fileprivate func likeness(to wanted: [[UInt8]]) -> Int {
         let count = comparedSteps
-        var next = step(at: 0)
+        let shift = wanted.count - count
+        var likeness = -2 * abs(shift)
+        var step = step(at: 0)
         for index in 0..<count {
-            space[index] = next
-            next = next.next
-        }
-        var likeness = -2 * abs(wanted.count - count)
-        for index in 0..<min(count, wanted.count) {
-            let literal = space[index].literal
-            if literal.elementsEqual(wanted[index]) {
+            let literal = step.literal
+            step = step.next
+            if index < wanted.count, literal.elementsEqual(wanted[index]) {
                 likeness += 4
-            } else if literal.first == wanted[index].first {
+            } else if index < wanted.count, literal.first == wanted[index].first {
                 likeness += 1
             }
-            let last = space[count - 1 - index].literal
-            if last.elementsEqual(wanted[wanted.count - 1 - index]) { likeness += 2 }
+            if index + shift >= 0, literal.elementsEqual(wanted[index + shift]) { likeness += 2 }
         }
         return likeness
     }

@@ -32,20 +32,21 @@ struct TableSeed: BitwiseCopyable, Sendable {
     static let root: UInt64 = 1
     static let fallback: UInt64 = 3
 
-    /// The hash of a path that goes on with a literal.
+    /// The hash of a path that goes on with a literal; `bits` are set in what lies between its words.
     @inline(__always)
-    func literal(_ text: ByteWords, behind path: UInt64) -> UInt64 {
+    func literal(_ text: ByteWords, behind path: UInt64, setting bits: UInt64 = 0) -> UInt64 {
         let last = (text.last ^ second) &+ UInt64(truncatingIfNeeded: text.length)
         let hash = Self.mix(text.first ^ first ^ path, last)
-        return (text.length > 16 ? self.hash(hash, middle: text) : hash) | 1
+        return (text.length > 16 ? self.hash(hash, middle: text, bits) : hash) | 1
     }
 
     @inline(never)
-    private func hash(_ start: UInt64, middle text: ByteWords) -> UInt64 {
+    private func hash(_ start: UInt64, middle text: ByteWords, _ bits: UInt64) -> UInt64 {
         var hash = start
         var index = 8
         while index < text.length &- 8 {
-            hash = Self.mix(hash ^ ByteWord.load(text.start + index), second ^ 0xa076_1d64_78bd_642f)
+            let word = ByteWord.load(text.start + index) | bits
+            hash = Self.mix(hash ^ word, second ^ 0xa076_1d64_78bd_642f)
             index &+= 8
         }
         return hash
@@ -58,19 +59,8 @@ struct TableSeed: BitwiseCopyable, Sendable {
     /// The hash of the path to a scheme's fallback; `text` is what the words of a text may be read from.
     @inline(__always)
     func scheme(_ text: UnsafePointer<UInt8>, from start: Int, to end: Int) -> UInt64 {
-        if end &- start > 16 {
-            return scheme(long: UnsafeBufferPointer(start: text + start, count: end &- start))
-        }
-        return literal(ByteWords(lowercasing: ByteWords(text, from: start, to: end)), behind: Self.fallback)
-    }
-
-    @inline(never)
-    private func scheme(long text: UnsafeBufferPointer<UInt8>) -> UInt64 {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count) { small in
-            guard let start = small.baseAddress else { return 0 }
-            for index in text.indices { start[index] = RouteScheme.lowercased(text[index]) }
-            return literal(ByteWords(start, from: 0, to: text.count), behind: Self.fallback)
-        }
+        let words = ByteWords(lowercasing: ByteWords(text, from: start, to: end))
+        return literal(words, behind: Self.fallback, setting: ByteWords.lowercase)
     }
 
     /// The hash of a path that goes on with another step, from the bytes of its key.
@@ -108,12 +98,15 @@ struct ByteWords: BitwiseCopyable, Equatable {
     @inline(__always)
     init(_ start: UnsafePointer<UInt8>, count: Int) { self.init(start - 8, from: 8, to: 8 &+ count) }
 
-    /// The same in lower case, of a text whose other bytes have bit 5 set, and which is not longer than sixteen bytes.
+    /// What makes letters small, and nothing of a digit, `+`, `-` and `.`.
+    static let lowercase = ByteWord.repeating(0x20)
+
+    /// The same in lower case, of a scheme.
     @inline(__always)
     init(lowercasing other: ByteWords) {
-        let small: UInt64 = 0x2020_2020_2020_2020
-        last = other.last | (other.length < 8 ? small &>> (64 &- UInt64(other.length) &* 8) : small)
-        first = other.length > 8 ? other.first | small : 0
+        let unused = UInt64(other.length < 8 ? 64 &- other.length &* 8 : 0)
+        last = other.last | Self.lowercase &>> unused
+        first = other.length > 8 ? other.first | Self.lowercase : 0
         start = other.start
         length = other.length
     }
