@@ -11,14 +11,21 @@ struct TableNode: BitwiseCopyable {
     var edges: UInt32 = 0
     /// A record that begins with the steps to here; one that was removed still stands where it was.
     var sample: UInt32 = 0
-    /// Whether the path of its records goes on, and no other does.
-    var isLeaf = false
-    var hasPlaceholder = false
-    /// Whether literals follow; without, no look-up is needed.
-    var hasLiterals = false
+    var traits: Traits = []
+
+    /// What a search looks at first, in one word.
+    struct Traits: OptionSet, BitwiseCopyable {
+        let rawValue: UInt32
+
+        /// The path of its records goes on, and no other does.
+        static var isLeaf: Traits { Traits(rawValue: 1) }
+        static var hasPlaceholder: Traits { Traits(rawValue: 2) }
+        /// Literals follow; without, no look-up is needed.
+        static var hasLiterals: Traits { Traits(rawValue: 4) }
+    }
 
     /// Whether nothing begins with the steps to it.
-    var isEmpty: Bool { first == 0 && edges == 0 && !hasPlaceholder && !hasLiterals }
+    var isEmpty: Bool { first == 0 && edges == 0 && traits.isEmpty }
 }
 
 /// The nodes by their hashes: open addressing over pages.

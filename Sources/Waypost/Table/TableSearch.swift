@@ -70,14 +70,16 @@ struct TableSearch {
         var path = startPath
         var depth = startDepth
         while true {
-            if node.pointee.isLeaf || depth == count { return show(node.pointee.first, from: depth, &sink) }
+            let traits = node.pointee.traits
+            if traits.contains(.isLeaf) || depth == count {
+                return show(node.pointee.first, from: depth, &sink)
+            }
             if Sink.wantsParents, show(node.pointee.first, from: depth, &sink) { return true }
             if node.pointee.edges != 0 { return visitAmongEdges(node, path, depth, &sink) }
-            let hasPlaceholder = node.pointee.hasPlaceholder
-            if node.pointee.hasLiterals {
+            if traits.contains(.hasLiterals) {
                 let behind = behindLiteral(path, depth)
                 if let child = reader.pointee.nodes.find(behind) {
-                    if !hasPlaceholder {
+                    if !traits.contains(.hasPlaceholder) {
                         node = child
                         path = behind
                         depth &+= 1
@@ -86,7 +88,7 @@ struct TableSearch {
                     if visit(child, behind, depth &+ 1, &sink) { return true }
                 }
             }
-            if !hasPlaceholder { return false }
+            if !traits.contains(.hasPlaceholder) { return false }
             path = reader.pointee.seed.placeholder(behind: path)
             guard let child = reader.pointee.nodes.find(path) else { return false }
             node = child
@@ -107,10 +109,10 @@ struct TableSearch {
             guard isThere, let child = reader.pointee.nodes.find(path) else { return false }
             return visit(child, path, depth &+ 1, &sink)
         }
-        let (edges, seed) = (node.pointee.edges, reader.pointee.seed)
-        return visitChild(behindLiteral(path, depth), if: node.pointee.hasLiterals)
+        let (edges, traits, seed) = (node.pointee.edges, node.pointee.traits, reader.pointee.seed)
+        return visitChild(behindLiteral(path, depth), if: traits.contains(.hasLiterals))
             || visitEdges(edges, areBehindPlaceholder: false, path, depth, &sink)
-            || visitChild(seed.placeholder(behind: path), if: node.pointee.hasPlaceholder)
+            || visitChild(seed.placeholder(behind: path), if: traits.contains(.hasPlaceholder))
             || visitEdges(edges, areBehindPlaceholder: true, path, depth, &sink)
     }
 

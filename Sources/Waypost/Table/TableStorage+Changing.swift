@@ -113,7 +113,7 @@ extension TableStorage {
     ) throws(HashCollision) -> TreePlace {
         let header = record.header.pointee
         var place = start ?? TreePlace(path: header.isFallback ? TableSeed.fallback : TableSeed.root)
-        while let node = nodes[place.path], !node.isLeaf, place.offset < header.stepBytes {
+        while let node = nodes[place.path], !node.traits.contains(.isLeaf), place.offset < header.stepBytes {
             let step = record.step(at: place.offset)
             let next = TreePlace(
                 path: step.hash(behind: place.path, seed), offset: place.offset + step.byteCount)
@@ -128,7 +128,7 @@ extension TableStorage {
 
     /// Whether the records of a place have the same steps as this one.
     private func isEnd(_ place: TreePlace, of record: RouteRecordPointer) -> Bool {
-        guard let node = nodes[place.path], node.isLeaf else {
+        guard let node = nodes[place.path], node.traits.contains(.isLeaf) else {
             return place.offset == record.header.pointee.stepBytes
         }
         return self.record(node.first).hasSameSteps(as: record)
@@ -137,10 +137,10 @@ extension TableStorage {
     /// Adds a copy of a record, and the nodes that tell it from all others.
     func link(_ record: RouteRecordPointer) throws(HashCollision) {
         var place = try locate(record)
-        while let leaf = nodes[place.path], leaf.isLeaf, !isEnd(place, of: record) {
+        while let leaf = nodes[place.path], leaf.traits.contains(.isLeaf), !isEnd(place, of: record) {
             nodes.update(place.path) {
                 $0.first = 0
-                $0.isLeaf = false
+                $0.traits.remove(.isLeaf)
             }
             try addChild(leaf.first, behind: place)
             place = try locate(record, from: place)
@@ -178,12 +178,12 @@ extension TableStorage {
         guard nodes[hash] == nil else { throw HashCollision() }
         let isLeaf = place.offset + step.byteCount < record.header.pointee.stepBytes
         nodes.update(hash) {
-            $0 = TableNode(hash: hash, first: reference, sample: reference, isLeaf: isLeaf)
+            $0 = TableNode(hash: hash, first: reference, sample: reference, traits: isLeaf ? .isLeaf : [])
         }
         if step.isLiteral {
-            nodes.update(place.path) { $0.hasLiterals = true }
+            nodes.update(place.path) { $0.traits.insert(.hasLiterals) }
         } else if step.isPlaceholder {
-            nodes.update(place.path) { $0.hasPlaceholder = true }
+            nodes.update(place.path) { $0.traits.insert(.hasPlaceholder) }
         } else {
             let edge = RecordImage(edge: step).withRecord { records.append($0.bytes) }
             let key = self.record(edge).step(at: 0).key
@@ -216,7 +216,7 @@ extension TableStorage {
             nodes.update(path) {
                 $0.first = removed.next
                 // Without a record, a leaf has nothing to go on with.
-                $0.isLeaf = $0.isLeaf && removed.next != 0
+                if removed.next == 0 { $0.traits.remove(.isLeaf) }
             }
         }
         records.update(reference) { $0.isRoute = false }
