@@ -56,17 +56,17 @@ struct RecordArena {
 
     /// Where each record begins, in the order in which they came.
     var all: some Sequence<UnsafeRawPointer> {
-        var (page, offset) = (0, Self.firstOffset)
-        return AnyIterator {
-            while page < memory.pages.count {
-                let start = UnsafeRawPointer(memory.pages[page].memory) + offset
-                if offset + MemoryLayout<RouteRecord>.stride <= memory.pages[page].byteCount {
+        sequence(state: (page: 0, offset: Self.firstOffset)) { next in
+            while next.page < memory.pages.count {
+                let page = memory.pages[next.page]
+                if next.offset + MemoryLayout<RouteRecord>.stride <= page.byteCount {
+                    let start = UnsafeRawPointer(page.memory) + next.offset
                     let byteCount = RouteRecordPointer(memory: start).header.pointee.byteCount
-                    offset += (byteCount + 7) & ~7
+                    next.offset += (byteCount + 7) & ~7
                     // What was never written has no steps.
                     if byteCount > RouteRecord.stepsOffset { return start }
                 }
-                (page, offset) = (page + 1, Self.firstOffset)
+                next = (next.page + 1, Self.firstOffset)
             }
             return nil
         }

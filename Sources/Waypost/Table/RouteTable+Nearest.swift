@@ -66,12 +66,14 @@ extension RouteRecordPointer {
         for index in 0..<count {
             let literal = step.literal
             step = step.next
-            if index < wanted.count, literal.elementsEqual(wanted[index]) {
-                likeness += 4
-            } else if index < wanted.count, literal.first == wanted[index].first {
-                likeness += 1
+            if index < wanted.count {
+                if isEqual(literal, wanted[index]) {
+                    likeness += 4
+                } else if literal.first == wanted[index].first {
+                    likeness += 1
+                }
             }
-            if index + shift >= 0, literal.elementsEqual(wanted[index + shift]) { likeness += 2 }
+            if index + shift >= 0, isEqual(literal, wanted[index + shift]) { likeness += 2 }
         }
         return likeness
     }
@@ -107,4 +109,9 @@ extension RouteRecordPointer {
         if !scheme.isEmpty { distance += EditDistance.between(scheme, wantedScheme) }
         return distance
     }
+}
+
+private func isEqual(_ literal: UnsafeBufferPointer<UInt8>, _ component: [UInt8]) -> Bool {
+    // Most differ in length already.
+    literal.count == component.count && literal.elementsEqual(component)
 }
