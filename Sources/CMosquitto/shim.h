@@ -9,5 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// gettid is hidden from Swift by the feature macros that its Glibc module was built with.
-static inline long link_thread_id(void) { return syscall(SYS_gettid); }
+// gettid is hidden from Swift by the feature macros that its Glibc module was built with. A thread asks the kernel once.
+static inline long link_thread_id(void) {
+    static _Thread_local long id;
+    if (id == 0) id = syscall(SYS_gettid);
+    return id;
+}

@@ -20,8 +20,8 @@ final class ThreadPool: TaskExecutor {
         var isExhausted = false
     }
 
-    /// When a thread that has nothing to do ends.
-    private static let idleTime = Duration.seconds(10)
+    /// When a thread that has nothing to do ends: after the regular work, every 10 s, has come twice.
+    private static let idleTime = Duration.seconds(25)
     /// How long jobs may wait without any progress before there are more threads.
     private static let patience = Duration.milliseconds(50)
 
