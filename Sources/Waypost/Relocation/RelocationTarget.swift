@@ -128,22 +128,17 @@ struct RelocationTarget: Sendable {
         ofQuery query: String, _ names: Set<String>, _ index: Int
     ) throws(RelocationError) -> [Piece] {
         var pieces: [Piece] = []
-        var hasCapture = false
-        for pair in query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
-            let sides = pair.split(
-                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            pieces.append(.text(Substring((pieces.isEmpty ? "" : "&") + Substring(sides[0]))))
-            guard sides.count == 2 else { continue }
-            let value = Substring(sides[1])
-            guard let name = placeholder(value) else {
-                pieces.append(.text("=" + value))
-                continue
-            }
+        var written = query.startIndex
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let value = pair[pair.index(after: equals)...]
+            guard let name = placeholder(Substring(value)) else { continue }
             guard names.contains(name) else { throw unknown(name, index) }
-            pieces += [.text("="), .capture(name)]
-            hasCapture = true
+            pieces += [.text(query[written..<value.startIndex]), .capture(name)]
+            written = value.endIndex
         }
-        return hasCapture ? pieces : []
+        if !pieces.isEmpty, written < query.endIndex { pieces.append(.text(query[written...])) }
+        return pieces
     }
 
     private static func placeholder(_ value: Substring) -> String? {
