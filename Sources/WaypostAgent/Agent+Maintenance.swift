@@ -25,8 +25,11 @@ extension Agent {
             maps.checkTimeSoon()
             updateMetrics()
             if spareMemory.isDue(afterCommits: store.commitCount) {
-                await store.releaseMemory()
-                SpareMemory.release()
+                // Not here: on a disk that hangs, it waits for the commit that hangs there.
+                AgentThreads.start { [store] in
+                    store.releaseMemory()
+                    SpareMemory.release()
+                }
             }
             guard now - lastHealth >= healthAfter else { continue }
             lastHealth = now

@@ -15,10 +15,10 @@ struct SpareMemoryTests {
         for (commits, isDue) in looks { #expect(memory.isDue(afterCommits: commits) == isDue) }
     }
 
-    @Test func `that the store has kept is read anew`() async throws {
+    @Test func `that the store has kept is read anew`() throws {
         let store = try Store(directory: NSTemporaryDirectory() + "waypost-memory-\(UUID().uuidString)")
         try store.commit { try $0.setNumber("epoch", 7) }
-        await store.releaseMemory()
+        store.releaseMemory()
         #expect(try store.commit { try $0.number("epoch") } == 7)
         store.close()
     }

@@ -18,6 +18,17 @@ import Testing
         ),
     ]
 
+    @Test func `are changed one by one where they lie, and a copy keeps its own`() {
+        var parameters = Self.sources
+        let copy = parameters
+        // Copied at each change, they would take hours.
+        for number in 0..<50_000 { parameters.caller["\(number)"] = .int(Int64(number)) }
+        #expect(parameters.caller.count == 50_002)
+        #expect(parameters.path == copy.path)
+        #expect(copy.caller.count == 2)
+        #expect(copy == Self.sources && copy != parameters)
+    }
+
     @Test(arguments: rules)
     func `each rule says who wins`(rule: MergeRule, pathAndQuery: JSONValue, all: JSONValue) {
         var parameters = Self.sources

@@ -35,6 +35,16 @@ public struct RouteParameters: Sendable {
             Self.dropNulls(&relocation)
         }
 
+        mutating func rewrite(_ changes: [String: JSONValue]) {
+            for (key, value) in changes {
+                path[key] = nil
+                query[key] = nil
+                repeated[key] = nil
+                relocation[key] = nil
+                caller[key] = value.isNull ? nil : value
+            }
+        }
+
         private static func dropNulls(_ values: inout [String: JSONValue]) {
             guard !values.isEmpty, values.values.contains(where: \.isNull) else { return }
             values = values.filter { !$0.value.isNull }
@@ -48,27 +58,27 @@ public struct RouteParameters: Sendable {
     /// The values of the pattern's placeholders.
     public var path: [String: JSONValue] {
         get { values?.value.path ?? [:] }
-        set { change { $0.path = newValue } }
+        _modify { yield &changing.path }
     }
     /// The values of the URL's query; of a repeated key the last one.
     public var query: [String: JSONValue] {
         get { values?.value.query ?? [:] }
-        set { change { $0.query = newValue } }
+        _modify { yield &changing.query }
     }
     /// What the caller passed beside the URL.
     public var caller: [String: JSONValue] {
         get { values?.value.caller ?? [:] }
-        set { change { $0.caller = newValue } }
+        _modify { yield &changing.caller }
     }
     /// What relocation entries added.
     public var relocation: [String: JSONValue] {
         get { values?.value.relocation ?? [:] }
-        set { change { $0.relocation = newValue } }
+        _modify { yield &changing.relocation }
     }
     /// Native values of a caller in this process that can't be written as JSON: models, closures.
     public var objects: [String: any Sendable] {
         get { values?.value.objects ?? [:] }
-        set { change { $0.objects = newValue } }
+        _modify { yield &changing.objects }
     }
     /// All values of those keys that the URL's query repeats; typed access reads them where a list is wanted.
     package var repeated: [String: [JSONValue]] { values?.value.repeated ?? [:] }
@@ -99,10 +109,15 @@ public struct RouteParameters: Sendable {
         self.values = Boxed(values)
     }
 
-    private mutating func change(_ body: (inout Values) -> Void) {
-        var changed = values?.value ?? Values()
-        body(&changed)
-        values = Boxed(changed)
+    /// All of them, changed where they lie: with a setter, each change of one key would copy all keys.
+    private var changing: Values {
+        get { values?.value ?? Values() }
+        _modify {
+            var changed = values?.value ?? Values()
+            values = nil
+            defer { values = Boxed(changed) }
+            yield &changed
+        }
     }
 
     /// Those of an open that has none.
@@ -168,15 +183,7 @@ public struct RouteParameters: Sendable {
 
     /// Changes the merged parameters: each key gets that value, whatever the rule; a null removes the key.
     package mutating func rewrite(_ changes: [String: JSONValue]) {
-        change { values in
-            for (key, value) in changes {
-                values.path[key] = nil
-                values.query[key] = nil
-                values.repeated[key] = nil
-                values.relocation[key] = nil
-                values.caller[key] = value.isNull ? nil : value
-            }
-        }
+        changing.rewrite(changes)
     }
 
     private func collected(_ key: String) -> JSONValue? {

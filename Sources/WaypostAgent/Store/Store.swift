@@ -152,7 +152,7 @@ package final class Store: Sendable {
     var commitCount: Int { commits.load(ordering: .relaxed) }
 
     /// Forgets the pages and statements that SQLite keeps in memory.
-    func releaseMemory() async { try? await queue.writeWithoutTransaction { $0.releaseMemory() } }
+    func releaseMemory() { queue.releaseMemory() }
 
     private func measure(_ transaction: Transaction) throws {
         let all = try transaction.integer("PRAGMA page_count")
