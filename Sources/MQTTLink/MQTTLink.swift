@@ -2,7 +2,7 @@ import Threading
 
 /// A link to an MQTT broker that comes back by itself.
 ///
-/// One thread of its own does all the work and calls the delegate. What arrives in one turn is handed over as a
+/// A thread of its own does all the work and calls the delegate. What arrives in one turn is handed over as a
 /// batch, and only when the delegate has taken it do its acknowledgements leave: so a batch can be made durable
 /// with one write to the disk.
 ///
@@ -13,8 +13,8 @@ import Threading
 public final class MQTTLink: Sendable {
     private enum Phase: Sendable {
         case new
-        case running(PlainThread)
-        case stopping
+        case running
+        /// It has ended, or was told to.
         case stopped
     }
 
@@ -36,9 +36,8 @@ public final class MQTTLink: Sendable {
 
     deinit {
         // There is no one to wait for a goodbye. The thread ends by itself; the broker sends the will, as it should.
-        guard case .running(let thread) = phase.withLock({ $0 }) else { return }
+        guard case .running = phase.withLock({ $0 }) else { return }
         mailbox.post(.abandon)
-        thread.detach()
     }
 
     /// Begins to connect; once.
@@ -49,19 +48,17 @@ public final class MQTTLink: Sendable {
             guard case .new = phase, let delegate = delegate.value else { return }
             let (configuration, mailbox, end) = (configuration, mailbox, end)
             let reference = self.delegate
-            let thread = PlainThread.start(name: "mqtt-link") {
-                if let delegate = reference.value { LinkLoop(configuration, mailbox, delegate).run() }
-                end.open()
+            let failure = PlainThread.start(name: LinkLoop.threadName) {
+                guard let delegate = reference.value else { return end.open() }
+                LinkLoop(configuration, mailbox, delegate) { end.open() }.run()
             }
-            switch thread {
-            case .success(let thread): phase = .running(thread)
-            case .failure(let code):
-                phase = .stopped
-                end.open()
-                delegate.linkDidDisconnect(
-                    DisconnectReason(
-                        cause: .system(code.value), stage: .connecting, broker: configuration.brokers[0]))
-            }
+            phase = .running
+            guard let failure else { return }
+            phase = .stopped
+            end.open()
+            delegate.linkDidDisconnect(
+                DisconnectReason(
+                    cause: .system(failure), stage: .connecting, broker: configuration.brokers[0]))
         }
     }
 
@@ -93,30 +90,19 @@ public final class MQTTLink: Sendable {
     /// Ends the link for good: publishes the goodbyes behind what waits, waits for their acknowledgements, and says
     /// DISCONNECT, so that the will is not sent.
     ///
-    /// Returns when the thread has ended. What is not through within the limit is `.lost`, and then the will may
+    /// Returns when the link has ended. What is not through within the limit is `.lost`, and then the will may
     /// be sent after all.
     public func stop(after goodbyes: [MQTTMessage] = [], within limit: Duration = .seconds(5)) async {
-        let thread: PlainThread? = phase.withLock { phase in
-            switch phase {
-            case .new:
-                phase = .stopped
-                end.open()
-                return nil
-            case .running(let thread):
-                phase = .stopping
-                return thread
-            case .stopping, .stopped: return nil
-            }
+        let before = phase.withLock { phase in
+            defer { phase = .stopped }
+            return phase
         }
-        if let thread {
-            mailbox.post(.stop(goodbyes: goodbyes, within: limit))
-            await end.opened()
-            // The thread has nothing left to do but to return.
-            thread.join()
-            phase.withLock { $0 = .stopped }
-        } else {
-            await end.opened()
+        switch before {
+        case .new: end.open()
+        case .running: mailbox.post(.stop(goodbyes: goodbyes, within: limit))
+        case .stopped: break
         }
+        await end.opened()
     }
 }
 

@@ -5,13 +5,9 @@ import Glibc
 ///
 /// Not a task: what runs here blocks in poll, in getaddrinfo or in a user's handler, and a blocked thread of the
 /// pool is missing there.
-package struct PlainThread: Sendable {
-    private let id: pthread_t
-
-    /// Starts a thread, or returns the `errno` for why there is none.
-    package static func start(
-        name: String, _ body: @escaping @Sendable () -> Void
-    ) -> Result<PlainThread, SystemCode> {
+package enum PlainThread {
+    /// Starts a thread that ends by itself; returns the `errno` for why there is none, or nil.
+    package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Int32? {
         final class Box {
             let name: String
             let body: @Sendable () -> Void
@@ -47,37 +43,18 @@ package struct PlainThread: Sendable {
             }, box.toOpaque())
         guard code == 0 else {
             box.release()
-            return .failure(SystemCode(code))
+            return code
         }
-        return .success(PlainThread(id: id))
+        pthread_detach(id)
+        return nil
     }
 
-    /// Starts a thread that ends by itself; false when the system has none.
-    package static func startDetached(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        guard case .success(let thread) = start(name: name, body) else { return false }
-        thread.detach()
-        return true
-    }
-
-    /// Waits for its end; once, and not from itself.
-    package func join() { pthread_join(id, nil) }
-
-    /// Lets it end by itself.
-    package func detach() { pthread_detach(id) }
-
-    /// The name that `ps -L` shows, for the thread that calls.
-    private static func setName(_ name: String) {
+    /// Sets the name that `ps -L` shows, for the thread that calls.
+    package static func setName(_ name: String) {
         let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
         _ = write(file, name, name.utf8.count)
         close(file)
     }
-}
-
-/// An `errno`.
-package struct SystemCode: Error {
-    package var value: Int32
-
-    package init(_ value: Int32) { self.value = value }
 }
 #endif

@@ -30,16 +30,12 @@ final class ConnectAttempt: Sendable {
     /// Starts the thread; its outcome comes through the mailbox.
     func start(_ mailbox: Mailbox) {
         let number = request.attempt.number
-        let thread = PlainThread.start(name: "mqtt-connect") { [self] in
+        let failure = PlainThread.start(name: "mqtt-connect") { [self] in
             let outcome = outcome()
             mailbox.post(
                 .attempted(number: number, isAbandoned.load(ordering: .acquiring) ? .abandoned : outcome))
         }
-        switch thread {
-        case .success(let thread): thread.detach()
-        case .failure(let code):
-            mailbox.post(.attempted(number: number, .failed(.system(code.value), .resolving)))
-        }
+        if let failure { mailbox.post(.attempted(number: number, .failed(.system(failure), .resolving))) }
     }
 
     /// Its outcome is no longer of interest.

@@ -176,13 +176,10 @@ extension LinkLoop {
     /// Finds out whether something listens there, without leaving the broker that is connected.
     func probe(_ broker: Int) {
         let (broker, limit) = (configuration.brokers[broker], configuration.connectTimeout)
-        let thread = PlainThread.start(name: "mqtt-probe") { [mailbox] in
+        let failure = PlainThread.start(name: "mqtt-probe") { [mailbox] in
             mailbox.post(.probed(SocketProbe.isThere(broker, within: limit)))
         }
-        switch thread {
-        case .success(let thread): thread.detach()
-        case .failure: mailbox.post(.probed(false))
-        }
+        if failure != nil { mailbox.post(.probed(false)) }
     }
 
     // MARK: The end

@@ -40,6 +40,7 @@ extension LinkLoop {
         if !sink.messages.isEmpty {
             let batch = sink.messages
             sink.messages = []
+            hasDelivered = true
             // Nothing is acknowledged before this returns: the PUBACKs leave in loop_write, and that comes later.
             guard delegate?.link(received: batch) == .acknowledge else {
                 drop(.batchRefused)

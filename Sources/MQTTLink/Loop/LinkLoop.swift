@@ -1,12 +1,15 @@
 import CMosquitto
 import Glibc
+import Threading
 
 /// The link's thread: polls, reads a batch, has it stored, lets the acknowledgements go, publishes.
 ///
-/// All decisions on connecting are `LinkState`'s; this does what it says. It lives on one thread, and nothing of
-/// it is seen by another.
+/// All decisions on connecting are `LinkState`'s; this does what it says. It lives on one thread at a time, and nothing
+/// of it is seen by another.
 final class LinkLoop {
     typealias Instant = ContinuousClock.Instant
+
+    static let threadName = "mqtt-link"
 
     private(set) var configuration: MQTTLinkConfiguration
     let mailbox: Mailbox
@@ -47,11 +50,18 @@ final class LinkLoop {
     var goodbyes: [MQTTMessage] = []
     var hasDisconnected = false
     var isFinished = false
+    /// The delegate got a batch in this turn.
+    var hasDelivered = false
+    private let whenFinished: @Sendable () -> Void
 
-    init(_ configuration: MQTTLinkConfiguration, _ mailbox: Mailbox, _ delegate: any MQTTLinkDelegate) {
+    init(
+        _ configuration: MQTTLinkConfiguration, _ mailbox: Mailbox, _ delegate: any MQTTLinkDelegate,
+        whenFinished: @escaping @Sendable () -> Void
+    ) {
         self.configuration = configuration
         self.mailbox = mailbox
         self.delegate = delegate
+        self.whenFinished = whenFinished
         subscriptions = configuration.subscriptions
         frames = FrameGuard(limit: configuration.packetLimit)
         refusedSubscriptions = RefusedSubscriptions(
@@ -71,21 +81,31 @@ final class LinkLoop {
 
     func run() {
         perform(state.started(at: now))
-        while !isFinished { turn() }
+        goOn()
+    }
+
+    /// Turns until the link has ended, or its delegate has kept the thread.
+    private func goOn() {
+        while !isFinished {
+            guard turn() else { return }
+        }
         let last = mailbox.close()
         for case .subscribe(_, let reply) in last.commands { reply(nil) }
         settle(last)
         loseWaiting()
         flushReceipts()
+        whenFinished()
     }
 
-    private func turn() {
+    /// False when the delegate has kept the thread: then another is in the loop.
+    private func turn() -> Bool {
         let readable = poll()
         // The order is the point: read, have it stored, and only then write, with the replies that are there by then.
         if isSocketOpen {
             if readable { keepAlive?.heard(at: now) }
             if readable || mayHaveMore { readBatch() }
         }
+        guard lend() else { return false }
         runCommands()
         if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
         if isSocketOpen { writeOut() }
@@ -96,6 +116,18 @@ final class LinkLoop {
         sayFarewell()
         flushReceipts()
         delegate?.linkTick()
+        return true
+    }
+
+    /// Lends the thread to the delegate after a batch; false when it was kept.
+    private func lend() -> Bool {
+        guard hasDelivered else { return true }
+        hasDelivered = false
+        // The loan hands the loop over behind its lock, and only once: this thread leaves it untouched after that.
+        nonisolated(unsafe) let loop = self
+        let loan = ThreadLoan { PlainThread.start(name: Self.threadName) { loop.goOn() } == nil }
+        delegate?.link(lends: loan)
+        return loan.end()
     }
 
     var isLeaving: Bool { if case .leaving = state.phase { true } else { false } }

@@ -9,7 +9,7 @@ public enum BatchDecision: Sendable, Hashable {
 /// Receives what a link reads and reports.
 ///
 /// All of it is called on the link's own thread, one call after another, and must return soon: as long as a call
-/// lasts nothing is read, written or kept alive.
+/// lasts nothing is read, written or kept alive. The one exception is ``link(lends:)``.
 public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// A CONNECT of that version is about to be made; returns the will for it, if there is to be one.
     func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage?
@@ -27,6 +27,12 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
 
     /// All messages that one turn found. No PUBACK of theirs leaves before this returns.
     func link(received batch: [MQTTMessage]) -> BatchDecision
+
+    /// Called after each batch, whatever was decided on it: work that it brought may be done here.
+    ///
+    /// The acknowledgements leave after this, together with what it publishes. It may take its time once
+    /// ``ThreadLoan/keep()`` was called.
+    func link(lends thread: ThreadLoan)
 
     /// A message was larger than `MQTTLinkConfiguration.maximumPacketSize`: it was read and thrown away, and is
     /// acknowledged.
@@ -53,6 +59,9 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
 extension MQTTLinkDelegate {
     /// No will.
     public func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { nil }
+
+    /// Nothing is done with it.
+    public func link(lends thread: ThreadLoan) {}
 
     /// Nothing is done about it.
     public func link(skipped message: SkippedMessage) {}

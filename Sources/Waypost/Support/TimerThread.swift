@@ -41,7 +41,7 @@ package final class TimerThread: Sendable {
     private func start() {
         isRunning.withLock { isRunning in
             guard !isRunning else { return }
-            isRunning = PlainThread.startDetached(name: "wp-timer") { self.run() }
+            isRunning = PlainThread.start(name: "wp-timer") { self.run() } == nil
         }
     }
 

@@ -22,12 +22,15 @@ final class LinkRecorder: MQTTLinkDelegate {
     let log = EventLog<LinkEvent>()
     private let answer: @Sendable ([MQTTMessage]) -> BatchDecision
     private let will: @Sendable (MQTTVersion) -> MQTTMessage?
+    private let lent: @Sendable (ThreadLoan) -> Void
     private let ticked = Mutex(0)
 
     init(
         will: @escaping @Sendable (MQTTVersion) -> MQTTMessage? = { _ in nil },
-        answer: @escaping @Sendable ([MQTTMessage]) -> BatchDecision = { _ in .acknowledge }
+        answer: @escaping @Sendable ([MQTTMessage]) -> BatchDecision = { _ in .acknowledge },
+        lent: @escaping @Sendable (ThreadLoan) -> Void = { _ in }
     ) {
+        self.lent = lent
         self.will = will
         self.answer = answer
     }
@@ -40,6 +43,7 @@ final class LinkRecorder: MQTTLinkDelegate {
     func linkDidConnect(_ connection: Connection) { log.append(.connected(connection)) }
     func link(settled receipts: [PublishReceipt]) { log.append(.settled(receipts)) }
     func linkDidDisconnect(_ reason: DisconnectReason) { log.append(.disconnected(reason)) }
+    func link(lends thread: ThreadLoan) { lent(thread) }
     func linkTick() { ticked.withLock { $0 += 1 } }
 
     func link(received batch: [MQTTMessage]) -> BatchDecision {
