@@ -20,6 +20,7 @@ final class LinkListener: MQTTLinkDelegate {
         agent.alarm.connectAccepted()
         return agent.intake.take(batch)
     }
+    func link(lends thread: ThreadLoan) { agent.executor.beginHere { thread.keep() } }
     func link(skipped message: SkippedMessage) { agent.skipped(message) }
     func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }
     func link(propertiesFor message: MQTTMessage) -> [MQTTProperties.User] {

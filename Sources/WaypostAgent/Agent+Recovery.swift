@@ -27,6 +27,7 @@ extension Agent {
                 "recovered \(commands.counted("command")) and \(reports.counted("report")) of an earlier run")
         }
         executor.admitted(jobs)
+        executor.begin()
     }
 
     /// The commands that have to run, and how many had no result.

@@ -1,3 +1,4 @@
+import Glibc
 public import Logging
 import MQTTLink
 public import ServiceLifecycle
@@ -88,6 +89,9 @@ public final class Agent: Service {
         }
         let inFlight = InFlightCommands()
         let shares = try SenderShares(limits, in: store, sender: { topics.sender(ofCommandOn: $0) })
+        let handlers = ThreadPool(
+            name: "wp-handler", usual: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
+            limit: limits.handlerThreads)
         let journal = try Journal(
             store: store, outbox: outbox, failureTopic: failureTopic, clock: clock, limits: limits,
             handlerTimer: metrics.handler,
@@ -99,7 +103,8 @@ public final class Agent: Service {
                 replyReplaced: { topic, fewer in
                     guard case .reply(let sender)? = topics.outbound(topic)?.content else { return }
                     shares.shrank(by: fewer, of: sender)
-                }))
+                },
+                isGathering: { handlers.isGuestHere }))
         let mapInForce = Callback<Void, FailureReport.MapInForce?> { nil }
         let reporter = Reporter(
             clock: clock,
@@ -143,10 +148,11 @@ public final class Agent: Service {
             journal.end(commands, isFree: isFree)
         }
         let executor = CommandExecutor(
-            runner: runner, clock: clock, deadline: limits.handlerDeadline, threads: limits.handlerThreads,
+            runner: runner, clock: clock, deadline: limits.handlerDeadline, handlers: handlers,
             connections: CommandExecutor.Connections(
                 storeStart: { await journal.storeStart(of: $0) },
                 end: end,
+                storeGathered: { journal.storeGathered() },
                 accepted: { job in
                     let reply = Reply.accepted(id: job.command.id, attempt: job.attempt, at: clock.wall())
                     outbox.reply(reply, to: job.address)

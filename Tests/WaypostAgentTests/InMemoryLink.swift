@@ -71,9 +71,24 @@ final class InMemoryLink: MessageLink {
         var decision = BatchDecision.refuse
         onQueue { delegate in
             decision = delegate.link(received: batch)
+            lendThread(to: delegate)
             delegate.linkTick()
         }
         return decision
+    }
+
+    /// Goes on when the delegate has returned the thread, or keeps it.
+    private func lendThread(to delegate: any MQTTLinkDelegate) {
+        let goesOn = DispatchSemaphore(value: 0)
+        let failure = PlainThread.start(name: "in-memory-link") {
+            let loan = ThreadLoan {
+                goesOn.signal()
+                return true
+            }
+            delegate.link(lends: loan)
+            if loan.end() { goesOn.signal() }
+        }
+        if failure == nil { goesOn.wait() }
     }
 
     /// A turn of the loop without a message.

@@ -2,6 +2,7 @@ import CoreMetrics
 import Foundation
 import GRDB
 import MQTTLink
+import Synchronization
 import Testing
 import Threading
 import Waypost
@@ -15,6 +16,11 @@ import WaypostMessages
     private let outbox: Outbox
     private let journal: Journal
     private let sent = Sent()
+    private let isGathering = Flag()
+
+    private final class Flag: Sendable {
+        let value = Atomic(false)
+    }
 
     private final class Sent: Sendable {
         private let messages = Guarded<[MQTTMessage]>([])
@@ -31,7 +37,9 @@ import WaypostMessages
         journal = try Journal(
             store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: AgentLimits(),
             handlerTimer: Timer(label: "handler"),
-            connections: Journal.Connections(resultsStored: { _ in }, replyReplaced: { _, _ in }))
+            connections: Journal.Connections(
+                resultsStored: { _ in }, replyReplaced: { _, _ in },
+                isGathering: { [isGathering] in isGathering.value.load(ordering: .relaxed) }))
         let sent = sent
         outbox.start(
             Outbox.Connections(
@@ -72,6 +80,18 @@ import WaypostMessages
         try journal.end([ended("c1")], isFree: true)
         #expect(try state("c1") == .finished)
         #expect(sent.count == 1)
+    }
+
+    // A look at the disk for each would be a hundred commits; on a slow machine some may be stored before the end.
+    @Test func `stores what a thread gathers together, at the latest when it says so`() throws {
+        let commands = try (0..<100).map { try ended("c\($0)") }
+        let before = store.commitCount
+        isGathering.value.store(true, ordering: .relaxed)
+        for command in commands { journal.end([command], isFree: true) }
+        journal.storeGathered()
+        #expect(store.commitCount - before < 50)
+        #expect(sent.count == commands.count)
+        #expect(try commands.allSatisfy { try state($0.job.command.id) == .finished })
     }
 
     @Test func `stores the start of a command before its handler may run`() async throws {

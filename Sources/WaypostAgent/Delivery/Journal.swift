@@ -7,8 +7,8 @@ import WaypostMessages
 /// Stores what happened, many entries in one commit, and then sends what must not be sent before.
 ///
 /// A thread that has nothing else to do commits what it brings, with all that waits; what comes meanwhile is left to
-/// a thread of the agent. The commits of intake take along what waits. So a command that comes alone needs no other
-/// thread, and under load a commit carries many.
+/// a thread of the agent. The commits of intake take along what waits, and the link's thread gathers what the commands
+/// that it runs bring. So a command that comes alone needs no other thread, and under load a commit carries many.
 final class Journal: Sendable {
     enum Entry: Sendable {
         /// A handler may run once this is on disk; `then` is called with true at that moment, and with false when
@@ -30,6 +30,8 @@ final class Journal: Sendable {
         var resultsStored: @Sendable ([(sequence: Int64, bytes: Int)]) -> Void
         /// A stored reply on that topic has so many bytes fewer.
         var replyReplaced: @Sendable (_ topic: String, _ fewer: Int) -> Void
+        /// Whether the calling thread calls ``Journal/storeGathered()`` in a moment, so that what it brings can wait.
+        var isGathering: @Sendable () -> Bool
     }
 
     /// What health shows.
@@ -212,7 +214,19 @@ final class Journal: Sendable {
     /// A stored report was damaged and is set aside: it takes no space any more.
     func reportDamaged(_ sequence: Int64) { send([.reportRemoved(sequence: sequence)], .soon) }
 
+    /// Stores what the calling thread has gathered.
+    func storeGathered() {
+        let stores = state.withLock { state in
+            guard !state.waiting.isEmpty else { return false }
+            state.isUrgent = true
+            defer { state.isStoring = true }
+            return !state.isStoring
+        }
+        if stores { storeHere() }
+    }
+
     private func send(_ entries: [Entry], _ urgency: Urgency) {
+        let urgency = connections.isGathering() ? .patient : urgency
         let (isOpen, stores, mustTime) = state.withLock { state in
             guard !state.isClosed else { return (false, false, false) }
             state.waiting += entries

@@ -6,9 +6,9 @@ import WaypostMessages
 
 /// Runs stored commands: ``LaneQueues`` decides behind a lock, and the caller carries it out.
 ///
-/// It never waits for a handler or for the disk. Handlers run on threads of their own, times are checked on those of
-/// the agent. The task that ran a command goes on with the next of its lane: a change of thread for each would cost
-/// more than most commands do.
+/// It never waits for a handler or for the disk. Handlers run on threads of their own, and those that end soon on the
+/// thread that brought the command; times are checked on threads of the agent. The task that ran a command goes on
+/// with the next of its lane: a change of thread for each would cost more than most commands do.
 final class CommandExecutor: Sendable {
     /// What the executor calls; connected by the agent.
     struct Connections: Sendable {
@@ -16,6 +16,8 @@ final class CommandExecutor: Sendable {
         var storeStart: @Sendable (CommandJob) async -> Bool
         /// Stores results; `isFree` when the calling thread has nothing else to do.
         var end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void
+        /// Stores the results of commands that the calling thread ran as a guest of ``handlers``.
+        var storeGathered: @Sendable () -> Void
         /// The sender learns that the work will take longer.
         var accepted: @Sendable (CommandJob) -> Void
     }
@@ -29,6 +31,8 @@ final class CommandExecutor: Sendable {
         /// Commands without a result that stay for the next start: at a stop those that are held, and those whose
         /// start could not be stored.
         var leftOnDisk: Set<Int64> = []
+        /// What is to be done for commands that were admitted, and not begun.
+        var admitted: [LaneQueues.Action] = []
         var isTicking = false
         var isStopping = false
     }
@@ -51,11 +55,11 @@ final class CommandExecutor: Sendable {
     private let connections: Connections
 
     init(
-        runner: CommandRunner, clock: AgentClock, deadline: Duration, threads: Int, connections: Connections
+        runner: CommandRunner, clock: AgentClock, deadline: Duration, handlers: ThreadPool,
+        connections: Connections
     ) {
         state = Guarded(State(queues: LaneQueues(deadline: deadline.milliseconds)))
-        handlers = ThreadPool(
-            name: "wp-handler", usual: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))), limit: threads)
+        self.handlers = handlers
         self.runner = runner
         self.clock = clock
         self.connections = connections
@@ -64,29 +68,51 @@ final class CommandExecutor: Sendable {
     /// Commands that wait or run at this moment; intake refuses more than the limit.
     var waiting: Int { count.load(ordering: .relaxed) }
 
-    /// Takes stored commands, in order of arrival.
+    /// Takes stored commands, in order of arrival; ``begin()`` or ``beginHere(keep:)`` follows.
     func admitted(_ jobs: [CommandJob]) {
         guard !jobs.isEmpty else { return }
         let now = clock.monotonic()
         // What needs no lane must not have expired either.
         let atOnce = jobs.map { now < $0.startBy ? runner.runAtOnce($0) : .expired }
-        let actions = change { state -> [LaneQueues.Action] in
+        change { state in
             // What comes now runs at the next start.
-            guard !state.isStopping else { return [] }
-            var actions: [LaneQueues.Action] = []
+            guard !state.isStopping else { return }
             for (job, result) in zip(jobs, atOnce) {
                 if let result {
-                    actions.append(.end(EndedCommand(job: job, result: result)))
+                    state.admitted.append(.end(EndedCommand(job: job, result: result)))
                 } else if case .cancel(let target) = job.command.operation {
-                    actions += Self.cancel(target, for: job, &state.queues)
+                    state.admitted += Self.cancel(target, for: job, &state.queues)
                 } else {
-                    actions += state.queues.admitted(job, at: now)
+                    state.admitted += state.queues.admitted(job, at: now)
                 }
             }
-            return actions
         }
-        act(on: actions)
         tickWhileBusy()
+    }
+
+    /// Begins with what was admitted.
+    func begin() { act(on: takeAdmitted()) }
+
+    /// Begins with what was admitted, on the calling thread as far as that goes quickly.
+    ///
+    /// - Parameter keep: as in ``ThreadPool/runHere(_:whenIdle:keep:)``.
+    func beginHere(keep: @escaping @Sendable () -> Bool) {
+        let actions = takeAdmitted()
+        guard !actions.isEmpty else { return }
+        handlers.runHere {
+            act(on: actions)
+        } whenIdle: {
+            connections.storeGathered()
+        } keep: {
+            keep()
+        }
+    }
+
+    private func takeAdmitted() -> [LaneQueues.Action] {
+        state.withLock { state in
+            defer { state.admitted = [] }
+            return state.admitted
+        }
     }
 
     /// Starts nothing more; what waits stays on disk for the next start.

@@ -6,8 +6,10 @@ import Waypost
 ///
 /// A thread of the pool that all tasks share is missing there while a task blocks it. Here more are started when
 /// those that run make no progress, up to a limit. They end when there is nothing to do for a while.
+///
+/// A thread of others may run what it starts itself, as a guest (`runHere`): what ends soon needs no change of thread.
 final class ThreadPool: TaskExecutor {
-    private struct State {
+    struct State {
         var jobs: Deque<UnownedJob> = []
         var threads = 0
         /// Threads that wait and were not woken yet.
@@ -18,23 +20,26 @@ final class ThreadPool: TaskExecutor {
         var taken = 0
         var isWatched = false
         var isExhausted = false
+        var seat: GuestSeat<UnownedJob>
     }
 
     /// When a thread that has nothing to do ends: after the regular work, every 10 s, has come twice.
     private static let idleTime = Duration.seconds(25)
     /// How long jobs may wait without any progress before there are more threads.
     private static let patience = Duration.milliseconds(50)
-
-    private let name: String
+    let name: String
     private let usual: Int
     let limit: Int
-    private let state = Monitor(State())
+    let guestTimes: GuestTimes
+    let state: Monitor<State>
 
     /// - Parameters:
     ///   - name: the threads' name, at most 15 bytes.
     ///   - usual: how many threads are started without a wait.
     ///   - limit: how many there are at the most.
-    init(name: String, usual: Int, limit: Int) {
+    init(name: String, usual: Int, limit: Int, guests times: GuestTimes = GuestTimes()) {
+        guestTimes = times
+        state = Monitor(State(seat: GuestSeat(pause: times.pause)))
         self.name = name
         self.usual = max(1, min(usual, limit))
         self.limit = max(1, limit)
@@ -44,8 +49,12 @@ final class ThreadPool: TaskExecutor {
     var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
 
     func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
+        add(UnownedJob(job), mayBeGuests: true)
+    }
+
+    func add(_ job: UnownedJob, mayBeGuests: Bool = false) {
         let (starts, watches) = state.withLock { state -> ((Bool, Bool), wakes: Bool) in
+            if mayBeGuests, state.seat.append(job) { return ((false, false), wakes: false) }
             state.jobs.append(job)
             if state.idle > 0 {
                 state.idle -= 1
@@ -64,7 +73,8 @@ final class ThreadPool: TaskExecutor {
     }
 
     private func startThreads(_ count: Int) {
-        for started in 0..<count where !PlainThread.startDetached(name: name, { self.run() }) {
+        for started in 0..<count
+        where PlainThread.start(name: name, { self.run() }) != nil {
             let watches = state.withLock { state in
                 state.threads -= count - started
                 defer { state.isWatched = true }
@@ -75,7 +85,7 @@ final class ThreadPool: TaskExecutor {
         }
     }
 
-    private func run() {
+    func run() {
         while let job = nextJob() { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 

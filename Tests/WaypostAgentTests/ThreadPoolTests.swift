@@ -1,0 +1,123 @@
+import Dispatch
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import Threading
+
+@testable import WaypostAgent
+
+@Suite(.timeLimit(.minutes(10))) struct `A guest in a thread pool` {
+    /// The threads on which something ran, in order.
+    private let ran = EventLog<pthread_t>()
+    private let guests = EventLog<pthread_t>()
+    private let kept = EventLog<Void>()
+
+    private func pool(turn: Duration, limit: Int = 8) -> ThreadPool {
+        ThreadPool(
+            name: "wp-test", usual: 2, limit: limit,
+            guests: GuestTimes(turn: turn, look: .milliseconds(1), pause: .seconds(3_600)))
+    }
+
+    /// Runs tasks as a guest, on a thread of its own.
+    private func visit(
+        _ pool: ThreadPool, whenIdle: @escaping @Sendable () -> Void = {},
+        _ tasks: [@Sendable () async -> Void]
+    ) {
+        let (guests, kept) = (guests, kept)
+        let failure = PlainThread.start(name: "guest") {
+            pool.runHere {
+                for task in tasks { Task(executorPreference: pool) { await task() } }
+            } whenIdle: {
+                whenIdle()
+            } keep: {
+                kept.append(())
+                return true
+            }
+            guests.append(pthread_self())
+        }
+        #expect(failure == nil)
+    }
+
+    private func note() -> @Sendable () async -> Void {
+        { [ran] in
+            ran.append(pthread_self())
+            await Task.yield()
+            ran.append(pthread_self())
+        }
+    }
+
+    @Test func `runs what it starts itself, also what is started when that is through`() async throws {
+        let pool = pool(turn: .seconds(3_600))
+        let more = Atomic(true)
+        let later = note()
+        visit(
+            pool,
+            whenIdle: {
+                guard more.exchange(false, ordering: .relaxed) else { return }
+                Task(executorPreference: pool) { await later() }
+            }, [note(), note()])
+        try await guests.wait(for: "its end") { $0.count == 1 }
+        #expect(ran.events.count == 6)
+        #expect(Set(ran.events) == Set(guests.events))
+    }
+
+    @Test func `leaves to the pool what it has no time for`() async throws {
+        visit(pool(turn: .zero), [note(), note(), note()])
+        try await ran.wait(for: "all") { $0.count == 6 }
+        try await guests.wait(for: "its end") { $0.count == 1 }
+        #expect(!ran.events.contains(guests.events[0]))
+        #expect(kept.events.isEmpty)
+    }
+
+    @Test func `is kept when it blocks, what it had started is run by others, and none is taken after it`()
+        async throws
+    {
+        let pool = pool(turn: .seconds(3_600))
+        let opens = DispatchSemaphore(value: 0)
+        defer { opens.signal() }
+        let ran = ran
+        visit(
+            pool,
+            [
+                {
+                    ran.append(pthread_self())
+                    opens.wait()
+                }, note(),
+            ])
+        try await ran.wait(for: "the other") { $0.count == 3 }
+        #expect(kept.events.count == 1)
+        let blocked = ran.events[0]
+        #expect(!ran.events.dropFirst().contains(blocked))
+        #expect(guests.events.isEmpty)
+        visit(pool, [note()])
+        try await ran.wait(for: "the next") { $0.count == 5 }
+        try await guests.wait(for: "its end") { $0.count == 1 }
+        #expect(!ran.events.contains(guests.events[0]))
+        #expect(kept.events.count == 1)
+    }
+
+    @Test func `counts as one of the pool's threads, whose limit holds`() async throws {
+        let pool = pool(turn: .seconds(3_600), limit: 1)
+        let opens = DispatchSemaphore(value: 0)
+        let ran = ran
+        visit(
+            pool,
+            [
+                {
+                    ran.append(pthread_self())
+                    opens.wait()
+                }
+            ])
+        try await kept.wait(for: "it to be kept") { $0.count == 1 }
+        // No thread is left for this one.
+        visit(pool, [note()])
+        try await guests.wait(for: "its end") { $0.count == 1 }
+        while !pool.isExhausted { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(ran.events.count == 1)
+        opens.signal()
+        // The thread that was kept is the pool's.
+        try await ran.wait(for: "the other") { $0.count == 3 }
+        #expect(Set(ran.events).count == 1)
+    }
+}
