@@ -13,13 +13,10 @@ final class LinkListener: MQTTLinkDelegate {
     func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { agent.presence.will(version) }
     func linkMessagesWithConnect() -> [MQTTMessage] { agent.alarm.messagesWithConnect() }
     func linkDidConnect(_ connection: Connection) {
-        agent.alarm.connectAccepted()
+        agent.alarm.arrived()
         agent.connected(connection)
     }
-    func link(received batch: [MQTTMessage]) -> BatchDecision {
-        agent.alarm.connectAccepted()
-        return agent.intake.take(batch)
-    }
+    func link(received batch: [MQTTMessage]) -> BatchDecision { agent.intake.take(batch) }
     func link(lends thread: ThreadLoan) { agent.executor.beginHere { thread.keep() } }
     func link(skipped message: SkippedMessage) { agent.skipped(message) }
     func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }

@@ -44,7 +44,8 @@ struct BenchTests {
         // As many again as the burst are answered; what is beyond that is not read.
         #expect((report["errors"]?["429 BUSY"]?.intValue ?? 0) > 0, "\(report)")
         #expect(report["lost"] == 0)
-        let text = try await site.run("bench", "--agent", "k1", "--rate", "5000", "--count", "15")
+        let text = try await site.run(
+            "bench", "--agent", "k1", "--rate", "5000", "--count", "100", "--as", "other")
         #expect(text.output.contains { $0.contains("× 429 BUSY") }, "\(text.output)")
         #expect(text.output.contains("0 lost, 0 duplicates"))
     }

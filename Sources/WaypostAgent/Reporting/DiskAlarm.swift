@@ -6,7 +6,8 @@ import WaypostMessages
 /// Reports at QoS 0 that nothing can be stored any more: a report at QoS 1 would have to be stored first.
 ///
 /// The report leaves with the CONNECT of the next connection, before anything is received on it. Later is too late:
-/// the broker first delivers what is not acknowledged, and because that can't be stored, the connection is dropped.
+/// the broker first delivers what is not acknowledged, and because that can't be stored, the connection is dropped. It
+/// may be dropped before the broker has read the report, so that leaves with each CONNECT until one has been answered.
 /// A connection of its own is no way either: a broker that ties client ids to user names would end the agent's session.
 final class DiskAlarm: Sendable {
     private struct State {
@@ -47,8 +48,8 @@ final class DiskAlarm: Sendable {
         }
     }
 
-    /// The broker accepted the CONNECT, and so it has what came with it.
-    func connectAccepted() {
+    /// The broker has answered what was sent after the CONNECT, and so it has what came with it.
+    func arrived() {
         state.withLock { state in
             if state.hasLeft { state.waiting = nil }
         }
