@@ -216,13 +216,17 @@ final class Journal: Sendable {
 
     /// Stores what the calling thread has gathered.
     func storeGathered() {
-        let stores = state.withLock { state in
+        if mustStore() { storeHere() }
+    }
+
+    /// Nothing that waits is patient any more; whether the caller has to store it, and no other thread does.
+    private func mustStore() -> Bool {
+        state.withLock { state in
             guard !state.waiting.isEmpty else { return false }
             state.isUrgent = true
             defer { state.isStoring = true }
             return !state.isStoring
         }
-        if stores { storeHere() }
     }
 
     private func send(_ entries: [Entry], _ urgency: Urgency) {
@@ -242,13 +246,8 @@ final class Journal: Sendable {
         if stores { urgency == .here ? storeHere() : storeSoon() }
         if mustTime {
             TimerThread.shared.call(after: Self.patience) {
-                let stores = self.state.withLock { state in
-                    state.isTimed = false
-                    guard !state.waiting.isEmpty, !state.isStoring else { return false }
-                    state.isStoring = true
-                    return true
-                }
-                if stores { self.storeSoon() }
+                self.state.withLock { $0.isTimed = false }
+                if self.mustStore() { self.storeSoon() }
             }
         }
     }

@@ -63,8 +63,8 @@ extension ThreadPool {
         }
         if goesOn { lookAtGuestSoon() }
         guard let kept else { return }
-        for job in kept.jobs { add(job) }
         tell(kept.keep)
+        for job in kept.jobs { add(job) }
     }
 
     private func tell(_ keep: @escaping @Sendable () -> Bool) {
