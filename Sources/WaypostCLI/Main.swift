@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import WaypostAgent
 
 /// Where the process begins: reads the command line, runs the command, and ends with its status.
 @main
@@ -7,8 +8,11 @@ enum Main {
     static func main() async {
         // A reader that goes away, as in `waypost logcat | head -1`, is an answer of write and no reason to die.
         signal(SIGPIPE, SIG_IGN)
-        let work = Task.detached { await run() }
-        let watch = Task.detached { await Signals.watch { work.cancel() } }
+        // Not on the threads that all tasks share, see `AgentThreads`.
+        let work = Task.detached(executorPreference: AgentThreads.pool) { await run() }
+        let watch = Task.detached(executorPreference: AgentThreads.pool) {
+            await Signals.watch { work.cancel() }
+        }
         let status = await work.value
         watch.cancel()
         exit(status)

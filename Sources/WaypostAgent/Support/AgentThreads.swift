@@ -2,10 +2,12 @@ import Waypost
 
 /// The threads for what the agent itself does: the journal, times, health, and all that waits.
 ///
-/// Handlers run on others, so that none of this waits for a handler that blocks its thread.
-enum AgentThreads {
+/// Handlers run on others, so that none of this waits for a handler that blocks its thread. The process of an agent
+/// begins on these too: once a task has run on the threads that all tasks share, libdispatch looks at them every second
+/// for as long as the process lives, and that was most of what an idle agent did.
+package enum AgentThreads {
     /// They block only for the disk; more than two are started when it stalls.
-    static let pool = ThreadPool(name: "wp-agent", usual: 2, limit: 8)
+    package static let pool = ThreadPool(name: "wp-agent", usual: 2, limit: 8)
 
     /// Starts work of the agent.
     @discardableResult

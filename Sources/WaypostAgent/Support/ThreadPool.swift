@@ -8,7 +8,7 @@ import Waypost
 /// those that run make no progress, up to a limit. They end when there is nothing to do for a while.
 ///
 /// A thread of others may run what it starts itself, as a guest (`runHere`): what ends soon needs no change of thread.
-final class ThreadPool: TaskExecutor {
+package final class ThreadPool: TaskExecutor {
     struct State {
         var jobs: Deque<UnownedJob> = []
         var threads = 0
@@ -48,7 +48,7 @@ final class ThreadPool: TaskExecutor {
     /// Whether jobs wait, and all threads that there may be made no progress at the last look.
     var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         add(UnownedJob(job), mayBeGuests: true)
     }
 

@@ -73,23 +73,22 @@ struct AgentCommand: OperatorCommand {
         } catch {
             throw CommandError(.failed, "start agent \(settings.configuration.agent): \(error)")
         }
-        server?.start {
+        try server?.start {
             agent.updateMetrics()
             return registry.text
         }
-        let socket: HealthSocket?
+        var socket: HealthSocket?
         do {
             socket = try HealthSocket(in: settings.configuration.stateDirectory)
+            try socket?.start { agent.localHealth }
         } catch {
             // The agent works without it.
             logger.warning("waypost health can not ask this agent: \(error)")
-            socket = nil
         }
-        socket?.start { agent.localHealth }
         defer { socket?.remove() }
         let reload = AgentReload(
             agent: agent, before: settings, logger: logger, threshold: threshold, read: read)
-        let watch = Task { await reload.watch(hangups) }
+        let watch = Task(executorPreference: AgentThreads.pool) { await reload.watch(hangups) }
         defer { watch.cancel() }
         try await Self.run(agent, logger)
     }
@@ -121,7 +120,7 @@ struct AgentCommand: OperatorCommand {
         quiet.logLevel = .warning
         let group = ServiceGroup(configuration: .init(services: [agent], logger: quiet))
         // In a task of its own, which the signal does not cancel: a graceful end takes its time.
-        let running = Task.detached { try await group.run() }
+        let running = Task.detached(executorPreference: AgentThreads.pool) { try await group.run() }
         do {
             try await withTaskCancellationHandler {
                 try await running.value

@@ -20,8 +20,8 @@ struct MetricsServer {
     }
 
     /// Answers with what `text` returns, until the process ends.
-    func start(_ text: @escaping @Sendable () -> String) {
-        server.start(label: "waypost.metrics") { Self.answer($0, text) }
+    func start(_ text: @escaping @Sendable () -> String) throws(CommandError) {
+        try server.start(thread: "wp-metrics") { Self.answer($0, text) }
     }
 
     private static func listen(_ host: String, _ port: UInt16, _ address: String) throws(CommandError)

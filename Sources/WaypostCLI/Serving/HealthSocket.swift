@@ -28,8 +28,8 @@ struct HealthSocket {
     }
 
     /// Answers with what `health` returns, until the process ends.
-    func start(_ health: @escaping @Sendable () -> JSONValue) {
-        server.start(label: "waypost.health") { _ in health().serialized() + [UInt8(ascii: "\n")] }
+    func start(_ health: @escaping @Sendable () -> JSONValue) throws(CommandError) {
+        try server.start(thread: "wp-health") { _ in health().serialized() + [UInt8(ascii: "\n")] }
     }
 
     /// Takes the socket out of the directory; no one can ask any more.

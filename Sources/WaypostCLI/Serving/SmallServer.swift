@@ -1,5 +1,5 @@
-import Dispatch
 import Glibc
+import Threading
 
 /// Answers short requests on one listening socket, from a thread of its own.
 ///
@@ -35,11 +35,16 @@ struct SmallServer: Sendable {
     }
 
     /// Answers until the process ends.
-    func start(label: String, _ answer: @escaping Answer) {
-        DispatchQueue(label: label).async {
+    ///
+    /// - Parameter thread: its thread's name, at most 15 bytes.
+    /// - Throws: ``CommandError`` 1 when the system has no thread for it.
+    func start(thread: String, _ answer: @escaping Answer) throws(CommandError) {
+        let failure = PlainThread.start(name: thread) {
             var exchanges: [Exchange] = []
             while true { turn(&exchanges, answer) }
         }
+        guard let failure else { return }
+        throw CommandError(.failed, "start the thread \(thread): \(String(cString: strerror(failure)))")
     }
 
     private func turn(_ exchanges: inout [Exchange], _ answer: Answer) {

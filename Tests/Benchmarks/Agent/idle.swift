@@ -1,5 +1,5 @@
 import Dispatch
 
-// A Swift program that waits: the least that an idle agent can wake, since libdispatch looks at its threads.
+// A Swift program that waits, after one task: from then on libdispatch looks at its threads every second.
 DispatchQueue.global().async {}
 dispatchMain()
