@@ -139,16 +139,17 @@ private struct RelocationSubjects {
         _ text: String, _ key: RelocationPath.Key, isDefault: Bool, _ index: Int
     ) throws(RelocationError) {
         var known = entries[key] ?? (0, nil)
-        let shown = RouteURL.withoutValues(text)
         if isDefault, let earlier = known.plain {
             throw RelocationError(
-                .badField, index: index, field: field, detail: "\(shown) \(verb) entry \(earlier) already")
+                .badField, index: index, field: field,
+                detail: "\(RouteURL.withoutValues(text)) \(verb) entry \(earlier) already")
         }
         known.count += 1
         guard known.count <= RelocationEntry.maximumAlternatives else {
             throw RelocationError(
                 .tooLarge, index: index, field: field,
-                detail: "more than \(RelocationEntry.maximumAlternatives) entries are about \(shown)")
+                detail: "more than \(RelocationEntry.maximumAlternatives) entries are about "
+                    + RouteURL.withoutValues(text))
         }
         if isDefault { known.plain = index }
         entries[key] = known

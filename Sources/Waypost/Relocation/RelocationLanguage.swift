@@ -40,7 +40,8 @@ struct RelocationLanguage: Sendable {
     /// The same for a text that is a pattern in any case, perhaps one without placeholders.
     func wholePattern(_ text: String, index: Int, field: String) throws(RelocationError) -> RoutePattern {
         var syntax = syntax
-        if takesAnyConverter {
+        // What is longer is refused whatever its converters are.
+        if takesAnyConverter, text.utf8.count <= RoutePattern.maximumBytes {
             for hole in text.utf8.split(separator: UInt8(ascii: "<"), omittingEmptySubsequences: false)
                 .dropFirst()
             {
