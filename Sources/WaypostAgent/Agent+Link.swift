@@ -17,7 +17,7 @@ final class LinkListener: MQTTLinkDelegate {
         agent.connected(connection)
     }
     func link(received batch: [MQTTMessage]) -> BatchDecision { agent.intake.take(batch) }
-    func link(lends thread: ThreadLoan) { agent.executor.beginHere { thread.keep() } }
+    func link(lends thread: ThreadLoan) { agent.executor.beginHere(keep: thread.keep) }
     func link(skipped message: SkippedMessage) { agent.skipped(message) }
     func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }
     func link(propertiesFor message: MQTTMessage) -> [MQTTProperties.User] {

@@ -97,6 +97,31 @@ import Threading
         #expect(kept.events.count == 1)
     }
 
+    // Who lent the thread may have no other for it yet.
+    @Test func `is asked for again until it can be kept`() async throws {
+        let (pool, ran) = (pool(turn: .seconds(3_600)), ran)
+        let opens = DispatchSemaphore(value: 0)
+        let asked = EventLog<Void>()
+        let failure = PlainThread.start(name: "guest") {
+            pool.runHere {
+                Task(executorPreference: pool) {
+                    ran.append(pthread_self())
+                    opens.wait()
+                }
+            } whenIdle: {
+            } keep: {
+                asked.append(())
+                return asked.events.count >= 3
+            }
+        }
+        #expect(failure == nil)
+        try await asked.wait(for: "the third time") { $0.count == 3 }
+        opens.signal()
+        visit(pool, [note()])
+        try await ran.wait(for: "the other") { $0.count == 3 }
+        #expect(asked.events.count == 3)
+    }
+
     @Test func `counts as one of the pool's threads, whose limit holds`() async throws {
         let pool = pool(turn: .seconds(3_600), limit: 1)
         let opens = DispatchSemaphore(value: 0)

@@ -4,22 +4,21 @@ extension RouteURL {
     /// In the URL of a call the values of `protocol` and `method` stay too, since they name what is called. The text
     /// need not be a URL.
     package static func withoutValues(_ text: String) -> String {
+        let isMark = { (byte: UInt8) in byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
+        guard let mark = text.utf8.firstIndex(where: isMark) else { return text }
+        let start = text.utf8.distance(from: text.utf8.startIndex, to: mark) + 1
         var text = text
         return text.withUTF8 { bytes in
-            let isMark = { (byte: UInt8) in byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
-            guard let mark = bytes.firstIndex(where: isMark) else {
-                return String(decoding: bytes, as: UTF8.self)
-            }
             let names = ["protocol=", "method="]
             var named: Set<Int> = []
-            var pair = mark + 1
+            var pair = start
             while pair < bytes.endIndex, named.count < names.count {
                 if let name = names.firstIndex(where: { bytes[pair...].starts(with: $0.utf8) }) {
                     named.insert(name)
                 }
                 pair = (bytes[pair...].firstIndex(where: endsPair) ?? bytes.endIndex) + 1
             }
-            return shown(bytes, from: mark + 1, besides: named.count == names.count ? names : [])
+            return shown(bytes, from: start, besides: named.count == names.count ? names : [])
         }
     }
 

@@ -99,13 +99,7 @@ final class CommandExecutor: Sendable {
     func beginHere(keep: @escaping @Sendable () -> Bool) {
         let actions = takeAdmitted()
         guard !actions.isEmpty else { return }
-        handlers.runHere {
-            act(on: actions)
-        } whenIdle: {
-            connections.storeGathered()
-        } keep: {
-            keep()
-        }
+        handlers.runHere({ act(on: actions) }, whenIdle: connections.storeGathered, keep: keep)
     }
 
     private func takeAdmitted() -> [LaneQueues.Action] {

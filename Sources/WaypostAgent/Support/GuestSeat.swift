@@ -15,11 +15,11 @@ struct GuestTimes: Sendable {
 /// The place of one foreign thread in a pool, with the jobs that it started and has not run yet.
 ///
 /// Decisions only; the pool acts.
-struct GuestSeat<Job> {
+struct GuestSeat {
     private struct Guest {
         let thread = pthread_self()
         let keep: @Sendable () -> Bool
-        var jobs: Deque<Job> = []
+        var jobs: Deque<UnownedJob> = []
         /// It was there at the last look.
         var wasSeen = false
     }
@@ -55,24 +55,24 @@ struct GuestSeat<Job> {
     }
 
     /// Takes a job of the guest; false when the calling thread is none.
-    mutating func append(_ job: Job) -> Bool {
+    mutating func append(_ job: UnownedJob) -> Bool {
         guard isHere else { return false }
         guest?.jobs.append(job)
         return true
     }
 
     /// The guest's next job; nil when it has none, or is none any more.
-    mutating func next() -> Job? { isHere ? guest?.jobs.popFirst() : nil }
+    mutating func next() -> UnownedJob? { isHere ? guest?.jobs.popFirst() : nil }
 
     /// The guest goes; what it has not run, or nil when the pool has kept it.
-    mutating func leave() -> Deque<Job>? {
+    mutating func leave() -> Deque<UnownedJob>? {
         guard isHere else { return nil }
         defer { guest = nil }
         return guest?.jobs
     }
 
     /// Takes a look: a guest that was there at the last one too blocks, and is kept.
-    mutating func look() -> (jobs: Deque<Job>, keep: @Sendable () -> Bool)? {
+    mutating func look() -> (jobs: Deque<UnownedJob>, keep: @Sendable () -> Bool)? {
         if let guest, guest.wasSeen {
             self.guest = nil
             isClosedUntil = MonotonicTime.after(pause)

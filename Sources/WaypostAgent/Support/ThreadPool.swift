@@ -20,7 +20,7 @@ package final class ThreadPool: TaskExecutor {
         var taken = 0
         var isWatched = false
         var isExhausted = false
-        var seat: GuestSeat<UnownedJob>
+        var seat: GuestSeat
     }
 
     /// When a thread that has nothing to do ends: after the regular work, every 10 s, has come twice.
@@ -49,12 +49,12 @@ package final class ThreadPool: TaskExecutor {
     var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        add(UnownedJob(job), mayBeGuests: true)
+        add(UnownedJob(job), mayBeOfGuest: true)
     }
 
-    func add(_ job: UnownedJob, mayBeGuests: Bool = false) {
+    func add(_ job: UnownedJob, mayBeOfGuest: Bool = false) {
         let (starts, watches) = state.withLock { state -> ((Bool, Bool), wakes: Bool) in
-            if mayBeGuests, state.seat.append(job) { return ((false, false), wakes: false) }
+            if mayBeOfGuest, state.seat.append(job) { return ((false, false), wakes: false) }
             state.jobs.append(job)
             if state.idle > 0 {
                 state.idle -= 1
