@@ -9,7 +9,7 @@ import Testing
         }
 
         func link(received batch: [MQTTMessage]) -> BatchDecision {
-            // Make the batch durable here. No acknowledgement leaves before this returns.
+            // Make the batch durable here, or in linkWillAcknowledge().
             .acknowledge
         }
 

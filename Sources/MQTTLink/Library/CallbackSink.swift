@@ -18,6 +18,8 @@ final class CallbackSink {
     }
 
     var messages: [MQTTMessage] = []
+    /// Whether the packet that is being read has the DUP flag, which the library does not hand on.
+    var isDuplicate = false
     var acknowledgementsOwed = 0
     var settled: [(id: UInt16, code: UInt8)] = []
     var connack: Connack?
@@ -91,6 +93,7 @@ final class CallbackSink {
             MQTTMessage(
                 topic: message.topic.map { String(cString: $0) } ?? "", payload: payload,
                 qos: message.qos > 0 ? .atLeastOnce : .atMostOnce, retain: message.retain,
+                isDuplicate: isDuplicate,
                 properties: properties == nil
                     ? MQTTProperties() : PropertyReader(head: properties).messageProperties()))
         completedPacket()

@@ -34,6 +34,7 @@ extension LinkLoop {
                 continue
             }
             let before = sink.progress
+            sink.isDuplicate = packet.isDuplicate
             let step = handle.read()
             bytes += frames.read(reported: sink.progress - before)
             takeSettled(sink)

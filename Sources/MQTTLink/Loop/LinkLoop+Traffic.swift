@@ -40,8 +40,8 @@ extension LinkLoop {
         if !sink.messages.isEmpty {
             let batch = sink.messages
             sink.messages = []
-            hasDelivered = true
-            // Nothing is acknowledged before this returns: the PUBACKs leave in loop_write, and that comes later.
+            (hasDelivered, owesAcknowledgements) = (true, true)
+            // Nothing is acknowledged before that: the PUBACKs leave in loop_write, and that comes later.
             guard delegate?.link(received: batch) == .acknowledge else {
                 drop(.batchRefused)
                 return false
@@ -54,8 +54,9 @@ extension LinkLoop {
     }
 
     /// Ends the connection so that nothing that waits to be written leaves any more.
-    private func drop(_ cause: DisconnectReason.Cause) {
-        if let socket = handle?.socket, socket >= 0 { shutdown(socket, Int32(SHUT_RDWR)) }
+    func drop(_ cause: DisconnectReason.Cause) {
+        guard let handle else { return }
+        if handle.socket >= 0 { shutdown(handle.socket, Int32(SHUT_RDWR)) }
         perform(state.ended(cause, at: now))
     }
 

@@ -50,8 +50,10 @@ final class LinkLoop {
     var goodbyes: [MQTTMessage] = []
     var hasDisconnected = false
     var isFinished = false
-    /// The delegate got a batch in this turn.
+    /// The delegate got a batch, and was not lent the thread yet.
     var hasDelivered = false
+    /// It got one whose acknowledgements it has not agreed to yet.
+    var owesAcknowledgements = false
     private let whenFinished: @Sendable () -> Void
 
     init(
@@ -106,6 +108,7 @@ final class LinkLoop {
             if readable || mayHaveMore { readBatch() }
         }
         guard lend() else { return false }
+        askToAcknowledge()
         runCommands()
         if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
         if isSocketOpen { writeOut() }
@@ -128,6 +131,13 @@ final class LinkLoop {
         let loan = ThreadLoan { PlainThread.start(name: Self.threadName) { loop.goOn() } == nil }
         delegate?.link(lends: loan)
         return loan.end()
+    }
+
+    /// Lets the acknowledgements go only if the delegate agrees; another thread may have read what they are for.
+    private func askToAcknowledge() {
+        guard owesAcknowledgements else { return }
+        owesAcknowledgements = false
+        if delegate?.linkWillAcknowledge() == .refuse { drop(.batchRefused) }
     }
 
     var isLeaving: Bool { if case .leaving = state.phase { true } else { false } }

@@ -24,6 +24,8 @@ struct FrameGuard: Sendable {
         var size: Int
         /// The id that a PUBACK is for.
         var acknowledges: UInt16?
+        /// DUP: the message may have been sent before.
+        var isDuplicate: Bool { type == FrameGuard.publish && flags & 8 != 0 }
     }
 
     private let limit: Int

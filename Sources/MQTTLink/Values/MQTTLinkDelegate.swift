@@ -25,7 +25,7 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// Messages of a resumed session may have been delivered before this.
     func linkDidConnect(_ connection: Connection)
 
-    /// All messages that one turn found. No PUBACK of theirs leaves before this returns.
+    /// All messages that one turn found. No PUBACK of theirs leaves before ``linkWillAcknowledge()`` agrees as well.
     func link(received batch: [MQTTMessage]) -> BatchDecision
 
     /// Called after each batch, whatever was decided on it: work that it brought may be done here.
@@ -33,6 +33,9 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// The acknowledgements leave after this, together with what it publishes. It may take its time once
     /// ``ThreadLoan/keep()`` was called.
     func link(lends thread: ThreadLoan)
+
+    /// The PUBACKs of what was received are about to leave; the last moment to make it durable, or to say no.
+    func linkWillAcknowledge() -> BatchDecision
 
     /// A message was larger than `MQTTLinkConfiguration.maximumPacketSize`: it was read and thrown away, and is
     /// acknowledged.
@@ -62,6 +65,9 @@ extension MQTTLinkDelegate {
 
     /// Nothing is done with it.
     public func link(lends thread: ThreadLoan) {}
+
+    /// All that was received is stored by then.
+    public func linkWillAcknowledge() -> BatchDecision { .acknowledge }
 
     /// Nothing is done about it.
     public func link(skipped message: SkippedMessage) {}

@@ -19,18 +19,21 @@ public struct MQTTMessage: Sendable, Hashable {
     public var qos: QoS
     /// Outgoing: the broker keeps it for later subscribers; incoming: it was kept, and is not new.
     public var retain: Bool
+    /// Incoming: the broker may have sent it before (DUP); it has no meaning on outgoing ones.
+    public var isDuplicate: Bool
     /// MQTT 5 properties; on 3.1.1 they are not sent, and those of an incoming message are empty.
     public var properties: MQTTProperties
 
     /// A message; at least once and not retained unless said otherwise.
     public init(
         topic: String, payload: [UInt8], qos: QoS = .atLeastOnce, retain: Bool = false,
-        properties: MQTTProperties = MQTTProperties()
+        isDuplicate: Bool = false, properties: MQTTProperties = MQTTProperties()
     ) {
         self.topic = topic
         self.payload = payload
         self.qos = qos
         self.retain = retain
+        self.isDuplicate = isDuplicate
         self.properties = properties
     }
 }

@@ -23,13 +23,16 @@ final class LinkRecorder: MQTTLinkDelegate {
     private let answer: @Sendable ([MQTTMessage]) -> BatchDecision
     private let will: @Sendable (MQTTVersion) -> MQTTMessage?
     private let lent: @Sendable (ThreadLoan) -> Void
+    private let agrees: @Sendable () -> BatchDecision
     private let ticked = Mutex(0)
 
     init(
         will: @escaping @Sendable (MQTTVersion) -> MQTTMessage? = { _ in nil },
         answer: @escaping @Sendable ([MQTTMessage]) -> BatchDecision = { _ in .acknowledge },
-        lent: @escaping @Sendable (ThreadLoan) -> Void = { _ in }
+        lent: @escaping @Sendable (ThreadLoan) -> Void = { _ in },
+        agrees: @escaping @Sendable () -> BatchDecision = { .acknowledge }
     ) {
+        self.agrees = agrees
         self.lent = lent
         self.will = will
         self.answer = answer
@@ -44,6 +47,7 @@ final class LinkRecorder: MQTTLinkDelegate {
     func link(settled receipts: [PublishReceipt]) { log.append(.settled(receipts)) }
     func linkDidDisconnect(_ reason: DisconnectReason) { log.append(.disconnected(reason)) }
     func link(lends thread: ThreadLoan) { lent(thread) }
+    func linkWillAcknowledge() -> BatchDecision { agrees() }
     func linkTick() { ticked.withLock { $0 += 1 } }
 
     func link(received batch: [MQTTMessage]) -> BatchDecision {

@@ -68,6 +68,56 @@ import Testing
         await observer.disconnect()
     }
 
+    /// Sends a message to a link whose delegate refuses its acknowledgement the first time; returns the two deliveries.
+    private func deliveries(
+        _ version: MQTTLinkConfiguration.ProtocolVersion, lent: @escaping @Sendable (ThreadLoan) -> Void
+    ) async throws -> [MQTTMessage] {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let url = try BrokerURL(broker.url)
+        let observer = try await MQTTSession.connect(
+            .oneShot(brokers: [url], clientID: "observer"), within: .seconds(60))
+        let asked = Gate()
+        let recorder = LinkRecorder(
+            lent: lent,
+            agrees: { asked.isTaken.exchange(true, ordering: .relaxed) ? .acknowledge : .refuse })
+        var configuration = MQTTLinkConfiguration(
+            brokers: [url], clientID: "asked", subscriptions: [Subscription("in", qos: .atLeastOnce)])
+        configuration.protocolVersion = version
+        configuration.cleanStart = false
+        let link = MQTTLink(configuration: configuration, delegate: recorder)
+        link.start()
+        try await recorder.connected()
+        _ = try await observer.publish(MQTTMessage(topic: "in", payload: [1], qos: .atLeastOnce))
+        let messages = try await recorder.received(2)
+        #expect(recorder.reasons.map(\.cause) == [.batchRefused])
+        await link.stop(within: .seconds(10))
+        await observer.disconnect()
+        return messages
+    }
+
+    @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v5, .v311])
+    func `is followed by a question, and without a yes the message comes again, marked as a duplicate`(
+        _ version: MQTTLinkConfiguration.ProtocolVersion
+    ) async throws {
+        let messages = try await deliveries(version, lent: { _ in })
+        #expect(messages.map(\.isDuplicate) == [false, true])
+        #expect(messages.map(\.payload) == [[1], [1]])
+    }
+
+    @Test func `is followed by that question on another thread, when it was kept`() async throws {
+        let gate = Gate()
+        let messages = try await deliveries(
+            .v5,
+            lent: { loan in
+                guard !gate.isTaken.exchange(true, ordering: .relaxed) else { return }
+                #expect(loan.keep())
+                gate.opens.wait()
+            })
+        gate.opens.signal()
+        #expect(messages.map(\.isDuplicate) == [false, true])
+    }
+
     @Test func `does not hold the end of the link when it was kept`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
