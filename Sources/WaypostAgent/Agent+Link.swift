@@ -18,6 +18,7 @@ final class LinkListener: MQTTLinkDelegate {
     }
     func link(received batch: [MQTTMessage]) -> BatchDecision { agent.intake.take(batch) }
     func link(lends thread: ThreadLoan) { agent.executor.beginHere(keep: thread.keep) }
+    func linkWillAcknowledge() -> BatchDecision { agent.intake.mayAcknowledge() }
     func link(skipped message: SkippedMessage) { agent.skipped(message) }
     func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }
     func link(propertiesFor message: MQTTMessage) -> [MQTTProperties.User] {
@@ -36,6 +37,7 @@ final class LinkListener: MQTTLinkDelegate {
 extension Agent {
     fileprivate func connected(_ connection: Connection) {
         presence.connected(connection)
+        intake.connected()
         status.connected(connection)
         if isSessionLost(connection) {
             reporter.failed(

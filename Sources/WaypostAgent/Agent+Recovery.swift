@@ -12,11 +12,13 @@ extension Agent {
     /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
     func recover() throws(StoreError) {
         let (isClean, hasReplies, reports) = try store.commit { transaction in
-            // After a clean stop nothing was under way.
-            let isClean = try transaction.number(Self.cleanStop) == 1
+            // After a clean stop nothing was under way, nor before the first command.
+            let isClean =
+                try transaction.number(Self.cleanStop).map { $0 == 1 } ?? (transaction.lastSequence() == 0)
             try transaction.setNumber(Self.cleanStop, 0)
             return (isClean, try transaction.hasUnsentReplies(), try transaction.outboxSizes().count)
         }
+        if isClean { intake.endedCleanly() }
         // They are read from disk when it is their turn.
         if hasReplies { outbox.storedEarlier(.reply) }
         if reports > 0 { outbox.storedEarlier(.failure) }
@@ -98,9 +100,7 @@ extension Agent {
         }
         guard record.attempt < configuration.limits.attempts else {
             job.attempt = record.attempt
-            end(
-                job,
-                .interrupted("the agent ended \(record.attempt) times before the command had a result"))
+            end(job, .interrupted(after: record.attempt))
             return nil
         }
         return job

@@ -135,7 +135,7 @@ public final class Agent: Service {
 
         // Execution.
         let past = Past(
-            store: store, topics: topics,
+            commit: { body throws(StoreError) in try journal.commit(steps: 1, body) }, topics: topics,
             audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group))
         let runner = CommandRunner(router: router, clock: clock, past: past)
         let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
@@ -160,13 +160,15 @@ public final class Agent: Service {
 
         // Intake.
         let status = status
-        intake = Intake(
+        intake = try Intake(
             configuration, topics: topics, clock: clock, clockMonitor: clockMonitor, store: store,
             shares: shares, inFlight: inFlight, reporter: reporter,
             connections: Intake.Connections(
                 dispatch: { executor.admitted($0) },
                 end: { end($0, true) },
                 commit: { (steps, body) throws(StoreError) in try journal.commit(steps: steps, body) },
+                received: { journal.received($0) },
+                storeReceived: { () throws(StoreError) in try journal.storeReceived() },
                 reply: { outbox.reply(redaction.masked($0), to: $1) },
                 repeatReply: { sequence, reply, address in
                     outbox.enqueue([

@@ -18,13 +18,30 @@ import WaypostMessages
     }
 
     /// Sends a command to an agent that dies at the point, starts another on its state, and gives the reply.
+    ///
+    /// - Parameters:
+    ///   - first: A command before it, which runs when it is sent.
+    ///   - wasKilled: Whether the agent was killed before: then it stores commands before it runs them.
     private func reply(
-        to payload: String, crashingAt point: String
+        to payload: String, after first: String? = nil, crashingAt point: String, wasKilled: Bool = false
     ) async throws -> (reply: Reply, ledger: [Substring], all: [String]) {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
-        let dying = try AgentProcess("k1", broker: broker.url, environment: ["WAYPOST_FAULT": point])
+        var directory: String?
+        if wasKilled {
+            let killed = try AgentProcess("k1", broker: broker.url)
+            try await killed.online()
+            _ = try await backend.command(#"{"id":"before","type":"ping"}"#, to: "k1")
+            try await killed.kill()
+            directory = killed.directory
+        }
+        let dying = try AgentProcess(
+            "k1", broker: broker.url, directory: directory, environment: ["WAYPOST_FAULT": point])
         try await dying.online()
+        if let first {
+            try await backend.publish(first, to: "waypost/v1/k1/cmd/me")
+            _ = try await backend.message(on: "waypost/v1/k1/reply/me") { $0["status"] == "accepted" }
+        }
         try await backend.publish(payload, to: "waypost/v1/k1/cmd/me")
         let status = try await dying.ended()
         #expect(status == -SIGKILL, "the agent did not die at \(point)")
@@ -36,14 +53,19 @@ import WaypostMessages
         #expect(try await agent.terminate() == 0)
         _ = try await backend.message(on: "waypost/v1/k1/state") { $0["why"] == "shutdown" }
         let all = backend.seen.filter { $0.topic.hasSuffix("/reply/me") }
-            .compactMap { $0.json?["status"]?.stringValue }
+            .compactMap { $0.json?["status"]?.stringValue }.filter { $0 != "accepted" }
         await backend.disconnect()
         return (reply, try ledger(agent), all)
     }
 
-    @Test(arguments: ["before-store", "after-store"])
-    func `a command that had not been started runs, once`(point: String) async throws {
-        let (reply, ledger, all) = try await reply(to: Self.append, crashingAt: point)
+    @Test(arguments: ["before-store", "after-store"], [true, false])
+    func `a command that had not been started runs, once`(point: String, wasKilled: Bool) async throws {
+        // One that may run at once is not on disk before it does, unless the agent was killed: this one has to wait.
+        let first = #"{"id":"slow","type":"call","service":"ClockService","method":"sleep","args":[8000]}"#
+        let waits = point == "after-store" && !wasKilled
+        let (reply, ledger, all) = try await reply(
+            to: Self.append, after: waits ? first : nil, crashingAt: waits ? "after-store:2" : point,
+            wasKilled: wasKilled)
         #expect(reply.status == .ok)
         #expect(ledger == ["entry"])
         #expect(Set(all) == ["ok"])

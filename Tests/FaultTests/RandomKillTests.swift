@@ -63,9 +63,14 @@ import WaypostMessages
             }
             // Not a wait for something to happen: the moment of the kill is what is drawn by lot.
             try await Task.sleep(for: .milliseconds(Int(lifetime * 1000) / 2))
-            if trouble.endsBeforeTheKill { try await isOver }
+            if trouble.isOverBeforeTheKill { try await isOver }
             agent.peakMemory.map { peaks.append($0) }
-            try await agent.kill()
+            // After a kill the next one stores commands before it runs them, after a clean stop it does not.
+            if trouble.isOverBeforeTheKill, Bool.random(using: &random) {
+                _ = try await agent.terminate()
+            } else {
+                try await agent.kill()
+            }
             try await isOver
             // A soak goes on for hours; whoever started it wants to see it move.
             if rounds > 100, round % 100 == 99 {

@@ -14,7 +14,7 @@ enum Trouble: CaseIterable {
     }
 
     /// An agent that is frozen or on a full disk is also killed like that.
-    var endsBeforeTheKill: Bool { self == .frozenBroker || self == .clockStep }
+    var isOverBeforeTheKill: Bool { self != .frozenAgent && self != .fullDisk }
 }
 
 /// The disk and the clock of an agent, and its broker, all of which fail when asked to.

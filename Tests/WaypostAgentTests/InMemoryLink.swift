@@ -67,11 +67,13 @@ final class InMemoryLink: MessageLink {
     }
 
     /// Hands a batch to the agent, and ends the turn of the loop.
+    @discardableResult
     func deliver(_ batch: [MQTTMessage]) -> BatchDecision {
         var decision = BatchDecision.refuse
         onQueue { delegate in
             decision = delegate.link(received: batch)
             lendThread(to: delegate)
+            if delegate.linkWillAcknowledge() == .refuse { decision = .refuse }
             delegate.linkTick()
         }
         return decision

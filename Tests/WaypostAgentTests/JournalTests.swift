@@ -52,9 +52,13 @@ import WaypostMessages
     private func ended(_ id: String) throws -> EndedCommand {
         let receipt = try store.commit { try $0.receive(Self.command(id)) }
         guard case .stored(let sequence) = receipt else { throw CancellationError() }
-        return EndedCommand(
+        return ended(id, row: sequence)
+    }
+
+    private func ended(_ id: String, row: Int64) -> EndedCommand {
+        EndedCommand(
             job: CommandJob(
-                sequence: sequence, sender: "ops", address: ReplyAddress(topic: "r"),
+                sequence: row, sender: "ops", address: ReplyAddress(topic: "r"),
                 command: Command(id: id, operation: .ping, expires: .max), startBy: .max),
             result: .ok())
     }
@@ -135,6 +139,60 @@ import WaypostMessages
         journal.close()
         #expect(try state("c1") == .finished)
         #expect(sent.count == 2)
+    }
+
+    // What can't be stored of a result must not keep the command from the disk, whose PUBACK waits for it.
+    @Test func `stores commands that were received without the entries that can't be stored`() throws {
+        try store.commit { try $0.database.execute(sql: "ALTER TABLE failures RENAME TO away") }
+        #expect(journal.received([Self.command("c1")]))
+        isGathering.value.store(true, ordering: .relaxed)
+        journal.store(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
+        try journal.storeReceived()
+        #expect(try state("c1") == .received)
+    }
+
+    @Test func `stores a command together with its result, in one commit`() throws {
+        var command = Self.command("c1")
+        command.sequence = 41
+        #expect(journal.received([command]))
+        let before = store.commitCount
+        journal.end([ended("c1", row: 41)], isFree: true)
+        #expect(store.commitCount == before + 1)
+        #expect(sent.count == 1)
+        try journal.storeReceived()
+        #expect(store.commitCount == before + 1)
+        #expect(try state("c1") == .finished)
+        let stored = try store.commit { try $0.unsentReplies(excluding: [], bytes: .max).records }
+        #expect(stored.count == 1)
+        #expect(stored.first?.damage == nil && stored.first?.payload == [])
+    }
+
+    @Test func `stores a command together with its start`() async throws {
+        var command = Self.command("c1")
+        command.sequence = 41
+        #expect(journal.received([command]))
+        #expect(await journal.storeStart(of: ended("c1", row: 41).job))
+        #expect(try state("c1") == .started)
+    }
+
+    @Test func `takes no command when it is closed, or when each step is to have its commit`() throws {
+        var limits = AgentLimits()
+        limits.commitEntries = 1
+        let journal = try Journal(
+            store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: limits,
+            handlerTimer: Timer(label: "handler"), connections: self.journal.connections)
+        #expect(!journal.received([Self.command("c1")]))
+        self.journal.close()
+        #expect(!self.journal.received([Self.command("c1")]))
+    }
+
+    @Test func `says so when a command can't be stored, and keeps it`() throws {
+        #expect(journal.received([Self.command("c1")]))
+        try store.commit { try $0.database.execute(sql: "ALTER TABLE inbox RENAME TO away") }
+        #expect(throws: StoreError.self) { try journal.storeReceived() }
+        try store.commit { try $0.database.execute(sql: "ALTER TABLE away RENAME TO inbox") }
+        try journal.storeReceived()
+        #expect(try state("c1") == .received)
     }
 
     @Test func `stores each of many results once, whoever brings them, beside intake`() async throws {

@@ -90,6 +90,70 @@ import WaypostMessages
     }
 }
 
+/// A command may run before it is stored: its id must be known all the same.
+@Suite struct `A command that is not stored yet` {
+    private func router(_ runs: TestSupport.EventLog<String>) throws -> Router {
+        let router = Router()
+        try router.register("scheme://count", idempotent: true) { request in
+            runs.append(request.context.ref ?? "")
+            return .opened("done")
+        }
+        return router
+    }
+
+    private func open(_ id: String, lane: String = "main") -> MQTTMessage {
+        MQTTMessage(
+            topic: "waypost/v1/k1/cmd/me",
+            payload: Array(
+                "{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"scheme://count\",\"lane\":\"\(lane)\"}".utf8))
+    }
+
+    @Test func `is not acknowledged and runs once, however often the broker sends it to a full disk`()
+        async throws
+    {
+        let runs = TestSupport.EventLog<String>()
+        let harness = try await AgentHarness(router: router(runs))
+        let directory = harness.agent.configuration.stateDirectory
+        try FileManager.default.moveItem(atPath: directory, toPath: directory + "-away")
+        for _ in 0..<5 { #expect(harness.link.deliver([open("a")]) == .refuse) }
+        // Others are not begun while nothing can be stored.
+        for _ in 0..<5 { #expect(harness.link.deliver([open("a"), open("b")]) == .refuse) }
+        let before = harness.published.events.count
+        harness.link.deliver([open("a", lane: "other")])
+        #expect(try await harness.reply(to: "a", after: before).code == .idReused)
+        #expect(runs.events == ["a"])
+        try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
+        let after = harness.published.events.count
+        #expect(harness.link.deliver([open("a"), open("b")]) == .acknowledge)
+        #expect(try await harness.reply(to: "a", after: after).code == .ok)
+        #expect(try await harness.reply(to: "b", after: after).code == .ok)
+        #expect(runs.events == ["a", "b"])
+        try await harness.close()
+    }
+
+    @Test func `is known to another with its id in the same batch`() async throws {
+        let runs = TestSupport.EventLog<String>()
+        let harness = try await AgentHarness(router: router(runs))
+        harness.link.deliver([open("a"), open("a"), open("a", lane: "other"), open("b")])
+        #expect(try await harness.reply(to: "b").code == .ok)
+        try await harness.until("both ends of it") { $0.replies(to: "a").count == 2 }
+        #expect(harness.replies(to: "a").map(\.code).sorted { $0.number < $1.number } == [.ok, .idReused])
+        #expect(runs.events.sorted() == ["a", "b"])
+        try await harness.close()
+    }
+
+    @Test func `is shown to one who asks for it in the same batch`() async throws {
+        let runs = TestSupport.EventLog<String>()
+        let harness = try await AgentHarness(router: router(runs))
+        let question = MQTTMessage(
+            topic: "waypost/v1/k1/cmd/me", payload: Array(#"{"id":"q","type":"inspect","target":"a"}"#.utf8))
+        harness.link.deliver([open("a"), question])
+        let reply = try await harness.reply(to: "q")
+        #expect(reply.result["commands"]?[0]?["state"]?.stringValue != nil, "\(reply)")
+        try await harness.close()
+    }
+}
+
 @Suite struct `Gaps in a sender's count` {
     // With a thousand senders known, those after them were not looked at any more, and nothing said so.
     @Test func `are noticed for new senders too, however many there were`() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import MQTTLink
 import TestSupport
 import Testing
 import Threading
@@ -57,7 +58,7 @@ import WaypostMessages
     }
 
     @Test(arguments: [
-        (#""type":"open","url":"scheme://append""#, InboxState.started),
+        (#""type":"open","url":"scheme://append""#, InboxState?.some(.started)),
         (#""type":"open","url":"scheme://own-redirect""#, .started),
         (#""type":"open","url":"scheme://intercepted""#, .started),
         (#""type":"open","url":"scheme://passed/1""#, .started),
@@ -70,10 +71,10 @@ import WaypostMessages
             #""type":"open","url":"scheme://services?protocol=LateLedger&method=append","params":{"ivar1":"c1"}"#,
             .started
         ),
-        // It would run again after a crash in any case, so the disk is not asked.
-        (#""type":"open","url":"scheme://put""#, .received),
+        // It would run again after a crash in any case, so the disk is not asked, and the broker has it still.
+        (#""type":"open","url":"scheme://put""#, nil),
     ])
-    func `is on disk as started when its handler runs`(command: String, state: InboxState) async throws {
+    func `is on disk as started when its handler runs`(command: String, state: InboxState?) async throws {
         let witness = Witness()
         let harness = try await AgentHarness(router: router(witness))
         witness.store.withLock { $0 = harness.agent.store }
@@ -179,6 +180,80 @@ import WaypostMessages
         #expect(try await harness.reply(to: "c").attempt == 2)
         try await harness.close()
         #expect(attempts.events.sorted() == [1, 2, 2])
+    }
+
+    /// What the store says of a command while it runs, and its attempt; at the end nothing is left open.
+    private func run(
+        _ message: MQTTMessage, after time: Int64 = 0, directory: String
+    ) async throws -> (state: InboxState?, attempt: Int) {
+        let seen = TestSupport.EventLog<InboxState?>()
+        let store = Guarded<Store?>(nil)
+        let router = Router()
+        try router.register("scheme://count", idempotent: true) { request in
+            let open = try store.withLock { $0 }?.commit { try $0.unfinished() } ?? []
+            seen.append(open.first?.state)
+            return .opened()
+        }
+        let harness = try await AgentHarness(directory: directory, router: router)
+        store.withLock { $0 = harness.agent.store }
+        harness.clock.advance(time)
+        #expect(harness.link.deliver([message]) == .acknowledge)
+        let reply = try await harness.reply(to: "a")
+        store.withLock { $0 = nil }
+        try await harness.close()
+        #expect(seen.events.count == 1)
+        return (seen.events.first ?? nil, reply.attempt)
+    }
+
+    private func inTheMiddle(_ transaction: Store.Transaction) throws {
+        try transaction.setNumber("clean_stop", 0)
+    }
+
+    private func message(isDuplicate: Bool = false, qos: QoS = .atLeastOnce) -> MQTTMessage {
+        MQTTMessage(
+            topic: "waypost/v1/k1/cmd/me",
+            payload: Array(#"{"id":"a","type":"open","url":"scheme://count"}"#.utf8), qos: qos,
+            isDuplicate: isDuplicate)
+    }
+
+    // It ran before it was stored, and ended the agent: that would go on for ever if it did so again.
+    @Test func `a command that the broker sends again is on disk before it runs, and counts as started`()
+        async throws
+    {
+        let directory = try killed(inTheMiddle)
+        let (state, attempt) = try await run(message(isDuplicate: true), directory: directory)
+        #expect(state == .received && attempt == 2)
+        // The redelivery may take its time.
+        let late = try await run(
+            message(isDuplicate: true), after: Caution.time, directory: killed(inTheMiddle))
+        #expect(late.state == .received && late.attempt == 2)
+    }
+
+    @Test func `any command is on disk before it runs, for the first minute`() async throws {
+        let (state, attempt) = try await run(
+            message(), after: Caution.time - 1, directory: killed(inTheMiddle))
+        #expect(state == .received && attempt == 1)
+        let later = try await run(message(), after: Caution.time, directory: killed(inTheMiddle))
+        #expect(later.state == nil && later.attempt == 1)
+    }
+
+    @Test func `that is not so after a clean stop, except for what no broker sends again`() async throws {
+        func stopped() throws -> String { try killed { try $0.setNumber("clean_stop", 1) } }
+        let (state, attempt) = try await run(message(isDuplicate: true), directory: stopped())
+        #expect(state == nil && attempt == 1)
+        let once = try await run(message(qos: .atMostOnce), directory: stopped())
+        #expect(once.state == .received)
+    }
+
+    @Test func `a command that may have been started as often as is allowed is interrupted`() async throws {
+        let attempts = TestSupport.EventLog<Int>()
+        let harness = try await AgentHarness(directory: killed(inTheMiddle), router: router(attempts)) {
+            $0.limits.attempts = 1
+        }
+        harness.link.deliver([message(isDuplicate: true)])
+        #expect(try await harness.reply(to: "a").code == .interrupted)
+        try await harness.close()
+        #expect(attempts.events.isEmpty)
     }
 
     @Test func `a clean stop is no attempt, however often the agent is restarted`() async throws {

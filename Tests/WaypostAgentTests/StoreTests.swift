@@ -24,7 +24,7 @@ import WaypostMessages
         #expect(try receive(store, id: "b") == .stored(sequence: 2))
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: nil))
         #expect(try receive(store, id: "a", digest: 9) == .reused)
-        try store.commit { try $0.finish(1, reply: [7], attempt: 1) }
+        try store.commit { try $0.finish(InboxResult(sequence: 1, attempt: 1, reply: [7])) }
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
     }
 
@@ -36,7 +36,7 @@ import WaypostMessages
             _ = try receive(store, id: "c")
             try store.commit {
                 try $0.start(1, attempt: 1, at: 1)
-                try $0.finish(2, reply: [7], attempt: 1)
+                try $0.finish(InboxResult(sequence: 2, attempt: 1, reply: [7]))
                 try $0.acknowledge(2, at: 2)
                 _ = try $0.append(topic: "f", payload: [5])
             }
@@ -53,8 +53,8 @@ import WaypostMessages
         let store = try Store(directory: directory)
         _ = try receive(store, id: "a")
         try store.commit {
-            try $0.finish(1, reply: [7], attempt: 1)
-            try $0.finish(1, reply: [8], attempt: 2)
+            try $0.finish(InboxResult(sequence: 1, attempt: 1, reply: [7]))
+            try $0.finish(InboxResult(sequence: 1, attempt: 2, reply: [8]))
             try $0.start(1, attempt: 3, at: 1)
         }
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
@@ -64,9 +64,9 @@ import WaypostMessages
         let store = try Store(directory: directory)
         for id in ["a", "b", "c"] { _ = try receive(store, id: id) }
         try store.commit {
-            try $0.finish(1, reply: [], attempt: 1)
+            try $0.finish(InboxResult(sequence: 1, attempt: 1, reply: []))
             try $0.acknowledge(1, at: 2)
-            try $0.finish(2, reply: [], attempt: 1)
+            try $0.finish(InboxResult(sequence: 2, attempt: 1, reply: []))
         }
         #expect(try store.commit { try $0.forgetEnded(after: 0, at: 30, limit: 10).removed } == [])
         #expect(

@@ -1,9 +1,9 @@
 import Waypost
 import WaypostMessages
 
-/// A stored command on its way through execution.
+/// A command on its way through execution; it is stored, or will be.
 struct CommandJob: Sendable {
-    /// Its row in the inbox.
+    /// Its row in the inbox, which may not be there yet.
     var sequence: Int64
     var sender: String
     var address: ReplyAddress
@@ -29,4 +29,8 @@ struct ReceivedCommand: Sendable {
     var rejection: Rejection?
     /// When it must have been started, in milliseconds since 1970.
     var expires: Int64
+    /// Whether it must be on disk before it runs.
+    var isStoredFirst: Bool
+    /// How often it may have been started before it came.
+    var earlierStarts: Int
 }

@@ -28,6 +28,10 @@ struct CommandResult: Sendable {
             detail: "the handler was not begun within \(deadline) ms: other handlers block all threads")
     }
 
+    static func interrupted(after starts: Int) -> CommandResult {
+        .interrupted("the agent ended \(starts) times before the command had a result")
+    }
+
     static func interrupted(_ detail: String) -> CommandResult {
         CommandResult(code: .interrupted, detail: detail)
     }

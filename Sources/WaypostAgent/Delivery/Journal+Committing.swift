@@ -34,34 +34,40 @@ extension Journal {
         if (try? commit { _ in }) == nil { Self.giveUp(state.withLock(\.waiting)) }
     }
 
-    /// Runs `body` in one transaction with the first entries that wait, and sends what waited for them.
+    /// What one commit stores beside its body.
+    struct Batch {
+        var received: [NewCommand] = []
+        var entries: [Entry] = []
+    }
+
+    /// Stores what was received and the first entries that wait, runs `body` in the same transaction, and sends what
+    /// waited for it.
     ///
     /// Entries that could not be stored are not taken along any more, so that they keep nothing else from the disk.
     ///
     /// - Parameters:
-    ///   - steps: how many entries `body` writes; 0 when there are only those that wait.
-    ///   - body: called again, without entries, when the transaction with them failed.
+    ///   - steps: how much else it writes; 0 when it is there for the entries.
+    ///   - body: called when the rest is written, and called again, without entries, when the transaction with them
+    ///     failed.
     func commit<Value>(
         steps: Int = 0, _ body: (Store.Transaction) throws -> Value
     ) throws(StoreError) -> Value {
-        var batch: [Entry] = []
+        var batch = Batch()
         var takesAlong = false
         do throws(StoreError) {
             return try store.commit { transaction in
-                let value = try body(transaction)
                 var written = state.withLock { state in
                     takesAlong = steps == 0 || !state.isFailing
-                    guard takesAlong else { return Written(quota: state.quota) }
-                    batch = state.take(limits.commitEntries - steps)
-                    return Written(quota: state.quota, overflow: state.overflow)
+                    batch = state.take(takesAlong ? limits.commitEntries - steps : 0)
+                    return Written(quota: state.quota, overflow: takesAlong ? state.overflow : 0)
                 }
-                if takesAlong { try write(batch, &written, in: transaction) }
-                return (value, written)
+                try write(batch, &written, in: transaction)
+                return (try body(transaction), written)
             } then: {
                 // Here, because what is first on the disk must be first to be sent.
                 stored($0.1, batch)
             } otherwise: {
-                if takesAlong { failed(batch) }
+                failed(batch, takesAlong)
             }.0
         } catch {
             guard takesAlong, steps > 0 else { throw error }
@@ -97,17 +103,18 @@ extension Journal {
     }
 
     private func write(
-        _ batch: [Entry], _ written: inout Written, in transaction: Store.Transaction
+        _ batch: Batch, _ written: inout Written, in transaction: Store.Transaction
     ) throws {
         written.quota.lost(written.overflow)
         let isTight = store.isTight()
         let now = clock.wall()
-        for entry in batch {
+        let ended = try write(batch.received, batch.entries, in: transaction)
+        for entry in batch.entries {
             switch entry {
             case .started(let sequence, let attempt, _):
                 try transaction.start(sequence, attempt: attempt, at: now)
-            case .ended(let sequence, let attempt, let reply, _):
-                try transaction.finish(sequence, reply: reply, attempt: attempt)
+            case .ended(let result, _):
+                if !ended.contains(result.sequence) { try transaction.finish(result) }
             case .failed(let report):
                 guard !isTight else {
                     written.quota.lost(1)
@@ -137,6 +144,22 @@ extension Journal {
         }
     }
 
+    /// Stores commands, with the results that they have by now; returns the rows of those that have one.
+    private func write(
+        _ received: [NewCommand], _ entries: [Entry], in transaction: Store.Transaction
+    ) throws -> Set<Int64> {
+        guard !received.isEmpty else { return [] }
+        var results: [Int64: InboxResult] = [:]
+        for case .ended(let result, _) in entries { results[result.sequence] = result }
+        var ended: Set<Int64> = []
+        for command in received {
+            let result = command.sequence.flatMap { results[$0] }
+            _ = try transaction.receive(command, result: result)
+            if let result { ended.insert(result.sequence) }
+        }
+        return ended
+    }
+
     private func dropReport(of count: Int64, _ sender: String?) -> FailureReport {
         let now = clock.wall()
         let detail =
@@ -151,12 +174,14 @@ extension Journal {
         return report
     }
 
-    /// The entries go back to their place, and are tried again; called before another commit begins.
-    private func failed(_ batch: [Entry]) {
+    /// All of it goes back to its place, and is tried again; called before another commit begins.
+    private func failed(_ batch: Batch, _ hadEntries: Bool) {
         let stores = state.withLock { state in
+            state.received = batch.received + state.received
+            guard hadEntries else { return false }
             state.isFailing = true
-            guard !batch.isEmpty else { return false }
-            state.waiting = batch + state.waiting
+            guard !batch.entries.isEmpty else { return false }
+            state.waiting = batch.entries + state.waiting
             state.isUrgent = true
             defer { state.isStoring = true }
             return !state.isStoring
@@ -165,37 +190,40 @@ extension Journal {
     }
 
     /// The entries are on disk; called before another commit begins.
-    private func stored(_ written: Written, _ batch: [Entry]) {
+    private func stored(_ written: Written, _ batch: Batch) {
+        let entries = batch.entries
         state.withLock { state in
-            state.isFailing = state.isFailing && batch.isEmpty
+            state.isFailing = state.isFailing && entries.isEmpty
             state.quota = written.quota
             // Those that came while this was being written too: it may be the last commit for long.
             state.quota.lost(state.overflow - written.overflow)
             state.overflow = 0
-            state.waitingReports -= batch.count { if case .failed = $0 { true } else { false } }
-            state.waitingReplyBytes -= batch.reduce(0) {
-                if case .ended(_, _, let reply, _) = $1 { $0 + reply.count } else { $0 }
+            state.receivedCount -= batch.received.count
+            state.waitingReports -= entries.count { if case .failed = $0 { true } else { false } }
+            state.waitingReplyBytes -= entries.reduce(0) {
+                if case .ended(let result, _) = $1 { $0 + result.reply.count } else { $0 }
             }
             state.counters.isOutboxFull = written.quota.isFull
             state.counters.fullSenders = written.quota.fullSenders
             state.counters.droppedReports = state.quota.dropped
         }
-        send(batch, written)
+        send(entries, written)
     }
 
     /// Sends what waited for a commit.
-    private func send(_ batch: [Entry], _ written: Written) {
+    private func send(_ entries: [Entry], _ written: Written) {
         var items: [OutboxItem] = []
         var ended: [(sequence: Int64, bytes: Int)] = []
-        for entry in batch {
+        for entry in entries {
             switch entry {
             case .started(_, _, let then): then(true)
-            case .ended(let sequence, _, let reply, let address):
+            case .ended(let result, let address):
                 FaultPoint.afterResult.reached()
-                ended.append((sequence, reply.count))
+                ended.append((result.sequence, result.reply.count))
                 items.append(
                     OutboxItem(
-                        origin: .reply(sequence: sequence), kind: .reply, message: address.message(reply)))
+                        origin: .reply(sequence: result.sequence), kind: .reply,
+                        message: address.message(result.reply)))
             case .replyReplaced(let sequence, let message, let fewer):
                 connections.replyReplaced(message.topic, fewer)
                 items.append(
@@ -209,14 +237,16 @@ extension Journal {
 }
 
 extension Journal.State {
-    /// Takes the first entries that wait, at most so many.
-    fileprivate mutating func take(_ count: Int) -> [Journal.Entry] {
+    /// Takes what was received, for nothing else of a command may be stored before, and the first entries that wait,
+    /// at most so many.
+    fileprivate mutating func take(_ count: Int) -> Journal.Batch {
+        defer { received = [] }
         guard count < waiting.count else {
             isUrgent = false
             defer { waiting = [] }
-            return waiting
+            return Journal.Batch(received: received, entries: waiting)
         }
         defer { waiting.removeFirst(max(0, count)) }
-        return Array(waiting.prefix(max(0, count)))
+        return Journal.Batch(received: received, entries: Array(waiting.prefix(max(0, count))))
     }
 }

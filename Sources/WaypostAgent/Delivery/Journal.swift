@@ -14,7 +14,7 @@ final class Journal: Sendable {
         /// A handler may run once this is on disk; `then` is called with true at that moment, and with false when
         /// the journal was closed before.
         case started(sequence: Int64, attempt: Int, then: @Sendable (Bool) -> Void)
-        case ended(sequence: Int64, attempt: Int, reply: [UInt8], ReplyAddress)
+        case ended(InboxResult, ReplyAddress)
         case failed(FailureReport)
         /// The broker has the reply of the stored command.
         case replyAcknowledged(sequence: Int64)
@@ -66,6 +66,10 @@ final class Journal: Sendable {
         var isStoring = false
         /// The last commit of entries failed.
         var isFailing = false
+        /// Commands that are not on disk yet, and that no commit has taken.
+        var received: [NewCommand] = []
+        /// Those among them too that are being stored.
+        var receivedCount = 0
         /// Bytes of results that wait for the disk.
         var waitingReplyBytes = 0
         /// Reports that wait for the disk.
@@ -121,6 +125,28 @@ final class Journal: Sendable {
 
     // MARK: What happened
 
+    /// Takes commands, which the next commit stores before anything else; at the latest ``storeReceived()`` does.
+    ///
+    /// - Returns: False when too many wait for that, or it was closed.
+    func received(_ commands: [NewCommand]) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed, state.receivedCount + commands.count < limits.commitEntries else {
+                return false
+            }
+            state.received += commands
+            state.receivedCount += commands.count
+            return true
+        }
+    }
+
+    /// Returns when all commands are on disk that were received.
+    func storeReceived() throws(StoreError) {
+        let count = state.withLock(\.receivedCount)
+        guard count > 0 else { return }
+        try commit(steps: count) { _ in }
+        FaultPoint.afterStore.reached()
+    }
+
     /// Makes it durable that a command was started; false when the journal was closed before.
     func storeStart(of job: CommandJob) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -157,7 +183,8 @@ final class Journal: Sendable {
             state.waitingReplyBytes += bytes.count
         }
         handlerTimer.recordMilliseconds(ended.milliseconds)
-        return .ended(sequence: job.sequence, attempt: job.attempt, reply: bytes, job.address)
+        return .ended(
+            InboxResult(sequence: job.sequence, attempt: job.attempt, reply: bytes), job.address)
     }
 
     /// Why a reply of so many bytes is too large; nil when it is not.
@@ -230,11 +257,11 @@ final class Journal: Sendable {
     }
 
     private func send(_ entries: [Entry], _ urgency: Urgency) {
-        let urgency = connections.isGathering() ? .patient : urgency
+        let isGathering = connections.isGathering()
         let (isOpen, stores, mustTime) = state.withLock { state in
             guard !state.isClosed else { return (false, false, false) }
             state.waiting += entries
-            guard urgency == .patient, state.waiting.count < Self.patientLimit else {
+            guard isGathering || urgency == .patient && state.waiting.count < Self.patientLimit else {
                 state.isUrgent = true
                 defer { state.isStoring = true }
                 return (true, !state.isStoring, false)

@@ -4,7 +4,7 @@ import Threading
 import Waypost
 import WaypostMessages
 
-/// Runs stored commands: ``LaneQueues`` decides behind a lock, and the caller carries it out.
+/// Runs commands: ``LaneQueues`` decides behind a lock, and the caller carries it out.
 ///
 /// It never waits for a handler or for the disk. Handlers run on threads of their own, and those that end soon on the
 /// thread that brought the command; times are checked on threads of the agent. The task that ran a command goes on
@@ -68,7 +68,7 @@ final class CommandExecutor: Sendable {
     /// Commands that wait or run at this moment; intake refuses more than the limit.
     var waiting: Int { count.load(ordering: .relaxed) }
 
-    /// Takes stored commands, in order of arrival; ``begin()`` or ``beginHere(keep:)`` follows.
+    /// Takes commands that are stored or will be, in order of arrival; ``begin()`` or ``beginHere(keep:)`` follows.
     func admitted(_ jobs: [CommandJob]) {
         guard !jobs.isEmpty else { return }
         let now = clock.monotonic()

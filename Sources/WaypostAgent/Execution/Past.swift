@@ -5,7 +5,11 @@ import WaypostMessages
 struct Past: Sendable {
     private static let pageBytes = 32_768
 
-    let store: Store
+    /// Runs `body` in a transaction, after what waits to be stored.
+    let commit:
+        @Sendable (
+            _ body: @Sendable (Store.Transaction) throws -> CommandResult
+        ) throws(StoreError) -> CommandResult
     let topics: Topics
     /// Those to whom a command may have been sent: the agent and its groups.
     let audiences: [Audience]
@@ -35,7 +39,7 @@ struct Past: Sendable {
 
     private func result(_ read: @Sendable (Store.Transaction) throws -> CommandResult) -> CommandResult {
         do throws(StoreError) {
-            return try store.commit(read)
+            return try commit(read)
         } catch {
             return CommandResult(code: .disk, detail: "\(error)")
         }

@@ -4,18 +4,63 @@ import Waypost
 import WaypostMessages
 
 extension Intake {
-    /// Stores the commands and dispatches the new ones; false when they can't be stored.
-    func store(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
+    /// Dispatches the commands that are new; false when they have to be stored before, and can't be.
+    func dispatch(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
         defer { commands = [] }
-        for (command, sequence) in inFlight.takeRepeated(&commands) {
-            repeated(command, sequence, nil)
+        for (command, sequence) in inFlight.takeKnown(&commands) {
+            if let sequence { repeated(command, sequence, nil) } else { reused(command) }
         }
-        return commands.chunks(limits.commitEntries).allSatisfy { store($0, at: now) }
+        return commands.chunks(limits.commitEntries).allSatisfy {
+            FaultPoint.beforeStore.reached()
+            return storeLater($0, at: now) || storeNow($0, at: now)
+        }
+    }
+
+    /// Dispatches the commands, which are stored before they are acknowledged; false when one has to be stored before
+    /// it runs, or is not surely new and taken.
+    private func storeLater(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
+        guard commands.allSatisfy({ !$0.isStoredFirst && $0.rejection == nil }),
+            !store.isFull, store.problem == nil,
+            commands.count == 1 || Set(commands.map { CommandKey($0) }).count == commands.count,
+            let areNew = try? store.read({ transaction in
+                try commands.allSatisfy { try !transaction.knows(topic: $0.topic, id: $0.id) }
+            }), areNew
+        else { return false }
+        var reserved: [ReceivedCommand] = []
+        for command in commands {
+            guard shares.reserve(command.payload.count, for: command.sender) == nil else { break }
+            reserved.append(command)
+        }
+        let first = takeSequences(commands.count)
+        guard reserved.count == commands.count,
+            connections.received(zip(commands, first...).map { newCommand($0, $1, at: now) })
+        else {
+            release(&reserved)
+            return false
+        }
+        dispatch(zip(commands, (first...).lazy.map { .success(.stored(sequence: $0)) }), at: now)
+        return true
+    }
+
+    /// The first of so many numbers of rows.
+    private func takeSequences(_ count: Int) -> Int64 {
+        state.withLock { state in
+            defer { state.lastSequence += Int64(count) }
+            return state.lastSequence + 1
+        }
+    }
+
+    private func newCommand(_ command: ReceivedCommand, _ sequence: Int64, at now: Int64) -> NewCommand {
+        NewCommand(
+            sequence: sequence, topic: command.topic, id: command.id, digest: command.digest,
+            payload: command.payload, correlation: command.address.correlation, trace: command.address.trace,
+            received: now, expires: command.expires,
+            keepUntil: max(now + Self.minimumRecognition, command.expires + Self.recognitionAfterExpiry),
+            earlierStarts: command.earlierStarts)
     }
 
     /// Stores the commands in one transaction and dispatches the new ones; false when they can't be stored.
-    private func store(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
-        FaultPoint.beforeStore.reached()
+    private func storeNow(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
         let receipts: [Result<InboxReceipt, Rejection>]
         var reserved: [ReceivedCommand] = []
         do throws(StoreError) {
@@ -30,7 +75,6 @@ extension Intake {
             return false
         }
         FaultPoint.afterStore.reached()
-        FaultPoint.commandsStored()
         dispatch(zip(commands, receipts), at: now)
         return true
     }
@@ -54,13 +98,7 @@ extension Intake {
             receipt = known
         } else {
             reserved.append(command)
-            receipt = try transaction.receive(
-                NewCommand(
-                    topic: command.topic, id: command.id, digest: command.digest, payload: command.payload,
-                    correlation: command.address.correlation, trace: command.address.trace, received: now,
-                    expires: command.expires,
-                    keepUntil: max(
-                        now + Self.minimumRecognition, command.expires + Self.recognitionAfterExpiry)))
+            receipt = try transaction.receive(newCommand(command, takeSequences(1), at: now))
             if case .stored = receipt {
             } else {
                 reserved.removeLast()
@@ -117,18 +155,13 @@ extension Intake {
             switch result {
             case .success(.stored(let sequence)):
                 stored.append((sequence, command.sender, command.payload.count))
+                started.append((command, sequence))
                 switch job(of: command, sequence, at: now) {
-                case (let job, nil):
-                    started.append((command, sequence))
-                    jobs.append(job)
-                case (let job, let rejection?):
-                    rejected.append(EndedCommand(job: job, result: CommandResult(rejection, origin: .intake)))
+                case (let job, nil): jobs.append(job)
+                case (let job, let result?): rejected.append(EndedCommand(job: job, result: result))
                 }
             case .success(.duplicate(let sequence, let reply)): repeated(command, sequence, reply)
-            case .success(.reused):
-                answer(
-                    Rejection(.idReused, "id \(command.id) was used before on this topic, with other bytes"),
-                    to: command)
+            case .success(.reused): reused(command)
             case .success(.damaged):
                 answer(
                     Rejection(
@@ -148,10 +181,10 @@ extension Intake {
         connections.dispatch(jobs)
     }
 
-    /// The job of a stored command, and why it is not run when it is not.
+    /// The job of a command that is stored or will be, and how it ends when it is not run.
     private func job(
         of received: ReceivedCommand, _ sequence: Int64, at now: Int64
-    ) -> (CommandJob, Rejection?) {
+    ) -> (CommandJob, CommandResult?) {
         let command: Command
         switch received.command {
         case .success(let read): command = read
@@ -159,7 +192,7 @@ extension Intake {
             let rejected = CommandJob(
                 sequence: sequence, sender: received.sender, address: received.address,
                 command: Command(id: received.id, operation: .ping, expires: now), startBy: 0)
-            return (rejected, rejection)
+            return (rejected, CommandResult(rejection, origin: .intake))
         }
         let monotonic = clock.monotonic()
         if let sequence = command.sequence {
@@ -172,11 +205,11 @@ extension Intake {
                     ref: command.id, sender: received.sender)
             }
         }
-        return (
-            CommandJob(
-                sequence: sequence, sender: received.sender, address: received.address, command: command,
-                startBy: monotonic + (command.expires - now)), nil
-        )
+        let starts = received.earlierStarts
+        let job = CommandJob(
+            sequence: sequence, sender: received.sender, address: received.address, command: command,
+            startBy: monotonic + (command.expires - now), attempt: starts + 1)
+        return (job, starts < limits.attempts ? nil : .interrupted(after: starts))
     }
 
     /// The command came before: it is not run again, and its stored reply goes out again once there is one.
@@ -184,6 +217,12 @@ extension Intake {
         state.withLock { $0.counters.duplicates += 1 }
         reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
         if let reply { connections.repeatReply(sequence, reply, command.address) }
+    }
+
+    private func reused(_ command: ReceivedCommand) {
+        answer(
+            Rejection(.idReused, "id \(command.id) was used before on this topic, with other bytes"),
+            to: command)
     }
 
     /// Answers and reports a command that is not stored under its id.

@@ -3,21 +3,26 @@ import Threading
 import Waypost
 import WaypostMessages
 
-/// Takes what the link read: decodes it, recognises repetitions, stores it, and only then lets it be acknowledged.
+/// Takes what the link read: decodes it, recognises repetitions, has it stored, and only then lets it be acknowledged.
 ///
-/// It runs on the link's thread, between the reading and the writing of acknowledgements.
+/// A command usually runs before it is stored: one commit has the command and its result then. What must not run twice
+/// waits for the disk before its handler runs. It runs on the link's thread, between the reading and the writing of acknowledgements.
 final class Intake: Sendable {
     /// What intake calls; connected by the agent.
     struct Connections: Sendable {
-        /// Stored commands, in order of arrival.
+        /// Commands that are stored or will be, in order of arrival.
         var dispatch: @Sendable ([CommandJob]) -> Void
-        /// Stored commands that are not run, and why.
+        /// Such commands that are not run, and why.
         var end: @Sendable ([EndedCommand]) -> Void
         /// Runs `body` in one transaction, which may carry what else waits to be stored beside these steps.
         var commit:
             @Sendable (
                 _ steps: Int, _ body: (Store.Transaction) throws -> [Result<InboxReceipt, Rejection>]
             ) throws(StoreError) -> [Result<InboxReceipt, Rejection>]
+        /// Takes commands that ``storeReceived`` is to store; false when they have to be stored at once.
+        var received: @Sendable ([NewCommand]) -> Bool
+        /// Stores what ``received`` took.
+        var storeReceived: @Sendable () throws(StoreError) -> Void
         /// A reply to a command that is not stored.
         var reply: @Sendable (Reply, ReplyAddress) -> Void
         /// The stored reply to a repeated command, with the sequence number of its row.
@@ -47,6 +52,11 @@ final class Intake: Sendable {
         var counters = Counters()
         /// When the first id of a sender is forgotten whose share is used up, and when that was read.
         var firstEnds: [String: (end: Int64, read: Int64)] = [:]
+        /// What was let in and is not acknowledged yet.
+        var admitted: [(sender: String, SenderTable.Admission)] = []
+        var caution = Caution()
+        /// The row of the last command.
+        var lastSequence: Int64
     }
 
     /// A repeated id is recognised at least this long, in milliseconds.
@@ -75,7 +85,7 @@ final class Intake: Sendable {
         _ configuration: AgentConfiguration, topics: Topics, clock: AgentClock, clockMonitor: ClockMonitor,
         store: Store, shares: SenderShares, inFlight: InFlightCommands, reporter: Reporter,
         connections: Connections
-    ) {
+    ) throws(StoreError) {
         agent = configuration.agent
         groups = Set(configuration.groups + ["all"])
         self.topics = topics
@@ -93,7 +103,7 @@ final class Intake: Sendable {
             State(
                 senders: SenderTable(
                     maximum: limits.senders, rate: limits.intakeRate, burst: limits.intakeBurst),
-                rate: limits.intakeRate))
+                rate: limits.intakeRate, lastSequence: try store.commit { try $0.lastSequence() }))
     }
 
     var counters: Counters { state.withLock(\.counters) }
@@ -107,24 +117,49 @@ final class Intake: Sendable {
         }
     }
 
-    /// Takes a batch and says whether it may be acknowledged.
-    ///
-    /// Nothing of it is acknowledged before this returns, because the acknowledgements leave afterwards.
-    func take(_ batch: [MQTTMessage]) -> BatchDecision {
-        var admitted: [(sender: String, SenderTable.Admission)] = []
-        guard take(batch, &admitted) else {
+    /// Nothing was under way when the agent ended the last time.
+    func endedCleanly() { state.withLock { $0.caution.endedCleanly() } }
+
+    func connected() {
+        let now = clock.monotonic()
+        state.withLock { $0.caution.connected(at: now) }
+    }
+
+    /// Takes a batch; refuses it when it has to be stored at once, and can't be.
+    func take(_ batch: [MQTTMessage]) -> BatchDecision { decide { takeAll(batch) } }
+
+    /// Whether what was taken may be acknowledged: what is not on disk yet is stored before this returns.
+    func mayAcknowledge() -> BatchDecision {
+        let decision = decide {
+            do throws(StoreError) {
+                try connections.storeReceived()
+                return true
+            } catch {
+                reporter.log(.error, "Store", error.description, isError: true)
+                return false
+            }
+        }
+        let hadCommands = state.withLock { state in
+            defer { state.admitted.removeAll(keepingCapacity: true) }
+            return !state.admitted.isEmpty
+        }
+        if hadCommands, decision == .acknowledge { FaultPoint.commandsStored() }
+        return decision
+    }
+
+    private func decide(_ succeeds: () -> Bool) -> BatchDecision {
+        guard succeeds() else {
             // The broker sends all of it again; a sender must not get BUSY for our full disk.
             state.withLock { state in
-                for (sender, admission) in admitted { state.senders.refund(sender, admission) }
+                for (sender, admission) in state.admitted { state.senders.refund(sender, admission) }
+                state.admitted.removeAll(keepingCapacity: true)
             }
             return .refuse
         }
         return .acknowledge
     }
 
-    private func take(
-        _ batch: [MQTTMessage], _ admitted: inout [(sender: String, SenderTable.Admission)]
-    ) -> Bool {
+    private func takeAll(_ batch: [MQTTMessage]) -> Bool {
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
         for message in batch {
@@ -133,33 +168,33 @@ final class Intake: Sendable {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:
                 let admission = admit(sender)
-                admitted.append((sender, admission))
                 if let command = read(message, for: audience, from: sender, admission, at: now) {
                     commands.append(command)
                 }
             case .map?, .patch?:
-                // In the order of arrival: commands that came before a map are stored before it.
-                guard let topic, store(&commands, at: now), apply(message, to: topic, at: now) else {
+                // In the order of arrival: commands that came before a map are taken before it.
+                guard let topic, dispatch(&commands, at: now), apply(message, to: topic, at: now) else {
                     return false
                 }
             case .echo?: connections.echoReceived(message.payload)
             case nil:
                 let admission = admit("")
-                admitted.append(("", admission))
                 let name = message.topic.quoted
                 reject(
                     Rejection(.badField, "topic \(name): a name in it is not allowed here"), of: "", admission
                 )
             }
         }
-        return store(&commands, at: now)
+        return dispatch(&commands, at: now)
     }
 
     /// Counts a message before anything of it is read; those on topics without a valid sender count together.
     private func admit(_ sender: String) -> SenderTable.Admission {
         state.withLock { state in
             if !sender.isEmpty { state.counters.received += 1 }
-            return state.senders.admit(sender, at: clock.monotonic())
+            let admission = state.senders.admit(sender, at: clock.monotonic())
+            state.admitted.append((sender, admission))
+            return admission
         }
     }
 
@@ -207,13 +242,20 @@ final class Intake: Sendable {
                 try checkClock(command, at: now)
                 return command
             }
+            let (isStoredFirst, earlierStarts) = state.withLock {
+                (
+                    $0.caution.storesFirst(message, at: clock.monotonic()),
+                    $0.caution.earlierStarts(of: message)
+                )
+            }
             return ReceivedCommand(
                 topic: message.topic, sender: sender, id: id, digest: SHA256.digest(of: message.payload),
                 payload: message.payload,
                 address: replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue),
                 command: command,
                 rejection: rejection(of: message, sender, admission) ?? payload.fault,
-                expires: (try? command.get().expires) ?? now)
+                expires: (try? command.get().expires) ?? now,
+                isStoredFirst: isStoredFirst, earlierStarts: earlierStarts)
         } catch {
             reject(Rejection(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
             return nil

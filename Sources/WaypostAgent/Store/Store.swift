@@ -201,6 +201,15 @@ package final class Store: Sendable {
         }
     }
 
+    /// Reads what is on disk, without a commit.
+    func read<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
+        do {
+            return try queue.writeWithoutTransaction { try body(Transaction(database: $0)) }
+        } catch {
+            throw failed(error)
+        }
+    }
+
     /// As ``commit(_:)``, without holding a thread of the caller's while the disk writes.
     package func commitInBackground<Value: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Value

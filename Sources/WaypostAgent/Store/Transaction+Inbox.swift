@@ -20,7 +20,9 @@ package enum InboxDamage: Sendable {
 }
 
 /// A command that is to be stored.
-struct NewCommand {
+struct NewCommand: Sendable {
+    /// Its row, see ``Store/Transaction/lastSequence()``; nil for the next one.
+    var sequence: Int64?
     var topic: String
     var id: String
     /// SHA-256 of the payload.
@@ -31,6 +33,17 @@ struct NewCommand {
     var received: Int64
     var expires: Int64
     var keepUntil: Int64
+    /// How often it may have been started before it came.
+    var earlierStarts = 0
+}
+
+/// How a command ended.
+struct InboxResult: Sendable {
+    var sequence: Int64
+    /// Which start that was, from 1.
+    var attempt: Int
+    /// The terminal reply.
+    var reply: [UInt8]
 }
 
 /// A command as it is stored.
@@ -99,22 +112,34 @@ extension Store.Transaction {
         WHERE seq = ? AND \(isOpen)
         """
 
-    /// Stores a command unless its key, topic and id, is there already.
-    func receive(_ command: NewCommand) throws -> InboxReceipt {
+    /// Stores a command unless its key, topic and id, is there already; with a result, when it has one by then.
+    func receive(_ command: NewCommand, result: InboxResult? = nil) throws -> InboxReceipt {
         try run(
             """
-            INSERT INTO inbox(topic, id, digest, payload, correlation, trace, received, expires, keep_until,
-                row_digest, state)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'received') ON CONFLICT(topic, id) DO NOTHING
+            INSERT INTO inbox(seq, topic, id, digest, payload, correlation, trace, received, expires, keep_until,
+                row_digest, state, attempt, reply, reply_digest)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(topic, id) DO NOTHING
             """,
             [
-                .text(command.topic), .text(command.id), .blob(command.digest), .blob(command.payload),
+                command.sequence.map { .integer($0) } ?? .null, .text(command.topic), .text(command.id),
+                .blob(command.digest), result == nil ? .blob(command.payload) : .null,
                 .init(command.correlation), .init(command.trace), .integer(command.received),
                 .integer(command.expires), .integer(command.keepUntil), .integer(command.rowDigest),
+                .text((result == nil ? InboxState.received : .finished).rawValue),
+                .integer(Int64(result?.attempt ?? command.earlierStarts)), .init(result?.reply),
+                result.map { .integer(InboxRecord.replyDigest($0.sequence, $0.reply)) } ?? .null,
             ])
         if database.changesCount == 1 { return .stored(sequence: database.lastInsertedRowID) }
         return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .reused
     }
+
+    /// Whether a command of that key came, and was not forgotten.
+    func knows(topic: String, id: String) throws -> Bool {
+        try integer("SELECT count(*) FROM inbox WHERE topic = ? AND id = ?", [.text(topic), .text(id)]) > 0
+    }
+
+    /// The largest row number; 0 when there is no row.
+    func lastSequence() throws -> Int64 { Int64(try integer("SELECT max(seq) FROM inbox")) }
 
     /// What is known of a command's key; nil when it never came, or was forgotten.
     func known(topic: String, id: String, digest: [UInt8]) throws -> InboxReceipt? {
@@ -139,12 +164,13 @@ extension Store.Transaction {
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
-    func finish(_ sequence: Int64, reply: [UInt8], attempt: Int) throws {
+    func finish(_ result: InboxResult) throws {
+        let digest = InboxRecord.replyDigest(result.sequence, result.reply)
         try run(
             Self.finish,
             [
-                .blob(reply), .integer(InboxRecord.replyDigest(sequence, reply)), .integer(Int64(attempt)),
-                .integer(sequence),
+                .blob(result.reply), .integer(digest), .integer(Int64(result.attempt)),
+                .integer(result.sequence),
             ])
     }
 

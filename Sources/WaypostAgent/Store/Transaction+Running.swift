@@ -13,11 +13,12 @@ extension Store.Transaction {
     }
 
     /// The number that a statement gives.
-    func integer(_ sql: String) throws -> Int {
+    func integer(_ sql: String, _ values: [RowDigest.Column] = []) throws -> Int {
         let statement = try database.cachedStatement(sql: sql).sqliteStatement
+        defer { if !values.isEmpty { sqlite3_clear_bindings(statement) } }
         var number = 0
         try step(sql, statement) {
-            let code = sqlite3_step(statement)
+            let code = Self.bind(values[...], from: 1, to: statement)
             number = Int(sqlite3_column_int64(statement, 0))
             return code
         }
