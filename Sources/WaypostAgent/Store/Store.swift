@@ -20,10 +20,11 @@ package final class Store: Sendable {
     private let byteLimit: Int
     private let pageSize: Int
     private let held = Atomic<Int>(0)
-    private let logExcess = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)
-    /// How often it is looked how large the log is.
-    private static let commitsBetweenLooks = 16
+    /// SQLite parses the question anew each time, and the file system is slow to answer.
+    private static let changesBetweenLooks = 16
+    /// How many rows had been changed at the last look.
+    private let measuredChanges = Atomic<Int>(-changesBetweenLooks)
     private let queue: DatabaseQueue
     private let lock: StateLock
     private let file: StateFile
@@ -154,14 +155,15 @@ package final class Store: Sendable {
     /// Forgets the pages and statements that SQLite keeps in memory.
     func releaseMemory() { queue.releaseMemory() }
 
+    /// Looks how much there is, if much changed since the last look, or not much more fits.
     private func measure(_ transaction: Transaction) throws {
+        let changes = transaction.database.totalChangesCount
+        let isFew = changes - measuredChanges.load(ordering: .relaxed) < Self.changesBetweenLooks
+        guard !isFew || heldBytes >= byteLimit / 2 else { return }
+        measuredChanges.store(changes, ordering: .relaxed)
         let all = try transaction.integer("PRAGMA page_count")
         let free = try transaction.integer("PRAGMA freelist_count")
-        // The log is only beyond its size for long, and the file system is slow to ask.
-        if commits.add(1, ordering: .relaxed).newValue % Self.commitsBetweenLooks == 0 {
-            logExcess.store(file.logExcess, ordering: .relaxed)
-        }
-        held.store((all - free) * pageSize + logExcess.load(ordering: .relaxed), ordering: .relaxed)
+        held.store((all - free) * pageSize + file.logExcess, ordering: .relaxed)
     }
 
     // MARK: Commits
@@ -235,6 +237,7 @@ package final class Store: Sendable {
         try transaction.run("BEGIN IMMEDIATE")
         do {
             let value = try body(transaction)
+            commits.add(1, ordering: .relaxed)
             try measure(transaction)
             try transaction.run("COMMIT")
             return value
