@@ -18,6 +18,19 @@ import WaypostMessages
         }
     }
 
+    // The highest number that there is: the next one would be none.
+    @Test func `a row number that only the disk can have made is not counted on from`() throws {
+        let store = try Store(directory: directory)
+        _ = try receive(store, id: "a")
+        _ = try receive(store, id: "b")
+        try store.commit { transaction in
+            try transaction.database.execute(sql: "UPDATE inbox SET seq = \(Int64.max) WHERE seq = 2")
+            #expect(try transaction.lastSequence() == 1)
+            try transaction.database.execute(sql: "UPDATE inbox SET seq = -3 WHERE seq = 1")
+            #expect(try transaction.lastSequence() == 0)
+        }
+    }
+
     @Test func `a repeated command is recognised by topic, id and digest`() throws {
         let store = try Store(directory: directory)
         #expect(try receive(store, id: "a") == .stored(sequence: 1))

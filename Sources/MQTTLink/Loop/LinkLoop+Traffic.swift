@@ -40,7 +40,7 @@ extension LinkLoop {
         if !sink.messages.isEmpty {
             let batch = sink.messages
             sink.messages = []
-            (hasDelivered, owesAcknowledgements) = (true, true)
+            (hasDelivered, unacknowledged) = (true, handle)
             // Nothing is acknowledged before that: the PUBACKs leave in loop_write, and that comes later.
             guard delegate?.link(received: batch) == .acknowledge else {
                 drop(.batchRefused)
@@ -55,8 +55,7 @@ extension LinkLoop {
 
     /// Ends the connection so that nothing that waits to be written leaves any more.
     func drop(_ cause: DisconnectReason.Cause) {
-        guard let handle else { return }
-        if handle.socket >= 0 { shutdown(handle.socket, Int32(SHUT_RDWR)) }
+        if let socket = handle?.socket, socket >= 0 { shutdown(socket, Int32(SHUT_RDWR)) }
         perform(state.ended(cause, at: now))
     }
 

@@ -52,8 +52,8 @@ final class LinkLoop {
     var isFinished = false
     /// The delegate got a batch, and was not lent the thread yet.
     var hasDelivered = false
-    /// It got one whose acknowledgements it has not agreed to yet.
-    var owesAcknowledgements = false
+    /// What brought a batch whose acknowledgements it has not agreed to yet.
+    var unacknowledged: ClientHandle?
     private let whenFinished: @Sendable () -> Void
 
     init(
@@ -135,9 +135,9 @@ final class LinkLoop {
 
     /// Lets the acknowledgements go only if the delegate agrees; another thread may have read what they are for.
     private func askToAcknowledge() {
-        guard owesAcknowledgements else { return }
-        owesAcknowledgements = false
-        if delegate?.linkWillAcknowledge() == .refuse { drop(.batchRefused) }
+        guard let origin = unacknowledged else { return }
+        unacknowledged = nil
+        if delegate?.linkWillAcknowledge() == .refuse, origin === handle { drop(.batchRefused) }
     }
 
     var isLeaving: Bool { if case .leaving = state.phase { true } else { false } }
@@ -251,7 +251,7 @@ final class LinkLoop {
 
     private func timeout(at now: Instant) -> Int32 {
         var limit = configuration.tickInterval
-        if mayHaveMore { return 0 }
+        if mayHaveMore || unacknowledged != nil { return 0 }
         if isSocketOpen && isHandshaking { limit = min(limit, .milliseconds(100)) }
         for deadline in [state.deadline, keepAlive?.due, refusedSubscriptions.due]
             + rounds.map({ Optional($0.deadline) })

@@ -138,8 +138,10 @@ extension Store.Transaction {
         try integer("SELECT count(*) FROM inbox WHERE topic = ? AND id = ?", [.text(topic), .text(id)]) > 0
     }
 
-    /// The largest row number; 0 when there is no row.
-    func lastSequence() throws -> Int64 { Int64(try integer("SELECT max(seq) FROM inbox")) }
+    /// The largest row number; 0 when there is no row. One that only the disk can have made does not count.
+    func lastSequence() throws -> Int64 {
+        max(0, Int64(try integer("SELECT max(seq) FROM inbox WHERE seq < \(Int64.max / 2)")))
+    }
 
     /// What is known of a command's key; nil when it never came, or was forgotten.
     func known(topic: String, id: String, digest: [UInt8]) throws -> InboxReceipt? {
