@@ -61,7 +61,8 @@ extension Journal {
                     batch = state.take(takesAlong ? limits.commitEntries - steps : 0)
                     return Written(quota: state.quota, overflow: takesAlong ? state.overflow : 0)
                 }
-                try write(batch, &written, in: transaction)
+                let ended = try store(batch, in: transaction)
+                if takesAlong { try write(batch.entries, &written, except: ended, in: transaction) }
                 return (try body(transaction), written)
             } then: {
                 // Here, because what is first on the disk must be first to be sent.
@@ -102,14 +103,29 @@ extension Journal {
         }
     }
 
+    /// Stores commands, with the results that they have by now; returns the rows of those that have one.
+    private func store(_ batch: Batch, in transaction: Store.Transaction) throws -> Set<Int64> {
+        guard !batch.received.isEmpty else { return [] }
+        var results: [Int64: InboxResult] = [:]
+        for case .ended(let result, _) in batch.entries { results[result.sequence] = result }
+        var ended: Set<Int64> = []
+        for command in batch.received {
+            let result = command.sequence.flatMap { results[$0] }
+            _ = try transaction.receive(command, result: result)
+            if let result { ended.insert(result.sequence) }
+        }
+        return ended
+    }
+
+    /// - Parameter ended: rows that have their results already.
     private func write(
-        _ batch: Batch, _ written: inout Written, in transaction: Store.Transaction
+        _ entries: [Entry], _ written: inout Written, except ended: Set<Int64>,
+        in transaction: Store.Transaction
     ) throws {
         written.quota.lost(written.overflow)
         let isTight = store.isTight()
         let now = clock.wall()
-        let ended = try write(batch.received, batch.entries, in: transaction)
-        for entry in batch.entries {
+        for entry in entries {
             switch entry {
             case .started(let sequence, let attempt, _):
                 try transaction.start(sequence, attempt: attempt, at: now)
@@ -142,22 +158,6 @@ extension Journal {
                 of: written.failing, share: AgentLimits.pastFailures.share(limits.senderShare),
                 limit: AgentLimits.pastFailures)
         }
-    }
-
-    /// Stores commands, with the results that they have by now; returns the rows of those that have one.
-    private func write(
-        _ received: [NewCommand], _ entries: [Entry], in transaction: Store.Transaction
-    ) throws -> Set<Int64> {
-        guard !received.isEmpty else { return [] }
-        var results: [Int64: InboxResult] = [:]
-        for case .ended(let result, _) in entries { results[result.sequence] = result }
-        var ended: Set<Int64> = []
-        for command in received {
-            let result = command.sequence.flatMap { results[$0] }
-            _ = try transaction.receive(command, result: result)
-            if let result { ended.insert(result.sequence) }
-        }
-        return ended
     }
 
     private func dropReport(of count: Int64, _ sender: String?) -> FailureReport {
