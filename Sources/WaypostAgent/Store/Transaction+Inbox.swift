@@ -138,7 +138,7 @@ extension Store.Transaction {
         try integer("SELECT count(*) FROM inbox WHERE topic = ? AND id = ?", [.text(topic), .text(id)]) > 0
     }
 
-    /// The largest row number; 0 when there is no row. One that only the disk can have made does not count.
+    /// The largest row number, but for one that only the disk can have made; 0 when there is no row.
     func lastSequence() throws -> Int64 {
         max(0, Int64(try integer("SELECT max(seq) FROM inbox WHERE seq < \(Int64.max / 2)")))
     }
