@@ -41,7 +41,7 @@ extension LinkLoop {
             let batch = sink.messages
             sink.messages = []
             (hasDelivered, unacknowledged) = (true, handle)
-            // Nothing is acknowledged before that: the PUBACKs leave in loop_write, and that comes later.
+            // Nothing is acknowledged yet: the PUBACKs leave in loop_write, after the delegate was asked once more.
             guard delegate?.link(received: batch) == .acknowledge else {
                 drop(.batchRefused)
                 return false

@@ -126,37 +126,31 @@ final class Intake: Sendable {
     }
 
     /// Takes a batch; refuses it when it has to be stored at once, and can't be.
-    func take(_ batch: [MQTTMessage]) -> BatchDecision { decide { takeAll(batch) } }
+    func take(_ batch: [MQTTMessage]) -> BatchDecision { takeAll(batch) ? .acknowledge : refuse() }
 
     /// Whether what was taken may be acknowledged: what is not on disk yet is stored before this returns.
     func mayAcknowledge() -> BatchDecision {
-        let decision = decide {
-            do throws(StoreError) {
-                try connections.storeReceived()
-                return true
-            } catch {
-                reporter.log(.error, "Store", error.description, isError: true)
-                return false
-            }
+        do throws(StoreError) {
+            try connections.storeReceived()
+        } catch {
+            reporter.log(.error, "Store", error.description, isError: true)
+            return refuse()
         }
         let hadCommands = state.withLock { state in
             defer { state.admitted.removeAll(keepingCapacity: true) }
             return !state.admitted.isEmpty
         }
-        if hadCommands, decision == .acknowledge { FaultPoint.commandsStored() }
-        return decision
+        if hadCommands { FaultPoint.commandsStored() }
+        return .acknowledge
     }
 
-    private func decide(_ succeeds: () -> Bool) -> BatchDecision {
-        guard succeeds() else {
-            // The broker sends all of it again; a sender must not get BUSY for our full disk.
-            state.withLock { state in
-                for (sender, admission) in state.admitted { state.senders.refund(sender, admission) }
-                state.admitted.removeAll(keepingCapacity: true)
-            }
-            return .refuse
+    /// The broker sends all of it again; a sender must not get BUSY for our full disk.
+    private func refuse() -> BatchDecision {
+        state.withLock { state in
+            for (sender, admission) in state.admitted { state.senders.refund(sender, admission) }
+            state.admitted.removeAll(keepingCapacity: true)
         }
-        return .acknowledge
+        return .refuse
     }
 
     private func takeAll(_ batch: [MQTTMessage]) -> Bool {

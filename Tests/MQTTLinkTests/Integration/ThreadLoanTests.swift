@@ -13,6 +13,10 @@ import Testing
         let ended = Atomic(0)
     }
 
+    private func observer(at url: BrokerURL) async throws -> MQTTSession {
+        try await MQTTSession.connect(.oneShot(brokers: [url], clientID: "observer"), within: .seconds(60))
+    }
+
     /// Publishes numbers, each once the delegate has the one before.
     private func publish(
         _ range: ClosedRange<UInt8>, to recorder: LinkRecorder, from observer: MQTTSession
@@ -32,8 +36,7 @@ import Testing
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let url = try BrokerURL(broker.url)
-        let observer = try await MQTTSession.connect(
-            .oneShot(brokers: [url], clientID: "observer"), within: .seconds(60))
+        let observer = try await observer(at: url)
         let gate = Gate()
         let recorder = LinkRecorder(lent: { loan in
             defer { gate.ended.add(1, ordering: .relaxed) }
@@ -75,8 +78,7 @@ import Testing
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let url = try BrokerURL(broker.url)
-        let observer = try await MQTTSession.connect(
-            .oneShot(brokers: [url], clientID: "observer"), within: .seconds(60))
+        let observer = try await observer(at: url)
         let asked = Gate()
         let recorder = LinkRecorder(
             lent: lent,
