@@ -48,6 +48,7 @@ final class EventLog: Sendable {
     private let limits: AgentLimits
     let redaction: Redaction
     private let state: Guarded<State>
+    /// Held until the agent has what was taken out: a flush that finds nothing has nothing under way before it.
     private let connection = Guarded<Connection?>(nil)
 
     init(boot: String, clock: AgentClock, limits: AgentLimits, level: LogLevel, redaction: Redaction) {
@@ -128,21 +129,15 @@ final class EventLog: Sendable {
         let events = state.withLock { state in
             Array(state.ring.lazy.filter { $0.sequence > sequence }.suffix(maximum))
         }
-        publish(events)
+        connection.withLock { $0?.publish(events) }
         return (events.count, events.last?.sequence ?? sequence)
     }
 
-    /// Publishes what gathered, now.
+    /// Publishes what gathered; the agent has it when this returns.
     func flush() {
-        let events = state.withLock { state -> [LogEvent] in
-            state.isFlushing = false
-            defer { state.pending = [] }
-            guard var first = state.pending.first else { return [] }
-            first.dropped = state.dropped
-            state.dropped = 0
-            return [first] + state.pending.dropFirst()
+        connection.withLock { connection in
+            connection?.publish(state.withLock { $0.takePending() })
         }
-        publish(events)
     }
 
     /// Publishes what waits, after a moment in which more may gather.
@@ -167,18 +162,24 @@ final class EventLog: Sendable {
         }
         if mustFlush { flushSoon() }
     }
+}
 
-    private func publish(_ events: [LogEvent]) {
+extension EventLog.Connection {
+    /// Publishes events in batches of one level.
+    fileprivate func publish(_ events: [LogEvent]) {
         guard !events.isEmpty else { return }
-        var batches: [Batch] = []
+        // The broker may take less than we would send.
+        let maximumBytes = min(EventLog.maximumBatchBytes, maximumBytes())
+        var batches: [EventLog.Batch] = []
         for level in LogLevel.allCases {
-            var batch = Batch(level: level)
+            var batch = EventLog.Batch(level: level)
             for event in events where event.level == level {
                 let line = event.encoded()
-                if batch.events == Self.maximumBatch || batch.payload.count + line.count + 1 > maximumBytes()
+                if batch.events == EventLog.maximumBatch
+                    || batch.payload.count + line.count + 1 > maximumBytes
                 {
                     batches.append(batch)
-                    batch = Batch(level: level)
+                    batch = EventLog.Batch(level: level)
                 }
                 if batch.events > 0 { batch.payload.append(UInt8(ascii: "\n")) }
                 batch.payload += line
@@ -186,12 +187,7 @@ final class EventLog: Sendable {
             }
             batches.append(batch)
         }
-        connection.withLock { $0 }?.publish(batches.filter { $0.events > 0 })
-    }
-
-    /// The most bytes in one payload: the broker may take less than we would send.
-    private func maximumBytes() -> Int {
-        min(Self.maximumBatchBytes, connection.withLock { $0 }?.maximumBytes() ?? .max)
+        publish(batches.filter { $0.events > 0 })
     }
 }
 
@@ -201,6 +197,16 @@ extension EventLog.State {
             return level >= override.level
         }
         return level >= self.level
+    }
+
+    /// What waits, with how many were dropped before it.
+    mutating func takePending() -> [LogEvent] {
+        isFlushing = false
+        defer { pending = [] }
+        guard var first = pending.first else { return [] }
+        first.dropped = dropped
+        dropped = 0
+        return [first] + pending.dropFirst()
     }
 
     /// Adds an event; when too many wait, the oldest of the lowest level goes.
