@@ -16,7 +16,7 @@ typedef bool waypost_bits __attribute__((ext_vector_type(16)));
 /// Bits of what lies behind the end that was given mean nothing.
 typedef struct {
     uint64_t slashes;
-    /// `%` in a path; in a URL all that is below `&`, `.`, `:`, `?`, `@`, `\`, DEL and what is no ASCII.
+    /// All that is below `&`, `.`, `:`, `?`, `@`, `\`, DEL and what is no ASCII.
     uint64_t others;
 } waypost_marks;
 
@@ -43,21 +43,23 @@ static inline waypost_bytes waypost_load(
     return bytes;
 }
 
-/// Reads a window of `text`, of which `limit` bytes, at least sixteen, may be read, as far as `end`.
-static inline waypost_marks waypost_scan_path(
-    const uint8_t *_Nonnull text, size_t window, size_t end, size_t limit
-) {
-    waypost_marks marks = {0, 0};
-    size_t stop = end < window + 64 ? end : window + 64, turn;
-    for (size_t index = window; index < stop; index += 16) {
-        waypost_bytes bytes = waypost_load(text, window, index, limit, &turn);
-        marks.slashes |= waypost_turn(waypost_bits_of(bytes == (waypost_bytes)'/'), turn);
-        marks.others |= waypost_turn(waypost_bits_of(bytes == (waypost_bytes)'%'), turn);
-    }
-    return marks;
+/// Where slashes and percent signs lie among sixteen bytes.
+static inline uint32_t waypost_path_marks(const uint8_t *_Nonnull text) {
+    waypost_bytes bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    return (uint32_t)waypost_bits_of((bytes == (waypost_bytes)'/') | (bytes == (waypost_bytes)'%'));
 }
 
-/// The same for a whole URL.
+/// Where slashes and percent signs lie among the sixteen bytes from `index`, of those before `limit`.
+///
+/// Bit `i` is for the byte at `index + i`. As many bytes as sixteen, at least, must be there before the limit.
+static inline uint32_t waypost_scan_path(const uint8_t *_Nonnull text, size_t index, size_t limit) {
+    // A branch: the address would have to wait for a comparison.
+    if (__builtin_expect(index + 16 <= limit, 1)) return waypost_path_marks(text + index);
+    return waypost_path_marks(text + limit - 16) >> (index + 16 - limit);
+}
+
+/// Reads a window of `text`, of which `limit` bytes, at least sixteen, may be read, as far as `end`.
 static inline waypost_marks waypost_scan_url(
     const uint8_t *_Nonnull text, size_t window, size_t end, size_t limit
 ) {

@@ -22,10 +22,12 @@ struct TableNode: BitwiseCopyable {
         static var hasPlaceholder: Traits { Traits(rawValue: 2) }
         /// Literals follow; without, no look-up is needed.
         static var hasLiterals: Traits { Traits(rawValue: 4) }
+        /// There are ``TableNode/edges``.
+        static var hasEdges: Traits { Traits(rawValue: 8) }
     }
 
     /// Whether nothing begins with the steps to it.
-    var isEmpty: Bool { first == 0 && edges == 0 && traits.isEmpty }
+    var isEmpty: Bool { first == 0 && traits.isEmpty }
 }
 
 /// The nodes by their hashes: open addressing over pages.

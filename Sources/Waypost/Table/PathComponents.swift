@@ -7,12 +7,13 @@ struct PathComponent: BitwiseCopyable {
     var length: UInt32
     /// Decoded, in the text that is compared.
     var textLength: UInt32
-
     /// The words of the text.
+    var first: UInt64
+    var last: UInt64
+
     @inline(__always)
     func words(in text: UnsafePointer<UInt8>) -> ByteWords {
-        let start = Int(start)
-        return ByteWords(text, from: start, to: start &+ Int(textLength))
+        ByteWords(first: first, last: last, start: text + Int(start), length: Int(textLength))
     }
 }
 
@@ -67,90 +68,98 @@ struct URLText {
 
 /// Splits a URL into components.
 struct PathSplitter {
+    /// What the components' texts lie in.
+    let text: UnsafePointer<UInt8>
     let target: UnsafeMutablePointer<PathComponent>
-    /// The most components that are worth finding: one more than the deepest pattern has.
-    let capacity: Int
-    private(set) var count = 0
+    /// Where to stop: one behind the components of the deepest pattern.
+    let limit: UnsafeMutablePointer<PathComponent>
+    /// What lies behind the components that were found.
+    private(set) var next: UnsafeMutablePointer<PathComponent>
 
     @inline(__always)
-    init(target: UnsafeMutablePointer<PathComponent>, capacity: Int) {
+    init(text: UnsafePointer<UInt8>, target: UnsafeMutablePointer<PathComponent>, capacity: Int) {
+        self.text = text
         self.target = target
-        self.capacity = capacity
+        limit = target + capacity
+        next = target
     }
 
     /// Splits text in which nothing is encoded, and says whether a `%` was among it all the same.
     @inline(__always)
     mutating func split(_ url: URLText) -> Bool {
-        var isEncoded = false
-        if !url.host.isEmpty { isEncoded = split(url, from: url.host.lowerBound, to: url.host.upperBound) }
-        // The host alone may be all that a table of fallbacks needs.
-        if count == capacity { return isEncoded }
-        return split(url, from: url.path.lowerBound, to: url.path.upperBound) || isEncoded
+        if !url.host.isEmpty {
+            if split(url, from: url.host.lowerBound, to: url.host.upperBound) { return true }
+            // The host alone may be all that a table of fallbacks needs.
+            if next == limit { return false }
+        }
+        return split(url, from: url.path.lowerBound, to: url.path.upperBound)
     }
 
     @inline(__always)
     private mutating func split(_ url: URLText, from start: Int, to end: Int) -> Bool {
-        var window = start & ~63
-        var componentStart = start
-        var percents: UInt64 = 0
-        while window < end {
-            let marks =
-                if window == 0, url.slashes != .max {
-                    waypost_marks(slashes: url.slashes, others: 0)
-                } else {
-                    waypost_scan_path(url.text, window, end, url.limit)
-                }
-            var inside: UInt64 = .max
-            if start > window { inside &<<= UInt64(truncatingIfNeeded: start &- window) }
-            if end &- window < 64 { inside &= (1 &<< UInt64(truncatingIfNeeded: end &- window)) &- 1 }
-            percents |= marks.others & inside
-            var found = marks.slashes & inside
-            while found != 0 {
-                let slash = window &+ found.trailingZeroBitCount
-                found &= found &- 1
-                if slash > componentStart {
-                    emit(componentStart, slash &- componentStart)
-                    if count == capacity { return percents != 0 }
-                }
-                componentStart = slash &+ 1
+        var index = start
+        // Most paths begin with one.
+        if start < end, url.text[start] == UInt8(ascii: "/") { index &+= 1 }
+        var componentStart = index
+        while index < end {
+            var found: UInt64
+            let width: Int
+            if url.slashes != .max, index < 64 {
+                found = url.slashes &>> UInt64(truncatingIfNeeded: index)
+                width = 64 &- index
+            } else {
+                found = UInt64(waypost_scan_path(url.text, index, url.limit))
+                width = 16
             }
-            window &+= 64
+            while found != 0 {
+                let mark = index &+ found.trailingZeroBitCount
+                if mark >= end { break }
+                found &= found &- 1
+                if url.text[mark] != UInt8(ascii: "/") { return true }
+                if mark > componentStart {
+                    emit(componentStart, mark &- componentStart)
+                    if next == limit { return false }
+                }
+                componentStart = mark &+ 1
+            }
+            index &+= width
         }
         if end > componentStart { emit(componentStart, end &- componentStart) }
-        return percents != 0
+        return false
     }
 
     @inline(__always)
-    private mutating func emit(_ start: Int, _ length: Int, text: Int? = nil) {
-        target[count] = PathComponent(
+    private mutating func emit(_ start: Int, _ length: Int, decoded: Int? = nil) {
+        let textLength = decoded ?? length
+        let words = ByteWords(text, from: start, to: start &+ textLength)
+        next.pointee = PathComponent(
             start: UInt32(truncatingIfNeeded: start), length: UInt32(truncatingIfNeeded: length),
-            textLength: UInt32(truncatingIfNeeded: text ?? length))
-        count &+= 1
+            textLength: UInt32(truncatingIfNeeded: textLength), first: words.first, last: words.last)
+        next += 1
     }
 
-    /// Splits text that may have a `%` in it: every component is decoded into `scratch`, at its own place.
+    /// Splits text that may have a `%` in it: every component of `source` is decoded into `scratch`, at its own place.
     ///
     /// With `lower` the text to compare is written there, at the same places and in lower case.
     mutating func splitEncoded(
-        _ url: URLText, scratch: UnsafeMutablePointer<UInt8>, lower: UnsafeMutablePointer<UInt8>?
+        _ source: UnsafePointer<UInt8>, _ part: Range<Int>, scratch: UnsafeMutablePointer<UInt8>,
+        lower: UnsafeMutablePointer<UInt8>?
     ) {
-        for part in [url.host, url.path] {
-            var start = part.lowerBound
-            while start < part.upperBound, count < capacity {
-                var next = start
-                while next < part.upperBound, url.text[next] != UInt8(ascii: "/") { next &+= 1 }
-                if next > start {
-                    let raw = UnsafeBufferPointer(start: url.text + start, count: next &- start)
-                    let decoded = PercentCoding.decode(raw, into: scratch + start)
-                    if let lower {
-                        for index in start..<start &+ decoded {
-                            lower[index] = RouteScheme.lowercased(scratch[index])
-                        }
+        var start = part.lowerBound
+        while start < part.upperBound, next < limit {
+            var end = start
+            while end < part.upperBound, source[end] != UInt8(ascii: "/") { end &+= 1 }
+            if end > start {
+                let raw = UnsafeBufferPointer(start: source + start, count: end &- start)
+                let decoded = PercentCoding.decode(raw, into: scratch + start)
+                if let lower {
+                    for index in start..<start &+ decoded {
+                        lower[index] = RouteScheme.lowercased(scratch[index])
                     }
-                    emit(start, next &- start, text: decoded)
                 }
-                start = next &+ 1
+                emit(start, end &- start, decoded: decoded)
             }
+            start = end &+ 1
         }
     }
 }

@@ -1,7 +1,7 @@
 /// The record of a route, being made from its pattern.
 ///
 /// It has less than 60 000 bytes: a pattern is at most ``RoutePattern/maximumBytes`` long and stands in it twice, and a
-/// placeholder, which takes three bytes of it, adds eleven.
+/// placeholder, which takes three bytes of it, adds eleven, and a short literal up to eight.
 struct RecordImage {
     private var bytes: [UInt8]
     private var header = RouteRecord()
@@ -58,6 +58,7 @@ struct RecordImage {
         } else {
             bytes += text
         }
+        bytes += repeatElement(0, count: PathStep.space(text.count) - text.count)
         header.depth += 1
     }
 

@@ -68,20 +68,24 @@ public struct RouteCandidate: Sendable {
 extension RouteTable {
     /// All hits in their order.
     func allMatches(_ url: RouteURL) -> [RouteMatch] {
-        let all: [RouteMatch]? = url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            withSearch(bytes, url.parts) { search in
-                var list = CandidateList()
-                search.visitAll(&list)
-                return withoutRepeats(list.references).map {
-                    search.match($0, pathEnd: Int(url.parts.pathEnd))
-                }
-            }
+        url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            search(bytes, url.parts, AllMatches(table: self, pathEnd: Int(url.parts.pathEnd))) ?? []
         }
-        return all ?? []
+    }
+
+    private struct AllMatches: TableQuery {
+        let table: RouteTable
+        let pathEnd: Int
+
+        func result(of search: TableSearch) -> [RouteMatch]? {
+            var list = CandidateList()
+            search.visitAll(&list)
+            return table.withoutRepeats(list.references).map { search.match($0, pathEnd: pathEnd) }
+        }
     }
 
     /// A parent with optional parts may take a URL in several ways, of which the first counts.
-    private func withoutRepeats(_ references: [UInt32]) -> [UInt32] {
+    fileprivate func withoutRepeats(_ references: [UInt32]) -> [UInt32] {
         var known: Set<String> = []
         return references.filter { reference in
             let record = storage.record(reference)

@@ -138,7 +138,6 @@ struct PathStep {
         UInt16(littleEndian: UnsafeRawPointer(start).loadUnaligned(as: UInt16.self))
     }
     @inline(__always) var isLiteral: Bool { word & Self.otherBit == 0 }
-    @inline(__always) func isLiteral(of length: Int) -> Bool { Int(word) == length && isLiteral }
     @inline(__always) var isPlaceholder: Bool { word == Self.otherBit }
     @inline(__always) var length: Int { Int(word & ~Self.otherBit) }
     @inline(__always) var content: UnsafePointer<UInt8> { start + 2 }
@@ -146,13 +145,29 @@ struct PathStep {
     var literal: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: content, count: isLiteral ? length : 0)
     }
-    @inline(__always) var next: PathStep { PathStep(start: content + length) }
+    @inline(__always) var next: PathStep { PathStep(start: start + byteCount) }
 
     /// One that is neither a literal nor a plain placeholder.
     var key: NonLiteralKey { NonLiteralKey(UnsafeBufferPointer(start: content, count: length)) }
 
     /// The bytes of all of it.
-    var byteCount: Int { 2 + length }
+    var byteCount: Int { 2 + (isLiteral ? Self.space(length) : length) }
+
+    /// How many bytes a literal takes: a short one is followed by zeros, so that it is compared in one go.
+    static func space(_ length: Int) -> Int { max(length, 8) }
+
+    /// The step behind this one, if this is a literal and has the text of a component.
+    @inline(__always)
+    func behindLiteral(_ component: PathComponent, in text: UnsafePointer<UInt8>) -> PathStep? {
+        let length = Int(component.textLength)
+        guard Int(word) == length else { return nil }
+        // By the length that is known already, so that the next step need not wait for this one.
+        if length <= 8 {
+            return ByteWord.load(content) == component.last ? PathStep(start: content + 8) : nil
+        }
+        return isLiteral && ByteWords(content, count: length) == component.words(in: text)
+            ? PathStep(start: content + length) : nil
+    }
 
     /// The hash of a path that goes on with it.
     func hash(behind path: UInt64, _ seed: TableSeed) -> UInt64 {

@@ -39,87 +39,91 @@ extension RouteTable {
     public func firstMatch(path bytes: Span<UInt8>) -> RouteMatch? {
         bytes.withUnsafeBufferPointer { bytes in
             guard let text = bytes.baseAddress, bytes.count < Int32.max else { return nil }
-            return search(URLText(path: text, count: bytes.count)) { $0.bestMatch(pathEnd: bytes.count) }
+            return search(URLText(path: text, count: bytes.count), BestMatch(pathEnd: bytes.count))
         }
     }
 
     @inline(__always)
     private func firstMatch(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts) -> RouteMatch? {
-        withSearch(bytes, parts) { $0.bestMatch(pathEnd: Int(parts.pathEnd)) }
+        search(bytes, parts, BestMatch(pathEnd: Int(parts.pathEnd)))
     }
 
-    /// Calls `body` with a search for a parsed URL.
+    /// What `query` makes of a search for a parsed URL.
     @inline(__always)
-    func withSearch<Result>(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts, _ body: (TableSearch) -> Result?
-    ) -> Result? {
+    func search<Query: TableQuery>(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts, _ query: Query
+    ) -> Query.Result? {
         guard let text = bytes.baseAddress else { return nil }
-        return search(URLText(text, limit: bytes.count, parts), body)
+        return search(URLText(text, limit: bytes.count, parts), query)
     }
 
     // How many components fit on the stack beside the caller's own things.
     private static var stackComponents: Int { 24 }
 
     @inline(__always)
-    private func search<Result>(_ url: consuming URLText, _ body: (TableSearch) -> Result?) -> Result? {
+    private func search<Query: TableQuery>(_ url: consuming URLText, _ query: Query) -> Query.Result? {
         let deepest = storage.reader.pointee.deepest
-        guard deepest < Self.stackComponents else { return searchDeep(url, space: deepest + 1, body) }
+        guard deepest < Self.stackComponents else { return searchDeep(url, space: deepest + 1, query) }
         var words = SIMD2<UInt64>()
         return withUnsafeMutableBytes(of: &words) { copy in
             url.move(to: copy)
             return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: Self.stackComponents) {
-                $0.baseAddress.flatMap { search(url, $0, body) }
+                $0.baseAddress.flatMap { search(url, $0, query) }
             }
         }
     }
 
     @inline(never)
-    private func searchDeep<Result>(
-        _ url: consuming URLText, space: Int, _ body: (TableSearch) -> Result?
-    ) -> Result? {
+    private func searchDeep<Query: TableQuery>(
+        _ url: consuming URLText, space: Int, _ query: Query
+    ) -> Query.Result? {
         var words = SIMD2<UInt64>()
         return withUnsafeMutableBytes(of: &words) { copy in
             url.move(to: copy)
             return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: space) {
-                $0.baseAddress.flatMap { search(url, $0, body) }
+                $0.baseAddress.flatMap { search(url, $0, query) }
             }
         }
     }
 
     @inline(__always)
-    private func search<Result>(
-        _ url: URLText, _ target: UnsafeMutablePointer<PathComponent>, _ body: (TableSearch) -> Result?
-    ) -> Result? {
+    private func search<Query: TableQuery>(
+        _ url: URLText, _ target: UnsafeMutablePointer<PathComponent>, _ query: Query
+    ) -> Query.Result? {
         let reader = storage.reader
         let scheme = reader.pointee.scheme(url.text, start: url.start, length: url.schemeLength)
         if !url.isEncoded, !reader.pointee.ignoresCase {
-            var splitter = PathSplitter(target: target, capacity: reader.pointee.deepest &+ 1)
+            var splitter = PathSplitter(
+                text: url.text, target: target, capacity: reader.pointee.deepest &+ 1)
             if !splitter.split(url) {
-                return body(
-                    TableSearch(
-                        reader: reader, components: target, count: splitter.count, text: url.text,
+                return query.result(
+                    of: TableSearch(
+                        reader: reader, components: target, end: splitter.next, text: url.text,
                         given: url.text, scheme: scheme))
             }
         }
-        return searchEncoded(url, scheme, target, body)
+        return searchEncoded(url.text, url.host, url.path, scheme, target, query)
     }
 
     @inline(never)
-    private func searchEncoded<Result>(
-        _ url: URLText, _ scheme: URLScheme, _ target: UnsafeMutablePointer<PathComponent>,
-        _ body: (TableSearch) -> Result?
-    ) -> Result? {
+    private func searchEncoded<Query: TableQuery>(
+        _ text: UnsafePointer<UInt8>, _ host: Range<Int>, _ path: Range<Int>, _ scheme: URLScheme,
+        _ target: UnsafeMutablePointer<PathComponent>,
+        _ query: Query
+    ) -> Query.Result? {
         let reader = storage.reader
-        let space = max(url.path.upperBound, 16)
+        let space = max(path.upperBound, 16)
         let ignoresCase = reader.pointee.ignoresCase
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ignoresCase ? 2 * space : space) {
             guard let scratch = $0.baseAddress else { return nil }
             let lower = ignoresCase ? scratch + space : nil
-            var splitter = PathSplitter(target: target, capacity: reader.pointee.deepest &+ 1)
-            splitter.splitEncoded(url, scratch: scratch, lower: lower)
-            return body(
-                TableSearch(
-                    reader: reader, components: target, count: splitter.count, text: lower ?? scratch,
+            var splitter = PathSplitter(
+                text: lower ?? scratch, target: target, capacity: reader.pointee.deepest &+ 1)
+            splitter.splitEncoded(text, host, scratch: scratch, lower: lower)
+            splitter.splitEncoded(text, path, scratch: scratch, lower: lower)
+            return query.result(
+                of: TableSearch(
+                    reader: reader, components: target, end: splitter.next, text: lower ?? scratch,
                     given: scratch, scheme: scheme))
         }
     }

@@ -74,23 +74,29 @@ struct ByteWords: BitwiseCopyable, Equatable {
     let start: UnsafePointer<UInt8>
     let length: Int
 
+    /// Those of a text whose words are known.
+    @inline(__always)
+    init(first: UInt64, last: UInt64, start: UnsafePointer<UInt8>, length: Int) {
+        (self.first, self.last, self.start, self.length) = (first, last, start, length)
+    }
+
     /// The words of the bytes from `start` to `end`, of a text of which the first eight may be read.
     @inline(__always)
     init(_ text: UnsafePointer<UInt8>, from start: Int, to end: Int) {
         length = end &- start
         self.start = text + start
-        if length >= 8 {
+        if length > 8 {
+            first = ByteWord.load(text + start)
             last = ByteWord.load(text + (end &- 8))
-            first = length > 8 ? ByteWord.load(text + start) : 0
             return
         }
         first = 0
-        let other = UInt64(truncatingIfNeeded: 0 &- length) &* 8
+        let unused = UInt64(truncatingIfNeeded: 8 &- length) &* 8
         if end >= 8 {
-            last = ByteWord.load(text + (end &- 8)) &>> other
+            last = ByteWord.load(text + (end &- 8)) &>> unused
         } else {
             // In front of the text nothing may be read.
-            last = (ByteWord.load(text + start) &<< other) &>> other
+            last = (ByteWord.load(text + start) &<< unused) &>> unused
         }
     }
 

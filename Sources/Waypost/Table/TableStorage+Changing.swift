@@ -187,6 +187,7 @@ extension TableStorage {
         } else {
             let edge = RecordImage(edge: step).withRecord { records.append($0.bytes) }
             let key = self.record(edge).step(at: 0).key
+            nodes.update(place.path) { $0.traits.insert(.hasEdges) }
             put(edge, into: \.edges, at: place.path) { key.precedes($0.step(at: 0).key, converters) }
         }
     }
