@@ -74,36 +74,41 @@ extension Agent {
             reportDamagedCommand()
             return nil
         }
-        var job = CommandJob(
-            sequence: record.sequence, sender: sender,
-            address: ReplyAddress(
-                topic: topics.reply(of: configuration.agent, to: sender), correlation: record.correlation,
-                trace: record.trace),
-            command: Command(id: record.id, operation: .ping, expires: record.expires),
-            startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()),
-            attempt: record.attempt + 1)
+        func job(_ command: Command, attempt: Int) -> CommandJob {
+            CommandJob(
+                sequence: record.sequence, sender: sender,
+                address: ReplyAddress(
+                    topic: topics.reply(of: configuration.agent, to: sender), correlation: record.correlation,
+                    trace: record.trace),
+                command: command,
+                startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()),
+                attempt: attempt)
+        }
+        let unread = Command(id: record.id, operation: .ping, expires: record.expires)
         guard record.damage == nil else {
-            job.attempt = max(1, record.attempt)
-            end(job, .interrupted("the stored command is damaged on the disk; it is not run"))
+            end(
+                job(unread, attempt: max(1, record.attempt)),
+                .interrupted("the stored command is damaged on the disk; it is not run"))
             return nil
         }
+        let command: Command
         do throws(Rejection) {
-            job.command = try command(of: record)
+            command = try self.command(of: record)
         } catch {
-            end(job, CommandResult(error, origin: .intake))
+            end(job(unread, attempt: record.attempt + 1), CommandResult(error, origin: .intake))
             return nil
         }
         guard record.state == .received else {
-            job.attempt = max(1, record.attempt)
-            end(job, .interrupted("the agent ended while the command ran; it is not declared idempotent"))
+            end(
+                job(command, attempt: max(1, record.attempt)),
+                .interrupted("the agent ended while the command ran; it is not declared idempotent"))
             return nil
         }
         guard record.attempt < configuration.limits.attempts else {
-            job.attempt = record.attempt
-            end(job, .interrupted(after: record.attempt))
+            end(job(command, attempt: record.attempt), .interrupted(after: record.attempt))
             return nil
         }
-        return job
+        return job(command, attempt: record.attempt + 1)
     }
 
     private func end(_ job: CommandJob, _ result: CommandResult) {

@@ -127,33 +127,29 @@ final class ClientHandle: @unchecked Sendable {
     }
 
     func publish(_ message: MQTTMessage) -> Result<UInt16, LibraryError> {
+        let hasProperties = version == .v5 && !message.properties.isEmpty
+        return publish(message, hasProperties ? PropertyList(message.properties) : PropertyList())
+    }
+
+    private func publish(
+        _ message: MQTTMessage, _ properties: borrowing PropertyList
+    ) -> Result<UInt16, LibraryError> {
+        let list = properties.head
         var id: Int32 = 0
-        let code: Int32
-        if version == .v5 && !message.properties.isEmpty {
-            code = publish(message, PropertyList(message.properties), &id)
-        } else {
-            code = message.payload.withUnsafeBytes {
-                mosquitto_publish_v5(
-                    client, &id, message.topic, Int32($0.count), $0.baseAddress, Int32(message.qos.rawValue),
-                    message.retain, nil)
+        var code = properties.fault
+        if code == MOSQ_ERR_SUCCESS.rawValue {
+            code = message.topic.withCString { topic in
+                message.payload.withUnsafeBytes {
+                    mosquitto_publish_v5(
+                        client, &id, topic, Int32($0.count), $0.baseAddress, Int32(message.qos.rawValue),
+                        message.retain, list)
+                }
             }
         }
         guard code == MOSQ_ERR_SUCCESS.rawValue else {
             return .failure(LibraryError(code: code, doing: "mosquitto_publish"))
         }
         return .success(UInt16(truncatingIfNeeded: id))
-    }
-
-    private func publish(_ message: MQTTMessage, _ properties: borrowing PropertyList, _ id: inout Int32)
-        -> Int32
-    {
-        guard properties.fault == MOSQ_ERR_SUCCESS.rawValue else { return properties.fault }
-        let list = properties.head
-        return message.payload.withUnsafeBytes {
-            mosquitto_publish_v5(
-                client, &id, message.topic, Int32($0.count), $0.baseAddress, Int32(message.qos.rawValue),
-                message.retain, list)
-        }
     }
 
     func subscribe(_ subscription: Subscription) -> Result<Int32, LibraryError> {

@@ -1,4 +1,5 @@
 import CMosquitto
+import Glibc
 
 /// A property list of libmosquitto's, freed when it goes.
 struct PropertyList: ~Copyable {
@@ -33,8 +34,7 @@ struct PropertyList: ~Copyable {
     }
 
     mutating func add(_ id: Int32, string: String) {
-        guard Self.isWhole(string) else { return note(MOSQ_ERR_MALFORMED_UTF8.rawValue) }
-        note(mosquitto_property_add_string(&head, id, string))
+        note(Self.withWhole(string) { mosquitto_property_add_string(&head, id, $0) })
     }
 
     mutating func add(_ id: Int32, bytes: [UInt8]) {
@@ -43,13 +43,20 @@ struct PropertyList: ~Copyable {
     }
 
     mutating func add(_ id: Int32, name: String, value: String) {
-        guard Self.isWhole(name), Self.isWhole(value) else { return note(MOSQ_ERR_MALFORMED_UTF8.rawValue) }
-        note(mosquitto_property_add_string_pair(&head, id, name, value))
+        note(
+            Self.withWhole(name) { name in
+                Self.withWhole(value) { mosquitto_property_add_string_pair(&head, id, name, $0) }
+            })
     }
 
-    /// These are C strings over there: a NUL would cut them, and the length field has 16 bits.
-    private static func isWhole(_ text: String) -> Bool {
-        text.utf8.count <= 65_535 && !text.utf8.contains(0)
+    /// Calls `body` with a C string, unless a NUL would cut it over there, or the length field of 16 bits.
+    ///
+    /// The string itself is lent: as an argument it would be copied first.
+    private static func withWhole(_ text: String, _ body: (UnsafePointer<CChar>) -> Int32) -> Int32 {
+        text.withCString {
+            let count = strlen($0)
+            return count == text.utf8.count && count <= 65_535 ? body($0) : MOSQ_ERR_MALFORMED_UTF8.rawValue
+        }
     }
 
     private mutating func note(_ code: Int32) {

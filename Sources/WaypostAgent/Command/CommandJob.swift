@@ -2,16 +2,30 @@ import Waypost
 import WaypostMessages
 
 /// A command on its way through execution; it is stored, or will be.
-struct CommandJob: Sendable {
+///
+/// A class, because it goes from one to the next and never changes: each copy would take all its parts along.
+final class CommandJob: Sendable {
     /// Its row in the inbox, which may not be there yet.
-    var sequence: Int64
-    var sender: String
-    var address: ReplyAddress
-    var command: Command
+    let sequence: Int64
+    let sender: String
+    let address: ReplyAddress
+    let command: Command
     /// When it must have been started, on the monotonic clock, in milliseconds.
-    var startBy: Int64
+    let startBy: Int64
     /// Which start this is, from 1: the agent may have ended while an earlier one ran.
-    var attempt = 1
+    let attempt: Int
+
+    init(
+        sequence: Int64, sender: String, address: ReplyAddress, command: Command, startBy: Int64,
+        attempt: Int = 1
+    ) {
+        self.sequence = sequence
+        self.sender = sender
+        self.address = address
+        self.command = command
+        self.startBy = startBy
+        self.attempt = attempt
+    }
 }
 
 /// A command as far as intake could read it: it has an id and can be stored, also when it can't be run.

@@ -82,7 +82,9 @@ struct LaneQueues: Sendable {
             return []
         }
         running[sequence]?.waitingSince = now
-        return left(job, at: now)
+        var actions: [Action] = []
+        leave(job, at: now, &actions)
+        return actions
     }
 
     /// The commands that interceptors hold.
@@ -100,32 +102,28 @@ struct LaneQueues: Sendable {
         count -= 1
         let ended = EndedCommand(job: entry.job, result: result, milliseconds: max(0, now - entry.started))
         var actions = [Action.end(ended)]
-        actions += left(entry.job, at: now)
+        leave(entry.job, at: now, &actions)
         return actions
     }
 
-    /// A command does not take its lane any more; nothing when it had left it before.
-    private mutating func left(_ job: CommandJob, at now: Int64) -> [Action] {
-        guard occupied[job.command.lane] == job.sequence else { return [] }
-        occupied[job.command.lane] = nil
-        return next(in: job.command.lane, at: now)
+    /// A command leaves its lane to the next one, unless it had left it before.
+    private mutating func leave(_ job: CommandJob, at now: Int64, _ actions: inout [Action]) {
+        let lane = job.command.lane
+        guard occupied[lane] == job.sequence else { return }
+        occupied[lane] = nil
+        guard let place = waiting.index(forKey: lane) else { return }
+        while let job = waiting.values[place].popFirst() {
+            let action = run(job, at: now)
+            actions.append(action)
+            if case .run = action { return }
+        }
+        waiting[lane] = nil
     }
 
     /// A command could not be started, because the agent stops: it stays on disk for the next start.
     mutating func leftOnDisk(_ sequence: Int64) {
         guard running.removeValue(forKey: sequence) != nil else { return }
         count -= 1
-    }
-
-    private mutating func next(in lane: String, at now: Int64) -> [Action] {
-        var actions: [Action] = []
-        while let job = waiting[lane]?.popFirst() {
-            let action = run(job, at: now)
-            actions.append(action)
-            if case .run = action { return actions }
-        }
-        waiting[lane] = nil
-        return actions
     }
 
     /// Starts a command in its lane, or ends one that has expired.

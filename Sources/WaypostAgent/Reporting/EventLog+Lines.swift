@@ -23,7 +23,7 @@ extension EventLog {
 
     /// The line for a call of a service.
     func log(_ event: ServiceEvent) {
-        let subject = "\(event.service).\(event.method)"
+        var subject: String { "\(event.service).\(event.method)" }
         switch event.kind {
         case .called: log(.verbose, "Service", "called \(subject)", ref: event.ref)
         case .returned: log(.info, "Service", "returned \(subject)", ref: event.ref)
