@@ -132,6 +132,20 @@ import Testing
         #expect(index("//") == 502)
     }
 
+    // In the table, a length from 32 768 says that a step is no literal.
+    @Test func `a component as long as the mark of a step is one like any other`() throws {
+        var table = RouteTable()
+        let patterns = ["a/:id/end", "b/v:id/end", "c/v/end", "d/<int:id>/end", "e/**"]
+        for (index, text) in patterns.enumerated() { try table.add(RoutePattern(text), index: UInt32(index)) }
+        for length in 32_760...32_800 {
+            let text = String(repeating: "v", count: length)
+            let found = ["a", "b", "c", "d", "e"].map { first in
+                table.firstMatch(path: Array("/\(first)/\(text)/end".utf8).span)?.index
+            }
+            #expect(found == [0, 1, nil, nil, 4], "\(length)")
+        }
+    }
+
     @Test func `a pattern that is written in another way takes the place of the plain one`() throws {
         var table = RouteTable()
         try table.add(RoutePattern("a/b/:id"), index: 1)
