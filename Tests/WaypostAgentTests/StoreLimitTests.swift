@@ -109,7 +109,13 @@ import WaypostMessages
                 "{\"id\":\"h\(number)\",\"type\":\"open\",\"url\":\"scheme://huge/\(number)\",\"lane\":\"l\(number)\"}",
                 on: "waypost/v1/k1/cmd/me")
         }
-        signal.finish()
+        // One after another: results that are stored together are within the limit together.
+        for number in 0..<16 {
+            signal.yield()
+            try await harness.until("the result on disk") {
+                $0.agent.intake.shares.total.waiting == 15 - number
+            }
+        }
         var codes: [Code] = []
         for number in 0..<16 { codes.append(try await harness.reply(to: "h\(number)").code) }
         #expect(Set(codes) == [.ok, .tooLarge])
