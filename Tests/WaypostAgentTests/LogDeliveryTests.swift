@@ -8,10 +8,12 @@ import WaypostMessages
 @testable import WaypostAgent
 
 @Suite struct `Events that one thread publishes` {
-    /// A log whose first events are under way to the agent until they may go on.
-    private func log(_ published: TestSupport.EventLog<String>, holding first: @escaping @Sendable () -> Void)
-        -> WaypostAgent.EventLog
-    {
+    /// Flushes on another thread while an event `first` is under way to the agent, and `further` ones wait.
+    ///
+    /// Returns what the agent got, in its order, and how much of it before that flush returned.
+    private func flush(_ further: String...) async throws -> (published: [String], beforeReturn: Int) {
+        let (published, steps) = (TestSupport.EventLog<String>(), TestSupport.EventLog<String>())
+        let isFlushed = DispatchSemaphore(value: 0)
         let log = WaypostAgent.EventLog(
             boot: "b", clock: TurnedClock().clock, limits: AgentLimits(), level: .info, redaction: Redaction()
         )
@@ -19,50 +21,35 @@ import WaypostMessages
             WaypostAgent.EventLog.Connection(
                 publish: { batches in
                     let text = batches.map { String(decoding: $0.payload, as: UTF8.self) }.joined()
-                    if text.contains("first") { first() }
+                    if text.contains("first") {
+                        steps.append("taken")
+                        // Only a flush that does not wait for this thread ends in this time.
+                        _ = isFlushed.wait(timeout: .now() + .milliseconds(300))
+                    }
                     published.append(text)
                 }, hasRoom: { true }, maximumBytes: { .max }))
-        return log
-    }
-
-    @Test func `are with the agent before a flush on another thread returns`() async throws {
-        let (published, steps) = (TestSupport.EventLog<String>(), TestSupport.EventLog<String>())
-        let isFlushed = DispatchSemaphore(value: 0)
-        let log = log(published) {
-            steps.append("taken")
-            // Only a flush that does not wait for this thread ends in this time.
-            _ = isFlushed.wait(timeout: .now() + .milliseconds(300))
-        }
         log.log(.info, "Test", "first")
         try await steps.wait(for: "the first event to be taken out") { $0 == ["taken"] }
+        for message in further { log.log(.info, "Test", message) }
         // As a stop does, which ends the link after it.
         let failure = PlainThread.start(name: "stop") {
             log.flush()
-            steps.append("flushed: \(published.events.count)")
+            steps.append("\(published.events.count)")
             isFlushed.signal()
         }
         #expect(failure == nil)
         try await steps.wait(for: "the flush") { $0.count == 2 }
-        #expect(steps.events.last == "flushed: 1")
+        try await published.wait(for: "all events") { $0.count == further.count + 1 }
+        return (published.events, steps.events.last.flatMap { Int($0) } ?? 0)
+    }
+
+    @Test func `are with the agent before a flush on another thread returns`() async throws {
+        #expect(try await flush().beforeReturn == 1)
     }
 
     @Test func `are before those that another publishes after them`() async throws {
-        let (published, steps) = (TestSupport.EventLog<String>(), TestSupport.EventLog<String>())
-        let isFlushed = DispatchSemaphore(value: 0)
-        let log = log(published) {
-            steps.append("taken")
-            _ = isFlushed.wait(timeout: .now() + .milliseconds(300))
-        }
-        log.log(.info, "Test", "first")
-        try await steps.wait(for: "the first event to be taken out") { $0 == ["taken"] }
-        log.log(.info, "Test", "second")
-        let failure = PlainThread.start(name: "second") {
-            log.flush()
-            isFlushed.signal()
-        }
-        #expect(failure == nil)
-        try await published.wait(for: "both events") { $0.count == 2 }
-        #expect(published.events.first?.contains("first") == true)
-        #expect(published.events.last?.contains("second") == true)
+        let published = try await flush("second").published
+        #expect(published.first?.contains("first") == true)
+        #expect(published.last?.contains("second") == true)
     }
 }

@@ -7,10 +7,11 @@ struct PathComponent: BitwiseCopyable {
     var length: UInt32
     /// Decoded, in the text that is compared.
     var textLength: UInt32
-    /// The words of the text.
+    // The two words of the text, as in ``ByteWords``.
     var first: UInt64
     var last: UInt64
 
+    /// The words of the text.
     @inline(__always)
     func words(in text: UnsafePointer<UInt8>) -> ByteWords {
         ByteWords(first: first, last: last, start: text + Int(start), length: Int(textLength))
@@ -70,7 +71,6 @@ struct URLText {
 struct PathSplitter {
     /// What the components' texts lie in.
     let text: UnsafePointer<UInt8>
-    let target: UnsafeMutablePointer<PathComponent>
     /// Where to stop: one behind the components of the deepest pattern.
     let limit: UnsafeMutablePointer<PathComponent>
     /// What lies behind the components that were found.
@@ -79,7 +79,6 @@ struct PathSplitter {
     @inline(__always)
     init(text: UnsafePointer<UInt8>, target: UnsafeMutablePointer<PathComponent>, capacity: Int) {
         self.text = text
-        self.target = target
         limit = target + capacity
         next = target
     }

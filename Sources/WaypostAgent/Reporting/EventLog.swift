@@ -49,6 +49,8 @@ final class EventLog: Sendable {
     let redaction: Redaction
     private let state: Guarded<State>
     /// Held until the agent has what was taken out: a flush that finds nothing has nothing under way before it.
+    ///
+    /// So what the agent does to publish may log, and must neither flush nor replay.
     private let connection = Guarded<Connection?>(nil)
 
     init(boot: String, clock: AgentClock, limits: AgentLimits, level: LogLevel, redaction: Redaction) {
