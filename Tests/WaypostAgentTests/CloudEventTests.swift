@@ -18,7 +18,7 @@ import WaypostMessages
 
     @Test func `of a reply are its topic, the command's id and its time`() throws {
         let reply = Reply(
-            id: "c-17", code: .ok, result: ["at": 5], milliseconds: 3, attempt: 1, at: Self.now + 1,
+            id: "c-17", code: .ok, result: ["a": 1, "at": 5], milliseconds: 3, attempt: 1, at: Self.now + 1,
             detail: nil)
         let payload = String(decoding: reply.encoded(), as: UTF8.self)
         #expect(

@@ -50,7 +50,7 @@ import WaypostMessages
             try store.commit {
                 try $0.start(1, attempt: 1, at: 1)
                 try $0.finish(InboxResult(sequence: 2, attempt: 1, reply: [7]))
-                try $0.acknowledge(2, at: 2)
+                try $0.acknowledge([2], at: 2)
                 _ = try $0.append(topic: "f", payload: [5])
             }
         }
@@ -73,12 +73,27 @@ import WaypostMessages
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
     }
 
+    @Test func `only the replies that the broker has are acknowledged, in whatever order they are named`() throws {
+        let store = try Store(directory: directory)
+        for id in ["a", "b", "c", "d", "e", "f"] { _ = try receive(store, id: id) }
+        let unsent = try store.commit { transaction in
+            // The second has no result, and the broker does not have the fourth.
+            for sequence in [1, 3, 4, 5, 6] as [Int64] {
+                try transaction.finish(InboxResult(sequence: sequence, attempt: 1, reply: [7]))
+            }
+            try transaction.acknowledge([.max, 6, 1, 3, 5, 3, 2, .min], at: 2)
+            return try transaction.unsentReplies(excluding: [], bytes: .max).records.map(\.sequence)
+        }
+        #expect(unsent == [4])
+        #expect(try store.commit { try $0.unfinished().map(\.sequence) } == [2])
+    }
+
     @Test func `only commands that have ended and are past their time are forgotten`() throws {
         let store = try Store(directory: directory)
         for id in ["a", "b", "c"] { _ = try receive(store, id: id) }
         try store.commit {
             try $0.finish(InboxResult(sequence: 1, attempt: 1, reply: []))
-            try $0.acknowledge(1, at: 2)
+            try $0.acknowledge([1], at: 2)
             try $0.finish(InboxResult(sequence: 2, attempt: 1, reply: []))
         }
         #expect(try store.commit { try $0.forgetEnded(after: 0, at: 30, limit: 10).removed } == [])

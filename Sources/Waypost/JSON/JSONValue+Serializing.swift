@@ -102,12 +102,16 @@ enum JSONText {
         var text = text
         text.withUTF8 { buffer in
             var first = 0
+            // As a buffer, because a slice of one is appended byte by byte.
+            func appendAll(before place: Int) {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[first..<place]))
+            }
             for (place, byte) in buffer.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-                bytes.append(contentsOf: buffer[first..<place])
+                appendAll(before: place)
                 escape(byte, to: &bytes)
                 first = place + 1
             }
-            bytes.append(contentsOf: buffer[first...])
+            appendAll(before: buffer.count)
         }
         bytes.append(UInt8(ascii: "\""))
     }

@@ -39,8 +39,7 @@ package struct JSONWriter {
         JSONText.append(number, to: &bytes)
     }
 
-    @inlinable
-    package mutating func value(_ number: some BinaryInteger & Sendable) { value(Int64(clamping: number)) }
+    package mutating func value(_ number: Int) { value(Int64(number)) }
 
     package mutating func value(_ number: Double) {
         separate()
@@ -62,11 +61,12 @@ package struct JSONWriter {
         value(text)
     }
 
-    @inlinable
-    package mutating func member(_ name: String, _ number: some BinaryInteger & Sendable) {
+    package mutating func member(_ name: String, _ number: Int64) {
         key(name)
         value(number)
     }
+
+    package mutating func member(_ name: String, _ number: Int) { member(name, Int64(number)) }
 
     package mutating func member(_ name: String, _ number: Double) {
         key(name)

@@ -1,3 +1,4 @@
+import MQTTLink
 import Waypost
 import WaypostMessages
 
@@ -29,22 +30,42 @@ final class CommandJob: Sendable {
 }
 
 /// A command as far as intake could read it: it has an id and can be stored, also when it can't be run.
-struct ReceivedCommand: Sendable {
-    var topic: String
-    var sender: String
-    var id: String
+///
+/// A class for the reason of ``CommandJob``.
+final class ReceivedCommand: Sendable {
+    let topic: String
+    let sender: String
+    let id: String
     /// SHA-256 of the payload.
-    var digest: [UInt8]
-    var payload: [UInt8]
-    var address: ReplyAddress
+    let digest: [UInt8]
+    let payload: [UInt8]
+    let address: ReplyAddress
     /// The command, or why it is stored and answered without being run.
-    var command: Result<Command, Rejection>
+    let command: Result<Command, Rejection>
     /// Why it is not even stored, when its id is not known yet: retained, not signed, too fast.
-    var rejection: Rejection?
+    let rejection: Rejection?
     /// When it must have been started, in milliseconds since 1970.
-    var expires: Int64
+    let expires: Int64
     /// Whether it must be on disk before it runs.
-    var isStoredFirst: Bool
+    let isStoredFirst: Bool
     /// How often it may have been started before it came.
-    var earlierStarts: Int
+    let earlierStarts: Int
+
+    init(
+        _ message: MQTTMessage, from sender: String, id: String, address: ReplyAddress,
+        command: Result<Command, Rejection>, rejection: Rejection?, at now: Int64, isStoredFirst: Bool,
+        earlierStarts: Int
+    ) {
+        topic = message.topic
+        payload = message.payload
+        digest = SHA256.digest(of: message.payload)
+        self.sender = sender
+        self.id = id
+        self.address = address
+        self.command = command
+        self.rejection = rejection
+        expires = (try? command.get().expires) ?? now
+        self.isStoredFirst = isStoredFirst
+        self.earlierStarts = earlierStarts
+    }
 }

@@ -26,13 +26,20 @@ struct CloudEvent {
         }
         // The source names the sender: ids are unique for one sender only.
         source = if case .reply = content { message.topic } else { "\(topics.root)/\(agent)" }
-        let payload = PayloadSummary(message.payload)
-        switch (content, payload.id) {
-        case (.reply, let id?): self.id = payload.isInterim ? "\(id).accepted" : id
-        case (.failure, let id?): self.id = id
-        default: id = Identifier.ulid(at: now)
+        let payload = message.payload
+        var (id, time): (String?, Int64?)
+        switch content {
+        case .reply:
+            id = payload.id.map { payload.isInterim(id: $0) ? "\($0).accepted" : $0 }
+            // What is not our own text comes after it.
+            time = payload.prefix(512).number(behind: #","at":"#)
+        case .failure:
+            id = payload.id
+            time = payload.suffix(32).number(behind: #","last":"#)
+        default: break
         }
-        time = Timestamp.rfc3339(payload.time ?? now)
+        self.id = id ?? Identifier.ulid(at: now)
+        self.time = Timestamp.rfc3339(time ?? now)
     }
 
     /// The attributes as user properties.
@@ -44,47 +51,35 @@ struct CloudEvent {
     }
 }
 
-/// A few fields of a payload that the agent wrote itself, found without parsing all of it.
-private struct PayloadSummary {
+// A few fields of a payload that the agent wrote itself, found without parsing all of it.
+extension [UInt8] {
     private static let head = Array(#"{"id":""#.utf8)
-    private static let interim = Array(#""status":"accepted""#.utf8)
-    private static let times = [Array(#","at":"#.utf8), Array(#","last":"#.utf8)]
-
-    private let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private static let interim = Array(#"","type":"reply","status":"accepted""#.utf8)
 
     /// Our replies and reports begin with their id.
-    var id: String? {
-        guard bytes.starts(with: Self.head) else { return nil }
-        let id = bytes.dropFirst(Self.head.count).prefix(65).prefix { $0 != UInt8(ascii: "\"") }
+    fileprivate var id: String? {
+        guard starts(with: Self.head) else { return nil }
+        let id = self[Self.head.count...].prefix(Name.maximumBytes + 1).prefix { $0 != UInt8(ascii: "\"") }
         let text = String(decoding: id, as: UTF8.self)
         return Name.isValid(text) ? text : nil
     }
 
     /// Whether a reply is not the last one.
-    var isInterim: Bool { number(after: Self.interim, from: bytes.startIndex, limit: 160) != nil }
-
-    /// When it happened: a reply's `at`, a report's `last`.
-    var time: Int64? {
-        for key in Self.times {
-            // Only at the end: text of the sender's stands before it.
-            let tail = max(bytes.startIndex, bytes.endIndex - 1024)
-            guard let place = number(after: key, from: tail, limit: 1024) else { continue }
-            let digits = bytes[place...].prefix(14).prefix { (0x30...0x39).contains($0) }
-            if let time = Int64(String(decoding: digits, as: UTF8.self)), time > 0 { return time }
-        }
-        return nil
+    fileprivate func isInterim(id: String) -> Bool {
+        dropFirst(Self.head.count + id.utf8.count).starts(with: Self.interim)
     }
+}
 
-    /// The place behind the last occurrence of `text` in a part of the payload.
-    private func number(after needle: [UInt8], from start: Int, limit: Int) -> Int? {
-        let part = bytes[start...].prefix(limit)
-        guard part.count >= needle.count else { return nil }
-        for place in (part.startIndex...(part.endIndex - needle.count)).reversed()
-        where part[place] == needle[0] && part[place...].starts(with: needle) {
-            return place + needle.count
+extension ArraySlice<UInt8> {
+    /// The number behind the first occurrence of `key`.
+    fileprivate func number(behind key: String) -> Int64? {
+        let (bytes, key) = (span, Array(key.utf8))
+        func isKey(at place: Int) -> Bool {
+            key.indices.allSatisfy { bytes[place + $0] == key[$0] }
         }
-        return nil
+        guard bytes.count >= key.count, let place = (0...bytes.count - key.count).first(where: isKey)
+        else { return nil }
+        let digits = dropFirst(place + key.count).prefix(14).prefix { (0x30...0x39).contains($0) }
+        return Int64(String(decoding: digits, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
     }
 }

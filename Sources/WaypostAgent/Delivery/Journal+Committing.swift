@@ -125,6 +125,7 @@ extension Journal {
         written.quota.lost(written.overflow)
         let isTight = store.isTight()
         let now = clock.wall()
+        var acknowledged: [Int64] = []
         for entry in entries {
             switch entry {
             case .started(let sequence, let attempt, _):
@@ -140,7 +141,7 @@ extension Journal {
                 try written.remember(report, in: transaction)
                 guard written.quota.admits(of: report.sender) else { continue }
                 try written.store(report, on: failureTopic, in: transaction)
-            case .replyAcknowledged(let sequence): try transaction.acknowledge(sequence, at: now)
+            case .replyAcknowledged(let sequence): acknowledged.append(sequence)
             case .replyReplaced(let sequence, let message, _):
                 try transaction.replaceReply(sequence, with: message.payload)
             case .reportRemoved(let sequence):
@@ -148,6 +149,7 @@ extension Journal {
                 written.quota.removed(sequence)
             }
         }
+        try transaction.acknowledge(acknowledged, at: now)
         while !isTight, let (sender, count) = written.quota.takeDropped() {
             let report = dropReport(of: count, sender)
             try written.remember(report, in: transaction)

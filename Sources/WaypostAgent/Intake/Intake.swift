@@ -243,13 +243,10 @@ final class Intake: Sendable {
                 )
             }
             return ReceivedCommand(
-                topic: message.topic, sender: sender, id: id, digest: SHA256.digest(of: message.payload),
-                payload: message.payload,
+                message, from: sender, id: id,
                 address: replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue),
-                command: command,
-                rejection: rejection(of: message, sender, admission) ?? payload.fault,
-                expires: (try? command.get().expires) ?? now,
-                isStoredFirst: isStoredFirst, earlierStarts: earlierStarts)
+                command: command, rejection: rejection(of: message, sender, admission) ?? payload.fault,
+                at: now, isStoredFirst: isStoredFirst, earlierStarts: earlierStarts)
         } catch {
             reject(Rejection(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
             return nil

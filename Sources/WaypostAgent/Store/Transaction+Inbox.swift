@@ -176,11 +176,20 @@ extension Store.Transaction {
             ])
     }
 
-    /// The broker has the reply.
-    func acknowledge(_ sequence: Int64, at time: Int64) throws {
-        try run(
-            "UPDATE inbox SET state = 'acknowledged', acknowledged = ? WHERE seq = ? AND state = 'finished'",
-            [.integer(time), .integer(sequence)])
+    /// The broker has these replies.
+    func acknowledge(_ sequences: [Int64], at time: Int64) throws {
+        // Most come in the order of their commands: one statement for each run of numbers.
+        var rest = sequences.sorted()[...]
+        while let first = rest.popFirst() {
+            var last = first
+            while rest.first == last &+ 1 { last = rest.removeFirst() }
+            try run(
+                """
+                UPDATE inbox SET state = 'acknowledged', acknowledged = ?
+                WHERE seq BETWEEN ? AND ? AND state = 'finished'
+                """,
+                [.integer(time), .integer(first), .integer(last)])
+        }
     }
 
     /// The reply must be sent again, since its command came again.

@@ -4,9 +4,7 @@ extension Command {
     /// The most warnings of one command.
     package static let maximumWarnings = 8
 
-    private static let commonFields: Set<String> = [
-        "v", "id", "type", "at", "exp", "lane", "seq", "trace", "from", "aud",
-    ]
+    private static let commonFields = ["id", "type", "exp", "at", "v", "lane", "seq", "trace", "from", "aud"]
 
     /// What is allowed in a command and was hardly meant: misspelt fields, and seconds in the place of milliseconds.
     static func warnings(of fields: Fields, _ operation: Operation) -> [String] {
@@ -17,7 +15,7 @@ extension Command {
         }
         var warnings: [String] = []
         for name in unknown.sorted().prefix(maximumWarnings) where name.utf8.count > 2 {
-            let missing = commonFields.union(own).filter { fields[$0] == nil }
+            let missing = (commonFields + own).filter { fields[$0] == nil }
             guard let near = NearestNames.find(name, among: missing, limit: 1, slips: 2).first else {
                 continue
             }

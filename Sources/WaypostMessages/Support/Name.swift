@@ -10,8 +10,8 @@ package enum Name {
 
     /// Whether `text` is such a name.
     package static func isValid(_ text: Substring) -> Bool {
-        let utf8 = text.utf8
-        return !utf8.isEmpty && utf8.count <= maximumBytes && utf8.allSatisfy(isAllowed)
+        let bytes = text.utf8Span.span
+        return (1...maximumBytes).contains(bytes.count) && bytes.indices.allSatisfy { isAllowed(bytes[$0]) }
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {

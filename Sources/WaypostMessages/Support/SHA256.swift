@@ -1,20 +1,27 @@
 internal import COpenSSL
+import Synchronization
 
 /// The digest by which documents and commands are compared (FIPS 180-4).
 package enum SHA256 {
-    // Looked up once: by name, each digest would look it up again. Safe because it is set once, and OpenSSL's algorithms
-    // are never changed after that.
-    private nonisolated(unsafe) static let algorithm = EVP_MD_fetch(nil, "SHA256", nil)
+    /// Set up once, for all: to look the algorithm up by name takes longer than a short digest.
+    private static let context = Mutex(
+        {
+            let context = EVP_MD_CTX_new()
+            EVP_DigestInit_ex(context, EVP_sha256(), nil)
+            return context
+        }())
 
     /// The digest of some bytes: 32 bytes.
     package static func digest(of bytes: [UInt8]) -> [UInt8] {
-        let length = 32
-        return [UInt8](unsafeUninitializedCapacity: length) { digest, count in
-            let done = EVP_Digest(bytes, bytes.count, digest.baseAddress, nil, algorithm, nil)
-            // No input makes it fail, only an OpenSSL set up without its provider; no digest could be trusted then.
-            precondition(done == 1, "OpenSSL has no SHA-256; look at its openssl.cnf")
-            count = length
+        var digest: [UInt8] = Array(repeatElement(0, count: 32))
+        let isDone = context.withLock { context in
+            EVP_DigestInit_ex(context, nil, nil) == 1
+                && EVP_DigestUpdate(context, bytes, bytes.count) == 1
+                && EVP_DigestFinal_ex(context, &digest, nil) == 1
         }
+        // No input makes it fail, only an OpenSSL set up without its provider; no digest could be trusted then.
+        precondition(isDone, "OpenSSL has no SHA-256; look at its openssl.cnf")
+        return digest
     }
 
     /// A digest as it stands in messages: `sha256:` and 64 lower-case hex digits.

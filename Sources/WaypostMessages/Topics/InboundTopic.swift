@@ -34,21 +34,28 @@ extension Topics {
         return sender
     }
 
-    /// The levels that follow the root, of a fourth and further ones one text; nil when the topic is not under it.
+    /// The levels that follow the root, of a third and further ones one text; nil when the topic is not under it.
     package func levels(below topic: String) -> [Substring]? {
-        guard topic.utf8.count > root.utf8.count, topic.utf8.starts(with: root.utf8) else { return nil }
-        let rest = topic.utf8.dropFirst(root.utf8.count)
-        // Comparing other characters can take long, and none of our levels has any.
-        guard rest.first == UInt8(ascii: "/"), rest.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let (bytes, root) = (topic.utf8Span.span, root.utf8Span.span)
+        let slash = UInt8(ascii: "/")
+        guard bytes.count > root.count, root.indices.allSatisfy({ bytes[$0] == root[$0] }),
+            bytes[root.count] == slash,
+            // Comparing other characters can take long, and none of our levels has any.
+            (root.count..<bytes.count).allSatisfy({ bytes[$0] < 0x80 })
+        else { return nil }
+        func level(_ start: Int, _ end: Int) -> Substring {
+            let first = topic.utf8.index(topic.startIndex, offsetBy: start)
+            return Substring(topic.utf8[first..<topic.utf8.index(first, offsetBy: end - start)])
+        }
         // None of our topics has more than three.
         var levels: [Substring] = []
-        levels.reserveCapacity(4)
-        var start = rest.index(after: rest.startIndex)
-        while levels.count < 3, let end = rest[start...].firstIndex(of: UInt8(ascii: "/")) {
-            levels.append(Substring(rest[start..<end]))
-            start = rest.index(after: end)
+        levels.reserveCapacity(3)
+        var start = root.count + 1
+        for place in start..<bytes.count where bytes[place] == slash && levels.count < 2 {
+            levels.append(level(start, place))
+            start = place + 1
         }
-        levels.append(Substring(rest[start...]))
+        levels.append(level(start, bytes.count))
         return levels
     }
 }
