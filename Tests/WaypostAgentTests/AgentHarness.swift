@@ -76,6 +76,13 @@ final class AgentHarness: Sendable {
         }
     }
 
+    /// Waits until it is on disk that the broker has all replies, which is a moment after that.
+    func untilAllIsAcknowledged() async throws {
+        try await until("the replies' acknowledgements on disk") {
+            (try? $0.agent.store.commit { try $0.hasUnsentReplies() }) == false
+        }
+    }
+
     /// Whether a check of the health document is green; nil when there is no such check.
     func check(_ name: String) -> Bool? { agent.health.checks.first { $0.name == name }?.isOK }
 

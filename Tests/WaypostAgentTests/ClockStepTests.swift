@@ -48,9 +48,7 @@ import WaypostMessages
         }
         #expect(try await harness.command(command).isDuplicate)
         // Only what the broker is known to have is forgotten, and that is stored a moment later.
-        try await harness.until("the reply's acknowledgement on disk") {
-            (try? $0.agent.store.commit { try $0.hasUnsentReplies() }) == false
-        }
+        try await harness.untilAllIsAcknowledged()
 
         for _ in 0..<10 {
             harness.clock.advance(60_000)

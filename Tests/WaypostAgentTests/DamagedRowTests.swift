@@ -38,9 +38,7 @@ import WaypostMessages
         let harness = try await AgentHarness(router: router())
         harness.receive(map(7, "demo1"), on: "waypost/v1/k1/map")
         _ = try await harness.command(open("acknowledged"))
-        try await harness.until("the reply to be acknowledged") { harness in
-            (try? harness.agent.store.commit { try $0.hasUnsentReplies() }) == false
-        }
+        try await harness.untilAllIsAcknowledged()
         harness.link.disconnect()
         for number in 0..<commands {
             harness.receive(open("waiting\(number)"), on: Self.command)

@@ -104,13 +104,29 @@ import WaypostMessages
         #expect(try state("c1") == .started)
     }
 
-    @Test func `lets an acknowledgement ride with the next command that is stored`() throws {
+    @Test func `lets acknowledgements ride together with the next command that is stored`() throws {
+        let commands = try (0..<Journal.patientGroup).map { try ended("c\($0)") }
+        journal.end(commands, isFree: true)
+        for command in commands { acknowledge(command) }
+        _ = try journal.commit(steps: 1) { try $0.receive(Self.command("next")) }
+        #expect(try commands.allSatisfy { try state($0.job.command.id) == .acknowledged })
+        #expect(try state("next") == .received)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `stores an acknowledgement that comes alone without another's commit`() async throws {
         let command = try ended("c1")
         journal.end([command], isFree: true)
         acknowledge(command)
-        _ = try journal.commit(steps: 1) { try $0.receive(Self.command("c2")) }
+        while try state("c1") != .acknowledged { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    @Test func `stores the acknowledgements that wait when it is closed`() throws {
+        let command = try ended("c1")
+        journal.end([command], isFree: true)
+        acknowledge(command)
+        journal.close()
         #expect(try state("c1") == .acknowledged)
-        #expect(try state("c2") == .received)
     }
 
     // One table is gone, so that reports can't be stored: a stand-in for whatever an entry may meet.

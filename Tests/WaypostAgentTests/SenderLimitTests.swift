@@ -118,7 +118,7 @@ import WaypostMessages
         let harness = try await AgentHarness { $0.limits.dedupeKeys = 4 }
         #expect(try await harness.command(ping("a")).code == .ok)
         #expect(try await harness.command(ping("b")).code == .busy)
-        try await harness.until("the reply to be acknowledged") { $0.agent.outbox.waiting == 0 }
+        try await harness.untilAllIsAcknowledged()
         for _ in 0..<30 {
             harness.clock.advance(60_000)
             _ = await harness.agent.forgetEndedCommands(after: 0)

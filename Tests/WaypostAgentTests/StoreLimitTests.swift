@@ -63,7 +63,7 @@ import WaypostMessages
         signal.finish()
         #expect(try await harness.reply(to: "slow").status == .ok)
 
-        try await harness.until("the replies to be acknowledged") { $0.agent.outbox.waiting == 0 }
+        try await harness.untilAllIsAcknowledged()
         for _ in 0..<30 {
             harness.clock.advance(60_000)
             _ = await harness.agent.forgetEndedCommands(after: 0)

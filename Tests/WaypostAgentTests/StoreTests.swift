@@ -73,7 +73,9 @@ import WaypostMessages
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
     }
 
-    @Test func `only the replies that the broker has are acknowledged, in whatever order they are named`() throws {
+    @Test func `only the replies that the broker has are acknowledged, in whatever order they are named`()
+        throws
+    {
         let store = try Store(directory: directory)
         for id in ["a", "b", "c", "d", "e", "f"] { _ = try receive(store, id: id) }
         let unsent = try store.commit { transaction in

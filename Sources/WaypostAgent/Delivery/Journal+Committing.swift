@@ -30,7 +30,10 @@ extension Journal {
 
     /// Takes nothing more, after one more attempt to store what waits.
     func close() {
-        state.withLock { $0.isClosed = true }
+        state.withLock { state in
+            state.isClosed = true
+            state.endPatience()
+        }
         if (try? commit { _ in }) == nil { Self.giveUp(state.withLock(\.waiting)) }
     }
 
@@ -239,10 +242,17 @@ extension Journal {
 }
 
 extension Journal.State {
+    /// What was patient waits for the next commit like all else.
+    mutating func endPatience() {
+        waiting += patient
+        patient = []
+    }
+
     /// Takes what was received, for nothing else of a command may be stored before, and the first entries that wait,
     /// at most so many.
     fileprivate mutating func take(_ count: Int) -> Journal.Batch {
         defer { received = [] }
+        if patient.count >= Journal.patientGroup { endPatience() }
         guard count < waiting.count else {
             isUrgent = false
             defer { waiting = [] }

@@ -50,7 +50,7 @@ final class Journal: Sendable {
         case here
         /// A thread of the agent.
         case soon
-        /// The next commit of any thread, or one of the agent's own after a moment.
+        /// A later commit of any thread, with others like it, or one of the agent's own after a moment.
         case patient
     }
 
@@ -58,9 +58,11 @@ final class Journal: Sendable {
         var counters = Counters()
         var quota: ReportQuota
         var waiting: [Entry] = []
-        /// Not all that waits is patient.
+        /// Those that the next commit need not take.
+        var patient: [Entry] = []
+        /// A commit is wanted for what waits.
         var isUrgent = false
-        /// Patient entries wait, and a timer will look at them.
+        /// A timer will look at what waits.
         var isTimed = false
         /// A thread commits what waits, or will, and looks for more after that.
         var isStoring = false
@@ -83,7 +85,9 @@ final class Journal: Sendable {
     private static let smallReply = 4_096
     /// How long a patient entry waits for a commit.
     private static let patience = Duration.milliseconds(50)
-    /// So many entries do not wait any longer.
+    /// So many patient entries go with the next commit: each by itself would make it a good part longer.
+    static let patientGroup = 16
+    /// So many do not wait any longer.
     private static let patientLimit = 256
     /// How long a commit that failed waits for the next try.
     static let retryInterval = Duration.seconds(1)
@@ -246,7 +250,7 @@ final class Journal: Sendable {
         if mustStore() { storeHere() }
     }
 
-    /// Nothing that waits is patient any more; whether the caller has to store it, and no other thread does.
+    /// Whether the caller has to store what waits, and no other thread does.
     private func mustStore() -> Bool {
         state.withLock { state in
             guard !state.waiting.isEmpty else { return false }
@@ -260,8 +264,8 @@ final class Journal: Sendable {
         let isGathering = connections.isGathering()
         let (isOpen, stores, mustTime) = state.withLock { state in
             guard !state.isClosed else { return (false, false, false) }
-            state.waiting += entries
-            guard isGathering || urgency == .patient && state.waiting.count < Self.patientLimit else {
+            if urgency == .patient { state.patient += entries } else { state.waiting += entries }
+            guard isGathering || urgency == .patient && state.patient.count < Self.patientLimit else {
                 state.isUrgent = true
                 defer { state.isStoring = true }
                 return (true, !state.isStoring, false)
@@ -273,7 +277,10 @@ final class Journal: Sendable {
         if stores { urgency == .here ? storeHere() : storeSoon() }
         if mustTime {
             TimerThread.shared.call(after: Self.patience) {
-                self.state.withLock { $0.isTimed = false }
+                self.state.withLock { state in
+                    state.isTimed = false
+                    state.endPatience()
+                }
                 if self.mustStore() { self.storeSoon() }
             }
         }
