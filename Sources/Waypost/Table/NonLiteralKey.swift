@@ -1,3 +1,5 @@
+internal import CPathScan
+
 /// A step that is neither a literal nor a plain placeholder, where it lies in a record.
 ///
 /// Keys are ordered as §3 wants by their bytes, made total so that the order depends on nothing but the patterns: the
@@ -7,12 +9,6 @@
 struct NonLiteralKey {
     enum Kind: UInt8 {
         case partial, typed, wildcard, rest
-    }
-
-    /// A further placeholder of a component: the literal before it, and its converter.
-    struct Part {
-        var literal: [UInt8]
-        var converter: Int
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -54,14 +50,13 @@ struct NonLiteralKey {
     private var holes: Int { Int(~bytes[5]) }
     private var ordered: UnsafeBufferPointer<UInt8>.SubSequence { bytes.dropLast(2 * holes) }
 
-    private func converter(_ number: Int) -> Int {
+    /// The converter's number of one of the placeholders plus one; 0 without one.
+    func converter(_ number: Int) -> Int {
         guard number < holes else { return 0 }
         let place = bytes.count - 2 * (holes - number)
         return Int(bytes[place]) | Int(bytes[place + 1]) &<< 8
     }
 
-    /// That of the first placeholder.
-    var converter: Int { converter(0) }
     var prefix: UnsafeBufferPointer<UInt8>.SubSequence {
         ordered.dropFirst(6).prefix(Int(~bytes[3]) &<< 8 | Int(~bytes[4]))
     }
@@ -70,12 +65,6 @@ struct NonLiteralKey {
         let rest = behindPrefix
         return holes < 2 ? rest : rest.lastIndex(of: 0).map { rest[($0 + 1)...] } ?? rest
     }
-    /// The placeholders behind the first, of several.
-    var further: [Part] {
-        behindPrefix.split(separator: 0, omittingEmptySubsequences: false).dropLast().enumerated().map {
-            Part(literal: Array($1), converter: converter($0 + 1))
-        }
-    }
 
     /// Whether a component has these literals, and `converts` is true of all that the placeholders take.
     func takes(_ component: UnsafeBufferPointer<UInt8>, _ converts: (Range<Int>, Int) -> Bool) -> Bool {
@@ -83,17 +72,46 @@ struct NonLiteralKey {
         guard component.count > prefix.count &+ suffix.count, component.starts(with: prefix),
             component.suffix(suffix.count).elementsEqual(suffix)
         else { return false }
-        var holes = SeveralHoles(component, prefix: prefix.count, suffix: suffix.count)
-        var left = behindPrefix
-        var number = 0
-        while number &+ 1 < self.holes, let end = left.firstIndex(of: 0) {
-            guard let hole = holes.next(before: UnsafeBufferPointer(rebasing: left[..<end])),
-                converts(hole, converter(number))
-            else { return false }
-            left = left[(end + 1)...]
+        return eachHole(of: component) { converts($1, converter($0)) }
+    }
+
+    /// Calls `body` with what each placeholder takes of a component that begins and ends with these literals, from left
+    /// to right, while it says true; whether it did to the end.
+    ///
+    /// Each takes at least one byte, and then up to the first place where the literal behind it stands; the last takes
+    /// what is left. No choice is ever taken back, so this takes time in proportion to the component's length.
+    private func eachHole(
+        of component: UnsafeBufferPointer<UInt8>, _ body: (_ number: Int, Range<Int>) -> Bool
+    ) -> Bool {
+        let end = component.count &- suffix.count
+        var start = prefix.count
+        var (left, number) = (behindPrefix, 0)
+        while number &+ 1 < holes, let nul = left.firstIndex(of: 0) {
+            let literal = UnsafeBufferPointer(rebasing: left[..<nul])
+            guard let base = component.baseAddress, let wanted = literal.baseAddress, start &+ 1 < end else {
+                return false
+            }
+            let first = start &+ 1
+            let found = first &+ waypost_find(base + first, end &- first, wanted, literal.count)
+            guard found < end, body(number, start..<found) else { return false }
+            start = found &+ literal.count
+            left = left[(nul + 1)...]
             number &+= 1
         }
-        return holes.last.map { converts($0, converter(number)) } ?? false
+        return start < end && body(number, start..<end)
+    }
+
+    /// What one of the placeholders takes of a component that the pattern took.
+    func text(of component: String, _ number: Int, ignoringCase: Bool) -> String {
+        guard !behindPrefix.isEmpty || !prefix.isEmpty else { return component }
+        var hole = 0..<0
+        component.utf8.map { ignoringCase ? RouteScheme.lowercased($0) : $0 }.withUnsafeBufferPointer {
+            _ = eachHole(of: $0) {
+                hole = $1
+                return $0 < number
+            }
+        }
+        return String(decoding: component.utf8.dropFirst(hole.lowerBound).prefix(hole.count), as: UTF8.self)
     }
 
     /// Whether it comes first; when only converters differ, as these go, and without a converter last.

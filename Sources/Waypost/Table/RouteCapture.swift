@@ -12,34 +12,6 @@ struct RouteCapture: BitwiseCopyable {
     static let stride = MemoryLayout<RouteCapture>.stride
 }
 
-/// What a placeholder that is more than plain makes of a component.
-extension NonLiteralKey {
-    /// The converter's number of one of the placeholders plus one; 0 without one.
-    func converter(of number: Int) -> Int { number == 0 ? converter : further[number - 1].converter }
-
-    /// What one of the placeholders takes of a component that the pattern took.
-    func text(of component: String, _ number: Int, ignoringCase: Bool) -> String {
-        if !further.isEmpty { return part(of: component, number, ignoringCase) }
-        guard prefix.count + suffix.count > 0 else { return component }
-        return String(decoding: component.utf8.dropFirst(prefix.count).dropLast(suffix.count), as: UTF8.self)
-    }
-
-    private func part(of component: String, _ number: Int, _ ignoringCase: Bool) -> String {
-        let compared = component.utf8.map { ignoringCase ? RouteScheme.lowercased($0) : $0 }
-        return compared.withUnsafeBufferPointer { bytes in
-            var holes = SeveralHoles(bytes, prefix: prefix.count, suffix: suffix.count)
-            var hole: Range<Int>?
-            for part in further.prefix(number + 1) {
-                hole = part.literal.withUnsafeBufferPointer { holes.next(before: $0) }
-            }
-            if number == further.count { hole = holes.last }
-            guard let hole else { return "" }
-            return String(
-                decoding: component.utf8.dropFirst(hole.lowerBound).prefix(hole.count), as: UTF8.self)
-        }
-    }
-}
-
 extension RouteTable {
     /// What the placeholders of the matched pattern gave, from left to right, decoded and converted.
     ///
@@ -81,7 +53,7 @@ extension RouteTable {
             var converter = 0
             if let key {
                 text = key.text(of: text, Int(capture.number), ignoringCase: storage.ignoresCase)
-                converter = key.converter(of: Int(capture.number))
+                converter = key.converter(Int(capture.number))
             }
             body(
                 record.name(capture), text, converter > 0 ? storage.converters.names[converter - 1] : nil,
