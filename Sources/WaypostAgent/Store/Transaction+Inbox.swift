@@ -135,7 +135,8 @@ extension Store.Transaction {
 
     /// Whether a command of that key came, and was not forgotten.
     func knows(topic: String, id: String) throws -> Bool {
-        try integer("SELECT count(*) FROM inbox WHERE topic = ? AND id = ?", [.text(topic), .text(id)]) > 0
+        let select = "SELECT EXISTS(SELECT 1 FROM inbox WHERE topic = ? AND id = ?)"
+        return try integer(select, [.text(topic), .text(id)]) > 0
     }
 
     /// The largest row number, but for one that only the disk can have made; 0 when there is no row.
