@@ -244,6 +244,7 @@ extension Journal {
 extension Journal.State {
     /// What was patient waits for the next commit like all else.
     mutating func endPatience() {
+        groups += 1
         waiting += patient
         patient = []
     }

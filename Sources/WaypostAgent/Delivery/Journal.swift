@@ -60,6 +60,8 @@ final class Journal: Sendable {
         var waiting: [Entry] = []
         /// Those that the next commit need not take.
         var patient: [Entry] = []
+        /// How often those that were patient went on to wait with the others.
+        var groups = 0
         /// A commit is wanted for what waits.
         var isUrgent = false
         /// A timer will look at what waits.
@@ -275,14 +277,22 @@ final class Journal: Sendable {
         }
         if !isOpen { Self.giveUp(entries) }
         if stores { urgency == .here ? storeHere() : storeSoon() }
-        if mustTime {
-            TimerThread.shared.call(after: Self.patience) {
-                self.state.withLock { state in
-                    state.isTimed = false
-                    state.endPatience()
+        if mustTime { storeLater() }
+    }
+
+    /// Stores what waits after a moment, unless that came later than this.
+    private func storeLater() {
+        let groups = state.withLock(\.groups)
+        TimerThread.shared.call(after: Self.patience) { [self] in
+            let isNewer = state.withLock { state in
+                guard state.groups == groups || state.patient.isEmpty || !state.waiting.isEmpty else {
+                    return true
                 }
-                if self.mustStore() { self.storeSoon() }
+                state.isTimed = false
+                state.endPatience()
+                return false
             }
+            if isNewer { storeLater() } else if mustStore() { storeSoon() }
         }
     }
 
