@@ -85,7 +85,7 @@ final class Journal: Sendable {
 
     /// A result of so many bytes is stored in any case.
     private static let smallReply = 4_096
-    /// How long a patient entry waits for a commit.
+    /// How long a patient entry waits for a commit; up to twice as long when others went shortly before it came.
     private static let patience = Duration.milliseconds(50)
     /// So many patient entries go with the next commit: each by itself would make it a good part longer.
     static let patientGroup = 16
