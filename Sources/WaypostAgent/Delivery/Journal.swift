@@ -285,12 +285,10 @@ final class Journal: Sendable {
         let groups = state.withLock(\.groups)
         TimerThread.shared.call(after: Self.patience) { [self] in
             let isNewer = state.withLock { state in
-                guard state.groups == groups || state.patient.isEmpty || !state.waiting.isEmpty else {
-                    return true
-                }
-                state.isTimed = false
-                state.endPatience()
-                return false
+                let isNewer = state.groups != groups && state.waiting.isEmpty && !state.patient.isEmpty
+                state.isTimed = isNewer
+                if !isNewer { state.endPatience() }
+                return isNewer
             }
             if isNewer { storeLater() } else if mustStore() { storeSoon() }
         }
