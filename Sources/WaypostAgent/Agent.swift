@@ -166,7 +166,10 @@ public final class Agent: Service {
             connections: Intake.Connections(
                 dispatch: { executor.admitted($0) },
                 end: { end($0, true) },
-                commit: { (steps, body) throws(StoreError) in try journal.commit(steps: steps, body) },
+                commit: { (steps, body) throws(StoreError) in
+                    try journal.commit(
+                        steps: steps, reopening: { $0.compactMap { try? $0.get().repeated } }, body)
+                },
                 received: { journal.received($0) },
                 storeReceived: { () throws(StoreError) in try journal.storeReceived() },
                 reply: { outbox.reply(redaction.masked($0), to: $1) },

@@ -121,6 +121,17 @@ import WaypostMessages
         while try state("c1") != .acknowledged { try await Task.sleep(for: .milliseconds(10)) }
     }
 
+    /// - Parameter steps: the most that a commit may have leave no space in it for the acknowledgement.
+    @Test(arguments: [1, AgentLimits().commitEntries])
+    func `takes no acknowledgement for the one of a reply that is sent again later`(steps: Int) throws {
+        let command = try ended("c1")
+        journal.end([command], isFree: true)
+        acknowledge(command)
+        try journal.commit(steps: steps, reopening: { _ in [command.job.sequence] }) { _ in }
+        journal.close()
+        #expect(try state("c1") == .finished)
+    }
+
     @Test func `stores the acknowledgements that wait when it is closed`() throws {
         let command = try ended("c1")
         journal.end([command], isFree: true)

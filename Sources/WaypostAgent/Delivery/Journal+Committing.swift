@@ -50,10 +50,13 @@ extension Journal {
     ///
     /// - Parameters:
     ///   - steps: how much else it writes; 0 when it is there for the entries.
+    ///   - reopening: the replies that go out again, as `body` found; the broker's acknowledgements that still wait here
+    ///     are of an earlier delivery, and are forgotten.
     ///   - body: called when the rest is written, and called again, without entries, when the transaction with them
     ///     failed.
     func commit<Value>(
-        steps: Int = 0, _ body: (Store.Transaction) throws -> Value
+        steps: Int = 0, reopening: (Value) -> [Int64] = { _ in [] },
+        _ body: (Store.Transaction) throws -> Value
     ) throws(StoreError) -> Value {
         var batch = Batch()
         var takesAlong = false
@@ -66,8 +69,12 @@ extension Journal {
                 }
                 let ended = try store(batch, in: transaction)
                 if takesAlong { try write(batch.entries, &written, except: ended, in: transaction) }
-                return (try body(transaction), written)
+                let value = try body(transaction)
+                let reopened = reopening(value)
+                try transaction.reopen(reopened)
+                return (value, written, reopened)
             } then: {
+                forgetAcknowledgements(of: $0.2)
                 // Here, because what is first on the disk must be first to be sent.
                 stored($0.1, batch)
             } otherwise: {
@@ -75,7 +82,7 @@ extension Journal {
             }.0
         } catch {
             guard takesAlong, steps > 0 else { throw error }
-            return try commit(steps: steps, body)
+            return try commit(steps: steps, reopening: reopening, body)
         }
     }
 
@@ -192,6 +199,22 @@ extension Journal {
             return !state.isStoring
         }
         if stores { storeSoon() }
+    }
+
+    private func forgetAcknowledgements(of reopened: [Int64]) {
+        guard !reopened.isEmpty else { return }
+        let reopened = Set(reopened)
+        state.withLock { state in
+            let isOfThem = { (entry: Entry) in
+                if case .replyAcknowledged(let sequence) = entry {
+                    reopened.contains(sequence)
+                } else {
+                    false
+                }
+            }
+            state.patient.removeAll(where: isOfThem)
+            state.waiting.removeAll(where: isOfThem)
+        }
     }
 
     /// The entries are on disk; called before another commit begins.

@@ -54,6 +54,8 @@ struct OutboxState: Sendable {
     private var unread: Set<OutboxItem.Kind> = []
     /// Kinds that are being read from disk; the value says whether more was stored meanwhile.
     private var reading: [OutboxItem.Kind: Bool] = [:]
+    /// How many deliveries of a reply that is sent again are in memory.
+    private var repeats: [OutboxItem.Origin: Int] = [:]
     private var storedInMemory = 0
     private var volatileInMemory = 0
     private var nextToken: UInt64 = 1
@@ -112,6 +114,10 @@ struct OutboxState: Sendable {
             storedInMemory += sign * item.bytes
         } else {
             volatileInMemory += sign * item.bytes
+        }
+        if item.isRepeat {
+            let number = repeats[item.origin, default: 0] + sign
+            repeats[item.origin] = number == 0 ? nil : number
         }
     }
 
@@ -210,11 +216,13 @@ struct OutboxState: Sendable {
         if let index = documents.firstIndex(where: { $0.underWay == receipt.token }) {
             return settled(document: index, receipt.result)
         }
-        guard let item = underWay.removeValue(forKey: receipt.token) else { return nil }
+        guard var item = underWay.removeValue(forKey: receipt.token) else { return nil }
         let entry = Entry(token: receipt.token, item: item)
         switch receipt.result {
         case .acknowledged:
             count(item, -1)
+            // Its row waits for the one that is sent again.
+            if repeats[item.origin] != nil { item.origin = .volatile }
             return .delivered(item)
         case .lost:
             putBack(entry)

@@ -105,7 +105,6 @@ extension Intake {
                 shares.release(command.payload.count, of: command.sender)
             }
         }
-        if case .duplicate(let sequence, .some) = receipt { try transaction.reopen(sequence) }
         return .success(receipt)
     }
 

@@ -14,7 +14,8 @@ final class Intake: Sendable {
         var dispatch: @Sendable ([CommandJob]) -> Void
         /// Such commands that are not run, and why.
         var end: @Sendable ([EndedCommand]) -> Void
-        /// Runs `body` in one transaction, which may carry what else waits to be stored beside these steps.
+        /// Runs `body` in one transaction, which may carry what else waits to be stored beside these steps; the replies
+        /// of repeated commands wait for the broker anew.
         var commit:
             @Sendable (
                 _ steps: Int, _ body: (Store.Transaction) throws -> [Result<InboxReceipt, Rejection>]

@@ -84,6 +84,11 @@ package enum InboxReceipt: Sendable, Equatable {
     case reused
     /// The id was used before; what is stored of it is damaged.
     case damaged(sequence: Int64)
+
+    /// The row whose reply goes out again.
+    var repeated: Int64? {
+        if case .duplicate(let sequence, .some) = self { sequence } else { nil }
+    }
 }
 
 /// How many rows some commands have, and how many bytes they hold.
@@ -193,11 +198,13 @@ extension Store.Transaction {
         }
     }
 
-    /// The reply must be sent again, since its command came again.
-    func reopen(_ sequence: Int64) throws {
-        let update = try database.cachedStatement(
-            sql: "UPDATE inbox SET state = 'finished' WHERE seq = ? AND state = 'acknowledged'")
-        try update.execute(arguments: [sequence])
+    /// These replies must be sent again, since their commands came again.
+    func reopen(_ sequences: [Int64]) throws {
+        for sequence in sequences {
+            try run(
+                "UPDATE inbox SET state = 'finished' WHERE seq = ? AND state = 'acknowledged'",
+                [.integer(sequence)])
+        }
     }
 
     /// Stores another reply in the place of one that no broker takes, or that the disk changed.
