@@ -118,13 +118,8 @@ extension Journal {
         guard !batch.received.isEmpty else { return [] }
         var results: [Int64: InboxResult] = [:]
         for case .ended(let result, _) in batch.entries { results[result.sequence] = result }
-        var ended: Set<Int64> = []
-        for command in batch.received {
-            let result = command.sequence.flatMap { results[$0] }
-            _ = try transaction.receive(command, result: result)
-            if let result { ended.insert(result.sequence) }
-        }
-        return ended
+        try transaction.receive(batch.received, results: results)
+        return Set(batch.received.lazy.compactMap(\.sequence).filter { results[$0] != nil })
     }
 
     /// - Parameter ended: rows that have their results already.

@@ -22,9 +22,8 @@ extension Intake {
         guard commands.allSatisfy({ !$0.isStoredFirst && $0.rejection == nil }),
             !store.isFull, store.problem == nil,
             commands.count == 1 || Set(commands.map { CommandKey($0) }).count == commands.count,
-            let areNew = try? store.read({ transaction in
-                try commands.allSatisfy { try !transaction.knows(topic: $0.topic, id: $0.id) }
-            }), areNew
+            let isKnown = try? store.read({ try $0.knowsAny(of: commands.lazy.map { ($0.topic, $0.id) }) }),
+            !isKnown
         else { return false }
         var reserved: [ReceivedCommand] = []
         for command in commands {

@@ -157,8 +157,11 @@ final class Intake: Sendable {
     private func takeAll(_ batch: [MQTTMessage]) -> Bool {
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
+        // Most of a batch have the same topic.
+        var last: (text: String, topic: InboundTopic?) = ("", nil)
         for message in batch {
-            let topic = topics.inbound(message.topic)
+            if message.topic != last.text { last = (message.topic, topics.inbound(message.topic)) }
+            let topic = last.topic
             switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:

@@ -175,8 +175,8 @@ extension EventLog.Connection {
         var batches: [EventLog.Batch] = []
         for level in LogLevel.allCases {
             var batch = EventLog.Batch(level: level)
-            for event in events where event.level == level {
-                let line = event.encoded()
+            for index in events.indices where events[index].level == level {
+                let line = events[index].encoded()
                 if batch.events == EventLog.maximumBatch
                     || batch.payload.count + line.count + 1 > maximumBytes
                 {

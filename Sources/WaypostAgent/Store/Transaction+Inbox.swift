@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import Waypost
 import WaypostMessages
 
@@ -110,6 +111,11 @@ extension Store.Transaction {
     ///
     /// Not as a list: SQLite would make a table of it for each statement that runs.
     private static let isOpen = "state <> 'finished' AND state <> 'acknowledged' AND state <> 'damaged'"
+    private static let insert = """
+        INSERT INTO inbox(seq, topic, id, digest, payload, correlation, trace, received, expires, keep_until,
+            row_digest, state, attempt, reply, reply_digest)
+        VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(topic, id) DO NOTHING
+        """
     private static let start =
         "UPDATE inbox SET state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(isOpen)"
     private static let finish = """
@@ -117,14 +123,24 @@ extension Store.Transaction {
         WHERE seq = ? AND \(isOpen)
         """
 
-    /// Stores a command unless its key, topic and id, is there already; with a result, when it has one by then.
-    func receive(_ command: NewCommand, result: InboxResult? = nil) throws -> InboxReceipt {
-        try run(
-            """
-            INSERT INTO inbox(seq, topic, id, digest, payload, correlation, trace, received, expires, keep_until,
-                row_digest, state, attempt, reply, reply_digest)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(topic, id) DO NOTHING
-            """,
+    /// Stores a command unless its key, topic and id, is there already.
+    func receive(_ command: NewCommand) throws -> InboxReceipt {
+        try receive(command, result: nil, statement(Self.insert))
+    }
+
+    /// Stores new commands, each with its result when it has one by now.
+    func receive(_ commands: [NewCommand], results: [Int64: InboxResult]) throws {
+        guard !commands.isEmpty else { return }
+        let insert = try statement(Self.insert)
+        for command in commands {
+            _ = try receive(command, result: command.sequence.flatMap { results[$0] }, insert)
+        }
+    }
+
+    private func receive(
+        _ command: NewCommand, result: InboxResult?, _ insert: PreparedStatement
+    ) throws -> InboxReceipt {
+        try insert.run(
             [
                 command.sequence.map { .integer($0) } ?? .null, .text(command.topic), .text(command.id),
                 .blob(command.digest), result == nil ? .blob(command.payload) : .null,
@@ -134,14 +150,16 @@ extension Store.Transaction {
                 .integer(Int64(result?.attempt ?? command.earlierStarts)), .init(result?.reply),
                 result.map { .integer(InboxRecord.replyDigest($0.sequence, $0.reply)) } ?? .null,
             ])
-        if database.changesCount == 1 { return .stored(sequence: database.lastInsertedRowID) }
+        if sqlite3_changes(database.sqliteConnection) == 1 {
+            return .stored(sequence: command.sequence ?? database.lastInsertedRowID)
+        }
         return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .reused
     }
 
-    /// Whether a command of that key came, and was not forgotten.
-    func knows(topic: String, id: String) throws -> Bool {
-        let select = "SELECT EXISTS(SELECT 1 FROM inbox WHERE topic = ? AND id = ?)"
-        return try integer(select, [.text(topic), .text(id)]) > 0
+    /// Whether one of these keys is that of a command that came and was not forgotten.
+    func knowsAny(of keys: some Sequence<(topic: String, id: String)>) throws -> Bool {
+        let select = try statement("SELECT EXISTS(SELECT 1 FROM inbox WHERE topic = ? AND id = ?)")
+        return try keys.contains { try select.integer([.text($0.topic), .text($0.id)]) > 0 }
     }
 
     /// The largest row number, but for one that only the disk can have made; 0 when there is no row.

@@ -2,22 +2,39 @@ import GRDB
 import GRDBSQLite
 
 extension Store.Transaction {
-    /// Runs a statement that gives no rows; it is parsed when it comes for the first time.
-    ///
-    /// For what each command does. GRDB copies the values into arguments of its own, and SQLite those once more; here
-    /// they lie where they are until the statement has run.
-    func run(_ sql: String, _ values: [RowDigest.Column] = []) throws {
-        let statement = try database.cachedStatement(sql: sql).sqliteStatement
-        defer { sqlite3_clear_bindings(statement) }
-        try step(sql, statement) { Self.bind(values[...], from: 1, to: statement) }
+    /// A statement, to be run in this transaction only; it is parsed when it comes for the first time.
+    func statement(_ sql: String) throws -> PreparedStatement {
+        PreparedStatement(sql: sql, statement: try database.cachedStatement(sql: sql).sqliteStatement)
     }
+
+    /// Runs a statement that gives no rows.
+    func run(_ sql: String, _ values: [RowDigest.Column] = []) throws { try statement(sql).run(values) }
 
     /// The number that a statement gives.
     func integer(_ sql: String, _ values: [RowDigest.Column] = []) throws -> Int {
-        let statement = try database.cachedStatement(sql: sql).sqliteStatement
+        try statement(sql).integer(values)
+    }
+}
+
+/// A statement for what each command does.
+///
+/// GRDB copies the values into arguments of its own, and SQLite those once more; here they lie where they are until the
+/// statement has run.
+struct PreparedStatement {
+    fileprivate let sql: String
+    fileprivate let statement: SQLiteStatement
+
+    /// Runs a statement that gives no rows.
+    func run(_ values: [RowDigest.Column]) throws {
+        defer { sqlite3_clear_bindings(statement) }
+        try step { Self.bind(values[...], from: 1, to: statement) }
+    }
+
+    /// The number that the statement gives.
+    func integer(_ values: [RowDigest.Column]) throws -> Int {
         defer { if !values.isEmpty { sqlite3_clear_bindings(statement) } }
         var number = 0
-        try step(sql, statement) {
+        try step {
             let code = Self.bind(values[...], from: 1, to: statement)
             number = Int(sqlite3_column_int64(statement, 0))
             return code
@@ -25,13 +42,14 @@ extension Store.Transaction {
         return number
     }
 
-    private func step(_ sql: String, _ statement: SQLiteStatement, _ step: () -> CInt) throws {
+    private func step(_ step: () -> CInt) throws {
         defer { sqlite3_reset(statement) }
         let code = step()
         guard code == SQLITE_DONE || code == SQLITE_ROW else {
+            let connection = sqlite3_db_handle(statement)
             throw DatabaseError(
-                resultCode: ResultCode(rawValue: sqlite3_extended_errcode(database.sqliteConnection)),
-                message: String(cString: sqlite3_errmsg(database.sqliteConnection)), sql: sql)
+                resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
+                message: String(cString: sqlite3_errmsg(connection)), sql: sql)
         }
     }
 

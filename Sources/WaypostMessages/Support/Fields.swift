@@ -7,16 +7,17 @@ package struct Fields: Sendable {
     /// The latest time that is taken: the year 2286, in milliseconds since 1970.
     package static let latestTime: Int64 = 9_999_999_999_999
 
-    private let members: [String: JSONValue]
+    /// There are few, and each name is short: to look at each is quicker than a hash.
+    private let members: [(key: String, value: JSONValue)]
 
-    package var names: some Sequence<String> { members.keys }
+    package var names: some Sequence<String> { members.lazy.map(\.key) }
 
     package init(of json: JSONValue) {
-        members = json.objectValue ?? [:]
+        members = json.objectValue.map { Array($0) } ?? []
     }
 
     package subscript(_ name: String) -> JSONValue? {
-        switch members[name] {
+        switch members.first(where: { $0.key == name })?.value {
         case nil, .null: nil
         case let value: value
         }

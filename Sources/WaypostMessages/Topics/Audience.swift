@@ -9,14 +9,14 @@ package enum Audience: Sendable, Hashable, CustomStringConvertible {
     /// Reads the level of a topic: a name, or `@` and a name.
     ///
     /// Nil when the name breaks the rule of ``Name``.
-    package init?(_ level: Substring) {
+    package init?(_ level: String) {
         if level.utf8.first == UInt8(ascii: "@") {
             let group = level.dropFirst()
             guard Name.isValid(group) else { return nil }
             self = .group(String(group))
         } else {
             guard Name.isValid(level) else { return nil }
-            self = .agent(String(level))
+            self = .agent(level)
         }
     }
 

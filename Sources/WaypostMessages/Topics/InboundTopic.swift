@@ -17,10 +17,10 @@ package enum InboundTopic: Sendable, Hashable {
 extension Topics {
     /// Reads a topic that a message came in on; nil for any other topic, and when a name in it breaks the rule.
     package func inbound(_ topic: String) -> InboundTopic? {
-        guard let levels = levels(below: topic), let audience = levels.first.flatMap({ Audience($0) })
+        guard let levels = levels(below: topic), let audience = levels.first.flatMap(Audience.init)
         else { return nil }
         switch (audience, levels.count, levels.dropFirst().first) {
-        case (_, 3, "cmd") where Name.isValid(levels[2]): return .command(audience, from: String(levels[2]))
+        case (_, 3, "cmd") where Name.isValid(levels[2]): return .command(audience, from: levels[2])
         case (_, 2, "map"): return .map(audience)
         case (.agent(let agent), 3, "map") where levels[2] == "patch": return .patch(agent: agent)
         case (.agent(let agent), 2, "echo"): return .echo(agent: agent)
@@ -35,7 +35,7 @@ extension Topics {
     }
 
     /// The levels that follow the root, of a third and further ones one text; nil when the topic is not under it.
-    package func levels(below topic: String) -> [Substring]? {
+    func levels(below topic: String) -> [String]? {
         let (bytes, root) = (topic.utf8Span.span, root.utf8Span.span)
         let slash = UInt8(ascii: "/")
         guard bytes.count > root.count, root.indices.allSatisfy({ bytes[$0] == root[$0] }),
@@ -43,12 +43,12 @@ extension Topics {
             // Comparing other characters can take long, and none of our levels has any.
             (root.count..<bytes.count).allSatisfy({ bytes[$0] < 0x80 })
         else { return nil }
-        func level(_ start: Int, _ end: Int) -> Substring {
-            let first = topic.utf8.index(topic.startIndex, offsetBy: start)
-            return Substring(topic.utf8[first..<topic.utf8.index(first, offsetBy: end - start)])
+        func level(_ start: Int, _ end: Int) -> String {
+            guard let text = try? UTF8Span(validating: bytes.extracting(start..<end)) else { return "" }
+            return String(copying: text)
         }
         // None of our topics has more than three.
-        var levels: [Substring] = []
+        var levels: [String] = []
         levels.reserveCapacity(3)
         var start = root.count + 1
         for place in start..<bytes.count where bytes[place] == slash && levels.count < 2 {

@@ -20,7 +20,7 @@ extension Topics {
         }
         let content: OutboundTopic? =
             switch (levels.count, levels.dropFirst().first) {
-            case (3, "reply"): Name.isValid(levels[2]) ? .reply(to: String(levels[2])) : nil
+            case (3, "reply"): Name.isValid(levels[2]) ? .reply(to: levels[2]) : nil
             case (3, "map") where levels[2] == "applied": .applied
             case (3, "log"): Name.isValid(levels[2]) ? .log(LogLevel(letter: levels[2])) : nil
             case (2, "fail"): .failure
@@ -31,6 +31,6 @@ extension Topics {
             case (2, "navigation"): .navigation
             default: nil
             }
-        return content.map { (String(agent), $0) }
+        return content.map { (agent, $0) }
     }
 }
