@@ -4,7 +4,7 @@ import GRDBSQLite
 extension Store.Transaction {
     /// A statement, to be run in this transaction only; it is parsed when it comes for the first time.
     func statement(_ sql: String) throws -> PreparedStatement {
-        PreparedStatement(sql: sql, statement: try database.cachedStatement(sql: sql).sqliteStatement)
+        PreparedStatement(cached: try database.cachedStatement(sql: sql))
     }
 
     /// Runs a statement that gives no rows.
@@ -21,8 +21,8 @@ extension Store.Transaction {
 /// GRDB copies the values into arguments of its own, and SQLite those once more; here they lie where they are until the
 /// statement has run.
 struct PreparedStatement {
-    fileprivate let sql: String
-    fileprivate let statement: SQLiteStatement
+    fileprivate let cached: Statement
+    private var statement: SQLiteStatement { cached.sqliteStatement }
 
     /// Runs a statement that gives no rows.
     func run(_ values: [RowDigest.Column]) throws {
@@ -49,7 +49,7 @@ struct PreparedStatement {
             let connection = sqlite3_db_handle(statement)
             throw DatabaseError(
                 resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
-                message: String(cString: sqlite3_errmsg(connection)), sql: sql)
+                message: String(cString: sqlite3_errmsg(connection)), sql: cached.sql)
         }
     }
 
