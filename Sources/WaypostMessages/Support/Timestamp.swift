@@ -12,7 +12,7 @@ package enum Timestamp {
 
     /// RFC 3339 with milliseconds, in UTC: `2026-11-20T23:16:39.123Z`.
     package static func rfc3339(_ milliseconds: Int64) -> String {
-        text(milliseconds, "%Y-%m-%dT%H:%M:%S.", gmtime_r, hasFraction: true, suffix: UInt8(ascii: "Z"))
+        text(milliseconds, "%Y-%m-%dT%H:%M:%S.", gmtime_r, hasFraction: true, suffix: "Z")
     }
 
     /// For the name of a file, in UTC: `20261120-231639`.
@@ -35,36 +35,27 @@ package enum Timestamp {
     }
 
     private static func text(
-        _ milliseconds: Int64, _ format: StaticString,
+        _ milliseconds: Int64, _ format: String,
         _ split: (UnsafePointer<time_t>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<tm>?,
-        hasFraction: Bool = false, suffix: UInt8? = nil
+        hasFraction: Bool = false, suffix: String = ""
     ) -> String {
         let time = min(max(milliseconds, range.lowerBound), range.upperBound)
         var seconds = time_t(time / 1_000)
         var parts = tm()
         _ = split(&seconds, &parts)
         return String(unsafeUninitializedCapacity: 32) { buffer in
-            var length = buffer.withMemoryRebound(to: CChar.self) { buffer in
-                format.withUTF8Buffer { format in
-                    format.withMemoryRebound(to: CChar.self) { format in
-                        guard let start = buffer.baseAddress, let format = format.baseAddress else {
-                            return 0
-                        }
-                        return strftime(start, buffer.count - 4, format, &parts)
-                    }
+            buffer.withMemoryRebound(to: CChar.self) { buffer in
+                guard let start = buffer.baseAddress else { return 0 }
+                let length = strftime(start, buffer.count, format, &parts)
+                guard hasFraction, length + 3 + suffix.utf8.count < buffer.count else { return length }
+                buffer[length] = CChar(48 + time / 100 % 10)
+                buffer[length + 1] = CChar(48 + time / 10 % 10)
+                buffer[length + 2] = CChar(48 + time % 10)
+                for (place, byte) in suffix.utf8.enumerated() {
+                    buffer[length + 3 + place] = CChar(bitPattern: byte)
                 }
+                return length + 3 + suffix.utf8.count
             }
-            func append(_ byte: UInt8) {
-                buffer[length] = byte
-                length += 1
-            }
-            if hasFraction {
-                append(UInt8(48 + time / 100 % 10))
-                append(UInt8(48 + time / 10 % 10))
-                append(UInt8(48 + time % 10))
-            }
-            if let suffix { append(suffix) }
-            return length
         }
     }
 }
