@@ -94,7 +94,7 @@ public final class Agent: Service {
             limit: limits.handlerThreads)
         let journal = try Journal(
             store: store, outbox: outbox, failureTopic: failureTopic, clock: clock, limits: limits,
-            handlerTimer: metrics.handler,
+            durability: configuration.durability, handlerTimer: metrics.handler,
             connections: Journal.Connections(
                 resultsStored: { results in
                     inFlight.ended(results.map(\.sequence))
@@ -172,6 +172,7 @@ public final class Agent: Service {
                 },
                 received: { journal.received($0) },
                 storeReceived: { () throws(StoreError) in try journal.storeReceived() },
+                storeSent: { journal.storeSent() },
                 reply: { outbox.reply(redaction.masked($0), to: $1) },
                 repeatReply: { sequence, reply, address in
                     outbox.enqueue([

@@ -36,14 +36,14 @@ import WaypostMessages
             limits: AgentLimits(), store: store, clock: .system, sender: { _ in "ops" }, topic: { _ in "r" })
         journal = try Journal(
             store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: AgentLimits(),
-            handlerTimer: Timer(label: "handler"),
+            durability: .full, handlerTimer: Timer(label: "handler"),
             connections: Journal.Connections(
                 resultsStored: { _ in }, replyReplaced: { _, _ in },
                 isGathering: { [isGathering] in isGathering.value.load(ordering: .relaxed) }))
         let sent = sent
         outbox.start(
             Outbox.Connections(
-                publish: { sent.add($0) }, settled: { _ in },
+                publish: { sent.add($0) }, settled: { _ in }, willRead: {},
                 hasRoomForLogs: {}, damaged: { _ in }))
         outbox.connected(receiveMaximum: 65_535)
     }
@@ -73,8 +73,23 @@ import WaypostMessages
         try store.commit { try $0.way(topic: Self.topic, id: id)?.state }
     }
 
-    private func acknowledge(_ command: EndedCommand) {
-        journal.acknowledged(
+    /// Commands that are not stored yet, named after their rows.
+    private static func commands(_ rows: ClosedRange<Int64>) -> [NewCommand] {
+        rows.map { row in
+            var command = command("c\(row)")
+            command.sequence = row
+            return command
+        }
+    }
+
+    private func journalWithoutDurability() throws -> Journal {
+        try Journal(
+            store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: AgentLimits(),
+            durability: .off, handlerTimer: Timer(label: "handler"), connections: journal.connections)
+    }
+
+    private func acknowledge(_ command: EndedCommand, in other: Journal? = nil) {
+        (other ?? journal).acknowledged(
             OutboxItem(
                 origin: .reply(sequence: command.job.sequence), kind: .reply,
                 message: MQTTMessage(topic: "r", payload: [])))
@@ -207,10 +222,51 @@ import WaypostMessages
         limits.commitEntries = 1
         let journal = try Journal(
             store: store, outbox: outbox, failureTopic: "f", clock: .system, limits: limits,
-            handlerTimer: Timer(label: "handler"), connections: self.journal.connections)
+            durability: .full, handlerTimer: Timer(label: "handler"), connections: self.journal.connections)
         #expect(!journal.received([Self.command("c1")]))
         self.journal.close()
         #expect(!self.journal.received([Self.command("c1")]))
+    }
+
+    // The table is away: nothing can be stored before it is sent.
+    @Test(.timeLimit(.minutes(1)))
+    func `sends what need not wait for the disk, and stores it when it can`() async throws {
+        let journal = try journalWithoutDurability()
+        try store.commit { try $0.database.execute(sql: "ALTER TABLE inbox RENAME TO away") }
+        #expect(journal.received(Self.commands(41...43)))
+        try journal.storeReceived()
+        journal.end([ended("c41", row: 41)], isFree: true)
+        #expect(sent.count == 1)
+        isGathering.value.store(true, ordering: .relaxed)
+        journal.end([ended("c42", row: 42)], isFree: true)
+        #expect(sent.count == 1)
+        journal.storeGathered()
+        #expect(sent.count == 2)
+        #expect(await journal.storeStart(of: ended("c43", row: 43).job))
+        try store.commit { try $0.database.execute(sql: "ALTER TABLE away RENAME TO inbox") }
+        for (id, expected) in [("c41", InboxState.finished), ("c42", .finished), ("c43", .started)] {
+            while try state(id) != expected { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        #expect(sent.count == 2)
+    }
+
+    // Another thread may bring the acknowledgement before the end of the command is noted.
+    @Test(arguments: [false, true])
+    func `stores how far a command has come that was not stored before`(isLate: Bool) throws {
+        let journal = try journalWithoutDurability()
+        #expect(journal.received(Self.commands(41...43)))
+        let commands = (41...42).map { ended("c\($0)", row: $0) }
+        if isLate { journal.end(commands) }
+        for command in commands { acknowledge(command, in: journal) }
+        if !isLate { journal.end(commands) }
+        #expect(journal.storeSent())
+        #expect(try ["c41", "c42", "c43"].map(state) == [.acknowledged, .acknowledged, .received])
+        journal.end([ended("c43", row: 43)])
+        #expect(journal.storeSent())
+        #expect(try state("c43") == .finished)
+        acknowledge(ended("c43", row: 43), in: journal)
+        #expect(journal.storeSent())
+        #expect(try state("c43") == .acknowledged)
     }
 
     @Test func `says so when a command can't be stored, and keeps it`() throws {

@@ -79,15 +79,18 @@ public enum Durability: String, Sendable, Hashable, CaseIterable {
     case full
     /// Survives a crash of the process, not a loss of power.
     case normal
-    /// For measuring only: the operating system writes when it likes.
+    /// Nothing waits for the store: a command is acknowledged, and its reply leaves, up to a tenth of a second before
+    /// they are in it, as with `synchronous_commit = off` of PostgreSQL.
+    ///
+    /// A crash of the process forgets that much: such a command is lost, or runs again when it comes again.
     case off
 
     /// The value of SQLite's `PRAGMA synchronous`.
     var pragma: String {
         switch self {
         case .full: "FULL"
-        case .normal: "NORMAL"
-        case .off: "OFF"
+        // Less than that could leave a damaged file behind a loss of power.
+        case .normal, .off: "NORMAL"
         }
     }
 }

@@ -64,6 +64,7 @@ extension Journal {
             return try store.commit { transaction in
                 var written = state.withLock { state in
                     takesAlong = steps == 0 || !state.isFailing
+                    if takesAlong, !isDurable { state.endPatience() }
                     batch = state.take(takesAlong ? limits.commitEntries - steps : 0)
                     return Written(quota: state.quota, overflow: takesAlong ? state.overflow : 0)
                 }
@@ -113,16 +114,19 @@ extension Journal {
         }
     }
 
-    /// Stores commands, with the results that they have by now; returns the rows of those that have one.
+    /// Stores commands as far as they have come by now; returns the rows of those that have results.
     private func store(_ batch: Batch, in transaction: Store.Transaction) throws -> Set<Int64> {
         guard !batch.received.isEmpty else { return [] }
         var results: [Int64: InboxResult] = [:]
         for case .ended(let result, _) in batch.entries { results[result.sequence] = result }
+        // With ``Durability/off`` the broker may have the reply before the command is stored.
+        let now = clock.wall()
+        for case .replyAcknowledged(let sequence) in batch.entries { results[sequence]?.acknowledged = now }
         try transaction.receive(batch.received, results: results)
         return Set(batch.received.lazy.compactMap(\.sequence).filter { results[$0] != nil })
     }
 
-    /// - Parameter ended: rows that have their results already.
+    /// - Parameter ended: rows that have their results already, and their acknowledgements.
     private func write(
         _ entries: [Entry], _ written: inout Written, except ended: Set<Int64>,
         in transaction: Store.Transaction
@@ -146,7 +150,8 @@ extension Journal {
                 try written.remember(report, in: transaction)
                 guard written.quota.admits(of: report.sender) else { continue }
                 try written.store(report, on: failureTopic, in: transaction)
-            case .replyAcknowledged(let sequence): acknowledged.append(sequence)
+            case .replyAcknowledged(let sequence):
+                if !ended.contains(sequence) { acknowledged.append(sequence) }
             case .replyReplaced(let sequence, let message, _):
                 try transaction.replaceReply(sequence, with: message.payload)
             case .reportRemoved(let sequence):
@@ -240,17 +245,13 @@ extension Journal {
         for entry in entries {
             switch entry {
             case .started(_, _, let then): then(true)
-            case .ended(let result, let address):
+            case .ended(let result, _):
                 FaultPoint.afterResult.reached()
                 ended.append((result.sequence, result.reply.count))
-                items.append(
-                    OutboxItem(
-                        origin: .reply(sequence: result.sequence), kind: .reply,
-                        message: address.message(result.reply)))
-            case .replyReplaced(let sequence, let message, let fewer):
+                if isDurable, let reply = entry.reply { items.append(reply) }
+            case .replyReplaced(_, let message, let fewer):
                 connections.replyReplaced(message.topic, fewer)
-                items.append(
-                    OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message))
+                if let reply = entry.reply { items.append(reply) }
             case .failed, .replyAcknowledged, .reportRemoved: break
             }
         }

@@ -9,6 +9,8 @@ import WaypostMessages
 /// A thread that has nothing else to do commits what it brings, with all that waits; what comes meanwhile is left to
 /// a thread of the agent. The commits of intake take along what waits, and the link's thread gathers what the commands
 /// that it runs bring. So a command that comes alone needs no other thread, and under load a commit carries many.
+///
+/// With ``Durability/off`` nothing waits for a commit: what happened is sent, and goes into one a moment later.
 final class Journal: Sendable {
     enum Entry: Sendable {
         /// A handler may run once this is on disk; `then` is called with true at that moment, and with false when
@@ -64,6 +66,8 @@ final class Journal: Sendable {
         var groups = 0
         /// A commit is wanted for what waits.
         var isUrgent = false
+        /// Replies that wait for no commit, and that the thread that gathers sends together.
+        var early: [OutboxItem] = []
         /// A timer will look at what waits.
         var isTimed = false
         /// A thread commits what waits, or will, and looks for more after that.
@@ -99,19 +103,22 @@ final class Journal: Sendable {
     let failureTopic: String
     let clock: AgentClock
     let limits: AgentLimits
+    /// Whether what happened is in the store before anybody is told.
+    let isDurable: Bool
     private let handlerTimer: Timer
     let connections: Connections
     let state: Guarded<State>
 
     init(
         store: Store, outbox: Outbox, failureTopic: String, clock: AgentClock, limits: AgentLimits,
-        handlerTimer: Timer, connections: Connections
+        durability: Durability, handlerTimer: Timer, connections: Connections
     ) throws(StoreError) {
         self.store = store
         self.outbox = outbox
         self.failureTopic = failureTopic
         self.clock = clock
         self.limits = limits
+        isDurable = durability != .off
         self.handlerTimer = handlerTimer
         self.connections = connections
         var quota = ReportQuota(
@@ -145,17 +152,21 @@ final class Journal: Sendable {
         }
     }
 
-    /// Returns when all commands are on disk that were received.
+    /// Returns when all commands are on disk that were received, or will be in a moment with ``Durability/off``.
     func storeReceived() throws(StoreError) {
         let count = state.withLock(\.receivedCount)
         guard count > 0 else { return }
+        guard isDurable else { return storeInAMoment() }
         try commit(steps: count) { _ in }
         FaultPoint.afterStore.reached()
     }
 
-    /// Makes it durable that a command was started; false when the journal was closed before.
+    /// Returns when it is on disk that a command was started; false when the journal was closed before.
     func storeStart(of job: CommandJob) async -> Bool {
-        await withCheckedContinuation { continuation in
+        guard isDurable else {
+            return send([.started(sequence: job.sequence, attempt: job.attempt) { _ in }], .patient)
+        }
+        return await withCheckedContinuation { continuation in
             send(
                 [
                     .started(sequence: job.sequence, attempt: job.attempt) {
@@ -166,11 +177,20 @@ final class Journal: Sendable {
         }
     }
 
-    /// Stores the ends of commands; their replies go out once they are on disk.
+    /// Stores the ends of commands; their replies go out once they are on disk, or now with ``Durability/off``.
     ///
     /// - Parameter isFree: Whether the calling thread has nothing else to do, so that it may wait for the disk.
     func end(_ commands: [EndedCommand], isFree: Bool = false) {
-        send(commands.map(entry), isFree ? .here : .soon)
+        let entries = commands.map(entry)
+        if send(entries, isFree ? .here : .soon), !isDurable { sendEarly(entries.compactMap(\.reply)) }
+    }
+
+    private func sendEarly(_ replies: [OutboxItem]) {
+        if connections.isGathering() {
+            state.withLock { $0.early += replies }
+        } else {
+            outbox.enqueue(replies)
+        }
     }
 
     private func entry(_ ended: EndedCommand) -> Entry {
@@ -249,20 +269,35 @@ final class Journal: Sendable {
 
     /// Stores what the calling thread has gathered.
     func storeGathered() {
+        let early = state.withLock { state in
+            defer { state.early = [] }
+            return state.early
+        }
+        outbox.enqueue(early)
         if mustStore() { storeHere() }
     }
 
+    /// Stores what was sent without a commit; false when nothing is.
+    func storeSent() -> Bool {
+        !isDurable && (try? commit { _ in }) != nil
+    }
+
     /// Whether the caller has to store what waits, and no other thread does.
-    private func mustStore() -> Bool {
+    ///
+    /// - Parameter isLate: Whether commands that were received are to be stored now as well.
+    private func mustStore(isLate: Bool = false) -> Bool {
         state.withLock { state in
-            guard !state.waiting.isEmpty else { return false }
+            guard !state.waiting.isEmpty || isLate && !state.received.isEmpty else { return false }
             state.isUrgent = true
             defer { state.isStoring = true }
             return !state.isStoring
         }
     }
 
-    private func send(_ entries: [Entry], _ urgency: Urgency) {
+    /// - Returns: False when the journal is closed.
+    @discardableResult
+    private func send(_ entries: [Entry], _ urgency: Urgency) -> Bool {
+        let urgency = isDurable ? urgency : .patient
         let isGathering = connections.isGathering()
         let (isOpen, stores, mustTime) = state.withLock { state in
             guard !state.isClosed else { return (false, false, false) }
@@ -278,6 +313,16 @@ final class Journal: Sendable {
         if !isOpen { Self.giveUp(entries) }
         if stores { urgency == .here ? storeHere() : storeSoon() }
         if mustTime { storeLater() }
+        return isOpen
+    }
+
+    /// Stores what waits after a moment.
+    private func storeInAMoment() {
+        let mustTime = state.withLock { state in
+            defer { state.isTimed = true }
+            return !state.isTimed
+        }
+        if mustTime { storeLater() }
     }
 
     /// Stores what waits after a moment, unless that came later than this.
@@ -290,13 +335,28 @@ final class Journal: Sendable {
                 if !isNewer { state.endPatience() }
                 return isNewer
             }
-            if isNewer { storeLater() } else if mustStore() { storeSoon() }
+            if isNewer { storeLater() } else if mustStore(isLate: true) { storeSoon() }
         }
     }
 
     /// Entries that will not be stored any more: handlers that wait for it must not run.
     static func giveUp(_ entries: [Entry]) {
         for case .started(_, _, let then) in entries { then(false) }
+    }
+}
+
+extension Journal.Entry {
+    /// What goes out for it.
+    var reply: OutboxItem? {
+        switch self {
+        case .ended(let result, let address):
+            OutboxItem(
+                origin: .reply(sequence: result.sequence), kind: .reply,
+                message: address.message(result.reply))
+        case .replyReplaced(let sequence, let message, _):
+            OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message)
+        case .started, .failed, .replyAcknowledged, .reportRemoved: nil
+        }
     }
 }
 

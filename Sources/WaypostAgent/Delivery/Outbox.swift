@@ -15,6 +15,8 @@ final class Outbox: Sendable {
         var publish: @Sendable ([OutgoingMessage]) -> Void
         /// The final outcome of messages.
         var settled: @Sendable ([OutboxState.Settled]) -> Void
+        /// Called before stored messages are read: those that are left to the disk may not be there yet.
+        var willRead: @Sendable () -> Void
         /// There is space for log messages again.
         var hasRoomForLogs: @Sendable () -> Void
         /// Stored messages that the disk has changed; they are set aside already.
@@ -253,6 +255,7 @@ final class Outbox: Sendable {
     /// Reads stored messages for which there was no space in memory.
     private func read(_ kind: OutboxItem.Kind, _ known: Set<Int64>) {
         AgentThreads.start { [self] in
+            state.withLock { $0.connections }?.willRead()
             do {
                 let found = try await store.commitInBackground { transaction in
                     switch kind {

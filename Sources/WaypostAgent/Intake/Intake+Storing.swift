@@ -7,7 +7,13 @@ extension Intake {
     /// Dispatches the commands that are new; false when they have to be stored before, and can't be.
     func dispatch(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
         defer { commands = [] }
-        for (command, sequence) in inFlight.takeKnown(&commands) {
+        var known = inFlight.takeKnown(&commands)
+        if !known.isEmpty, connections.storeSent() {
+            // Those that have a result are not in flight any more.
+            commands += known.map(\.0)
+            known = inFlight.takeKnown(&commands)
+        }
+        for (command, sequence) in known {
             if let sequence { repeated(command, sequence, nil) } else { reused(command) }
         }
         return commands.chunks(limits.commitEntries).allSatisfy {

@@ -24,6 +24,8 @@ final class Intake: Sendable {
         var received: @Sendable ([NewCommand]) -> Bool
         /// Stores what ``received`` took.
         var storeReceived: @Sendable () throws(StoreError) -> Void
+        /// Stores the results that were sent without a commit; false when none are.
+        var storeSent: @Sendable () -> Bool
         /// A reply to a command that is not stored.
         var reply: @Sendable (Reply, ReplyAddress) -> Void
         /// The stored reply to a repeated command, with the sequence number of its row.

@@ -45,6 +45,8 @@ struct InboxResult: Sendable {
     var attempt: Int
     /// The terminal reply.
     var reply: [UInt8]
+    /// When the broker had it, in milliseconds since 1970, if it has it by now.
+    var acknowledged: Int64?
 }
 
 /// A command as it is stored.
@@ -113,8 +115,8 @@ extension Store.Transaction {
     private static let isOpen = "state <> 'finished' AND state <> 'acknowledged' AND state <> 'damaged'"
     private static let insert = """
         INSERT INTO inbox(seq, topic, id, digest, payload, correlation, trace, received, expires, keep_until,
-            row_digest, state, attempt, reply, reply_digest)
-        VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(topic, id) DO NOTHING
+            row_digest, state, attempt, reply, reply_digest, acknowledged)
+        VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(topic, id) DO NOTHING
         """
     private static let start =
         "UPDATE inbox SET state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(isOpen)"
@@ -140,15 +142,18 @@ extension Store.Transaction {
     private func receive(
         _ command: NewCommand, result: InboxResult?, _ insert: PreparedStatement
     ) throws -> InboxReceipt {
+        let state: InboxState =
+            result.map { $0.acknowledged == nil ? .finished : .acknowledged } ?? .received
         try insert.run(
             [
                 command.sequence.map { .integer($0) } ?? .null, .text(command.topic), .text(command.id),
                 .blob(command.digest), result == nil ? .blob(command.payload) : .null,
                 .init(command.correlation), .init(command.trace), .integer(command.received),
                 .integer(command.expires), .integer(command.keepUntil), .integer(command.rowDigest),
-                .text((result == nil ? InboxState.received : .finished).rawValue),
+                .text(state.rawValue),
                 .integer(Int64(result?.attempt ?? command.earlierStarts)), .init(result?.reply),
                 result.map { .integer(InboxRecord.replyDigest($0.sequence, $0.reply)) } ?? .null,
+                result?.acknowledged.map { .integer($0) } ?? .null,
             ])
         if sqlite3_changes(database.sqliteConnection) == 1 {
             return .stored(sequence: command.sequence ?? database.lastInsertedRowID)

@@ -51,7 +51,7 @@ struct AgentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "When data counts as stored: full (on the disk), normal, or off (for measurements only).",
+            "What waits for the store: full (until it is on the disk), normal, or off (nothing: a crash forgets 0.1 s).",
             discussion: "Default: full.", valueName: "mode"),
         completion: .list(["full", "normal", "off"]))
     var durability: String?
