@@ -13,10 +13,13 @@ import Threading
     private let guests = EventLog<pthread_t>()
     private let kept = EventLog<Void>()
 
-    private func pool(turn: Duration, limit: Int = 8) -> ThreadPool {
+    /// - Parameter look: how long a guest may be at one job before it counts as blocked.
+    private func pool(
+        turn: Duration = .seconds(3_600), look: Duration = .milliseconds(1), limit: Int = 8
+    ) -> ThreadPool {
         ThreadPool(
             name: "wp-test", usual: 2, limit: limit,
-            guests: GuestTimes(turn: turn, look: .milliseconds(1), pause: .seconds(3_600)))
+            guests: GuestTimes(turn: turn, look: look, pause: .seconds(3_600)))
     }
 
     /// Runs tasks as a guest, on a thread of its own.
@@ -48,7 +51,8 @@ import Threading
     }
 
     @Test func `runs what it starts itself, also what is started when that is through`() async throws {
-        let pool = pool(turn: .seconds(3_600))
+        // On a machine that is busy any job may take a moment.
+        let pool = pool(look: .seconds(3_600))
         let more = Atomic(true)
         let later = note()
         visit(
@@ -63,7 +67,7 @@ import Threading
     }
 
     @Test func `leaves to the pool what it has no time for`() async throws {
-        visit(pool(turn: .zero), [note(), note(), note()])
+        visit(pool(turn: .zero, look: .seconds(3_600)), [note(), note(), note()])
         try await ran.wait(for: "all") { $0.count == 6 }
         try await guests.wait(for: "its end") { $0.count == 1 }
         #expect(!ran.events.contains(guests.events[0]))
@@ -73,7 +77,7 @@ import Threading
     @Test func `is kept when it blocks, what it had started is run by others, and none is taken after it`()
         async throws
     {
-        let pool = pool(turn: .seconds(3_600))
+        let pool = pool()
         let opens = DispatchSemaphore(value: 0)
         defer { opens.signal() }
         let ran = ran
@@ -99,7 +103,7 @@ import Threading
 
     // Who lent the thread may have no other for it yet.
     @Test func `is asked for again until it can be kept`() async throws {
-        let (pool, ran) = (pool(turn: .seconds(3_600)), ran)
+        let (pool, ran) = (pool(), ran)
         let opens = DispatchSemaphore(value: 0)
         let asked = EventLog<Void>()
         let failure = PlainThread.start(name: "guest") {
@@ -123,7 +127,7 @@ import Threading
     }
 
     @Test func `counts as one of the pool's threads, whose limit holds`() async throws {
-        let pool = pool(turn: .seconds(3_600), limit: 1)
+        let pool = pool(limit: 1)
         let opens = DispatchSemaphore(value: 0)
         let ran = ran
         visit(
