@@ -110,8 +110,8 @@ final class StateLock: Sendable {
                 .system(code: errno), path: path,
                 detail: "open the lock file: \(String(cString: strerror(errno)))")
         }
-        // For a moment another process may hold it that is no agent: a child between its fork and its exec still
-        // has our descriptors, and an agent that was just killed may not be gone yet.
+        // For a moment another process may hold it that is no agent: an agent that was just killed may not be gone
+        // yet, nor a child of its between its fork and its exec, which still has its descriptors.
         var attempts = 0
         while flock(opened, LOCK_EX | LOCK_NB) != 0 {
             attempts += 1
@@ -133,6 +133,9 @@ final class StateLock: Sendable {
             defer { descriptor = nil }
             return descriptor
         }
-        if let held { close(held) }
+        guard let held else { return }
+        // Closing alone would leave it to a child that is between its fork and its exec.
+        _ = flock(held, LOCK_UN)
+        close(held)
     }
 }
