@@ -24,7 +24,7 @@ extension Agent {
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
-            if spareMemory.isDue(afterCommits: store.commitCount) {
+            if spareMemory.isDue(afterChanges: store.changeCount) {
                 // Not here: on a disk that hangs, it waits for the commit that hangs there.
                 AgentThreads.start { [store] in
                     store.releaseMemory()

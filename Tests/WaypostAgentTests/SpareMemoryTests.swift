@@ -7,12 +7,29 @@ import Testing
 struct SpareMemoryTests {
     @Test func `goes back in a pause after the start or much work, and only then`() {
         var memory = SpareMemory()
-        // Number of commits at each look, and whether memory goes back.
+        // Number of changes at each look, and whether memory goes back; SQLite's number goes round at 2³¹.
         let looks = [
             (10, false), (20, false), (20, true), (20, false), (21, false), (21, false), (2_000, false),
-            (5_000, false), (5_000, true), (5_000, false),
+            (5_000, false), (5_000, true), (5_000, false), (-2_147_480_000, false), (-2_147_480_000, true),
         ]
-        for (commits, isDue) in looks { #expect(memory.isDue(afterCommits: commits) == isDue) }
+        for (changes, isDue) in looks { #expect(memory.isDue(afterChanges: changes) == isDue) }
+    }
+
+    @Test func `one commit that holds many changes is much work`() throws {
+        let store = try Store(directory: NSTemporaryDirectory() + "waypost-memory-\(UUID().uuidString)")
+        var memory = SpareMemory()
+        func isDueInPause() -> Bool {
+            _ = memory.isDue(afterChanges: store.changeCount)
+            return memory.isDue(afterChanges: store.changeCount)
+        }
+        #expect(isDueInPause())
+        try store.commit { _ in }
+        #expect(!isDueInPause())
+        try store.commit { transaction in
+            for number in 0..<2_000 { try transaction.setNumber("epoch", Int64(number)) }
+        }
+        #expect(isDueInPause())
+        store.close()
     }
 
     @Test func `that the store has kept is read anew`() throws {

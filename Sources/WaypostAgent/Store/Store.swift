@@ -23,7 +23,7 @@ package final class Store: Sendable {
     private let commits = Atomic<Int>(0)
     /// SQLite parses the question anew each time, and the file system is slow to answer.
     private static let changesBetweenLooks = 16
-    /// How many rows had been changed at the last look.
+    /// How many rows had been changed at the last look; SQLite begins at −2³¹ again after 2³¹ − 1.
     private let measuredChanges = Atomic<Int>(-changesBetweenLooks)
     private let queue: DatabaseQueue
     private let lock: StateLock
@@ -89,7 +89,7 @@ package final class Store: Sendable {
                     PRAGMA synchronous = \(durability.pragma);
                     PRAGMA wal_autocheckpoint = 1000;
                     PRAGMA journal_size_limit = \(StateFile.usualLog);
-                    PRAGMA cache_size = -2000;
+                    PRAGMA cache_size = -500;
                     """)
         }
         do {
@@ -152,13 +152,16 @@ package final class Store: Sendable {
     /// How many commits there have been since the start.
     var commitCount: Int { commits.load(ordering: .relaxed) }
 
+    /// About how many rows have been changed since the start; it goes round, so only differences say something.
+    var changeCount: Int { measuredChanges.load(ordering: .relaxed) }
+
     /// Forgets the pages and statements that SQLite keeps in memory.
     func releaseMemory() { queue.releaseMemory() }
 
     /// Looks how much there is, if much changed since the last look, or not much more fits.
     private func measure(_ transaction: Transaction) throws {
         let changes = transaction.database.totalChangesCount
-        let isFew = changes - measuredChanges.load(ordering: .relaxed) < Self.changesBetweenLooks
+        let isFew = (changes - changeCount).magnitude < Self.changesBetweenLooks
         guard !isFew || heldBytes >= byteLimit / 2 else { return }
         measuredChanges.store(changes, ordering: .relaxed)
         let all = try transaction.integer("PRAGMA page_count")

@@ -11,12 +11,12 @@ struct SpareMemory {
 
     /// Whether this is such a pause; asked at regular times.
     ///
-    /// - Parameter commits: How many commits there have been so far.
-    mutating func isDue(afterCommits commits: Int) -> Bool {
-        defer { seen = commits }
-        guard commits == seen else { return false }
-        if let released, commits - released < Self.muchWork { return false }
-        released = commits
+    /// - Parameter changes: ``Store/changeCount``. Not the number of commits: under load one holds hundreds of commands.
+    mutating func isDue(afterChanges changes: Int) -> Bool {
+        defer { seen = changes }
+        guard changes == seen else { return false }
+        if let released, (changes - released).magnitude < Self.muchWork { return false }
+        released = changes
         return true
     }
 
