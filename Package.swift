@@ -24,8 +24,6 @@ let package = Package(
         // Options from arguments, environment and a YAML or JSON file, in one order of precedence.
         .package(
             url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: ["JSON", "YAML"]),
-        // SQLite: inbox, outbox and maps in one durable file.
-        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // The host application's log goes through the agent as events.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // Counters and timers that a host application may already collect.
@@ -40,8 +38,11 @@ let package = Package(
             name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
         // SHA-256, Ed25519 and the dates of certificates, by the library that libmosquitto brings along anyway.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        // What the allocator of the C library can do and Swift's module of it leaves out.
-        .systemLibrary(name: "CMalloc"),
+        // Inbox, outbox and maps in one durable file. By its own interface: a package in between would bring all of
+        // Foundation along, which makes the executable twice as large.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // How memory goes back to the system, which Swift's module of the C library leaves out.
+        .target(name: "CMemory"),
         // The day of the build, which no sound clock is before.
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
@@ -71,11 +72,9 @@ let package = Package(
         .target(
             name: "WaypostAgent",
             dependencies: [
-                "CBuildDate", "CMalloc", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
+                "CBuildDate", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -114,8 +113,7 @@ let package = Package(
         .testTarget(
             name: "WaypostAgentTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "CSQLite", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

@@ -36,7 +36,7 @@ extension Agent {
             healthAfter = nextHealth()
             checkSelfTest()
             publishHealth()
-            cursor = await forgetEndedCommands(after: cursor)
+            cursor = forgetEndedCommands(after: cursor)
         }
     }
 
@@ -73,19 +73,17 @@ extension Agent {
     }
 
     /// Forgets old commands, one part of the table each time.
-    func forgetEndedCommands(after cursor: Int64) async -> Int64 {
+    func forgetEndedCommands(after cursor: Int64) -> Int64 {
         let now = clock.wall()
         guard clockMonitor.mayForget(at: now) else { return cursor }
         guard
-            let result = try? await store.commitInBackground({
-                try $0.forgetEnded(after: cursor, at: now, limit: 20_000)
-            })
+            let result = try? store.commit({ try $0.forgetEnded(after: cursor, at: now, limit: 20_000) })
         else { return cursor }
         for use in result.removed {
             intake.shares.forgot(use, of: topics.sender(ofCommandOn: use.topic) ?? "")
         }
         if result.next == nil {
-            _ = try? await store.commitInBackground { try $0.incrementalVacuum() }
+            try? store.commit { try $0.incrementalVacuum() }
         }
         return result.next ?? 0
     }

@@ -43,7 +43,7 @@ import WaypostMessages
         harness.clock.step(step)
         // Its maintenance comes every few seconds; they see the step, and later a clock that goes evenly again.
         for _ in 0..<14 {
-            _ = await harness.agent.forgetEndedCommands(after: 0)
+            _ = harness.agent.forgetEndedCommands(after: 0)
             harness.clock.advance(60_000)
         }
         #expect(try await harness.command(command).isDuplicate)
@@ -52,7 +52,7 @@ import WaypostMessages
 
         for _ in 0..<10 {
             harness.clock.advance(60_000)
-            _ = await harness.agent.forgetEndedCommands(after: 0)
+            _ = harness.agent.forgetEndedCommands(after: 0)
         }
         #expect(try harness.agent.store.commit { try $0.inboxUse() } == [])
         try await harness.close()

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import MQTTLink
 import TestSupport
 import Testing
@@ -54,12 +53,9 @@ import WaypostMessages
 
     /// Changes a value as the disk would: nothing else in the file changes.
     fileprivate func damage(_ directory: String, _ sql: String) throws {
-        let queue = try DatabaseQueue(path: "\(directory)/\(Store.fileName)")
-        try queue.write { db in
-            try db.execute(sql: sql)
-            #expect(db.changesCount > 0)
-        }
-        try queue.close()
+        let db = try Database(path: "\(directory)/\(Store.fileName)")
+        try db.execute(sql)
+        #expect(db.changes > 0)
     }
 
     @Test func `of a stored reply is noticed: the command ends as interrupted, and that is reported`()
@@ -155,9 +151,9 @@ import WaypostMessages
         #expect(reports.count == 4)
         #expect(!reports.contains { $0.payload == Array("{}".utf8) })
         let kept = try harness.agent.store.commit {
-            try Data.fetchAll($0.database, sql: "SELECT payload FROM damaged")
+            try $0.database.rows("SELECT payload FROM damaged") { $0.text("payload") }
         }
-        #expect(kept == [Data("{}".utf8)])
+        #expect(kept == ["{}"])
         #expect(harness.agent.journal.counters.droppedReports == 0)
         try await harness.close()
     }
@@ -332,29 +328,31 @@ extension `A byte that the disk changed` {
                     CAST(? AS BLOB))
                 """
             let start = TurnedClock.start
-            let digest = Data(SHA256.digest(of: Array(payload.utf8)))
+            let digest = SHA256.digest(of: Array(payload.utf8))
             let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
             let properties =
                 #"{"topic":"waypost/v1/k1/reply/other","correlation":[1,2,255],"trace":"\#(trace)"}"#
+            func add(_ id: String, _ payload: String?, _ properties: String?, state: Int64, _ reply: String?)
+                throws
+            {
+                try db.run(
+                    insert,
+                    [
+                        .text(id), .blob(digest), .init(payload), .init(properties), .integer(start),
+                        .integer(start + 60_000), .integer(start + 900_000), .integer(state), .init(reply),
+                    ])
+            }
+            try add("a", payload, properties, state: 0, nil)
+            try add("b", nil, properties, state: 2, reply)
+            try add("c", nil, nil, state: 3, reply)
+            try add("d", payload, nil, state: 1, nil)
             try db.execute(
-                sql: insert,
-                arguments: ["a", digest, payload, properties, start, start + 60_000, start + 900_000, 0, nil])
+                "INSERT INTO outbox(topic, payload) VALUES('waypost/v1/k1/fail', CAST('{}' AS BLOB))")
             try db.execute(
-                sql: insert,
-                arguments: ["b", digest, nil, properties, start, start + 60_000, start + 900_000, 2, reply])
-            try db.execute(
-                sql: insert,
-                arguments: ["c", digest, nil, nil, start, start + 60_000, start + 900_000, 3, reply])
-            try db.execute(
-                sql: insert,
-                arguments: ["d", digest, payload, nil, start, start + 60_000, start + 900_000, 1, nil])
-            try db.execute(
-                sql: "INSERT INTO outbox(topic, payload) VALUES('waypost/v1/k1/fail', CAST('{}' AS BLOB))")
-            try db.execute(
-                sql: """
-                    INSERT INTO maps(layer, rev, rev_floor, digest, applied, entries) VALUES('k1', 7, 9, x'01', 1,
-                        CAST('[{"routerType":1,"orginPath":"scheme://a","targetPath":"scheme://router/demo"}]' AS BLOB))
-                    """)
+                """
+                INSERT INTO maps(layer, rev, rev_floor, digest, applied, entries) VALUES('k1', 7, 9, x'01', 1,
+                    CAST('[{"routerType":1,"orginPath":"scheme://a","targetPath":"scheme://router/demo"}]' AS BLOB))
+                """)
         }
         let router = Router()
         try router.register("scheme://router/demo", idempotent: true) { _ in .opened("white") }

@@ -1,6 +1,5 @@
 import CoreMetrics
 import Foundation
-import GRDB
 import MQTTLink
 import Synchronization
 import Testing
@@ -161,7 +160,7 @@ import WaypostMessages
         `does not let an entry that can't be stored keep commands from the disk, nor lose what came with it`()
         throws
     {
-        try store.commit { try $0.database.execute(sql: "ALTER TABLE failures RENAME TO away") }
+        try store.commit { try $0.database.execute("ALTER TABLE failures RENAME TO away") }
         journal.store(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
         let command = try ended("c1")
         journal.end([command])
@@ -177,7 +176,7 @@ import WaypostMessages
         #expect(calls <= 4)
         #expect(try state("c1") == .received)
         #expect(sent.count == 0)
-        try store.commit { try $0.database.execute(sql: "ALTER TABLE away RENAME TO failures") }
+        try store.commit { try $0.database.execute("ALTER TABLE away RENAME TO failures") }
         journal.close()
         #expect(try state("c1") == .finished)
         #expect(sent.count == 2)
@@ -185,7 +184,7 @@ import WaypostMessages
 
     // What can't be stored of a result must not keep the command from the disk, whose PUBACK waits for it.
     @Test func `stores commands that were received without the entries that can't be stored`() throws {
-        try store.commit { try $0.database.execute(sql: "ALTER TABLE failures RENAME TO away") }
+        try store.commit { try $0.database.execute("ALTER TABLE failures RENAME TO away") }
         #expect(journal.received([Self.command("c1")]))
         isGathering.value.store(true, ordering: .relaxed)
         journal.store(FailureReport(id: "r1", code: .noRoute, origin: .router, detail: "d", at: 1))
@@ -232,7 +231,7 @@ import WaypostMessages
     @Test(.timeLimit(.minutes(1)))
     func `sends what need not wait for the disk, and stores it when it can`() async throws {
         let journal = try journalWithoutDurability()
-        try store.commit { try $0.database.execute(sql: "ALTER TABLE inbox RENAME TO away") }
+        try store.commit { try $0.database.execute("ALTER TABLE inbox RENAME TO away") }
         #expect(journal.received(Self.commands(41...43)))
         try journal.storeReceived()
         journal.end([ended("c41", row: 41)], isFree: true)
@@ -243,7 +242,7 @@ import WaypostMessages
         journal.storeGathered()
         #expect(sent.count == 2)
         #expect(await journal.storeStart(of: ended("c43", row: 43).job))
-        try store.commit { try $0.database.execute(sql: "ALTER TABLE away RENAME TO inbox") }
+        try store.commit { try $0.database.execute("ALTER TABLE away RENAME TO inbox") }
         for (id, expected) in [("c41", InboxState.finished), ("c42", .finished), ("c43", .started)] {
             while try state(id) != expected { try await Task.sleep(for: .milliseconds(10)) }
         }
@@ -271,9 +270,9 @@ import WaypostMessages
 
     @Test func `says so when a command can't be stored, and keeps it`() throws {
         #expect(journal.received([Self.command("c1")]))
-        try store.commit { try $0.database.execute(sql: "ALTER TABLE inbox RENAME TO away") }
+        try store.commit { try $0.database.execute("ALTER TABLE inbox RENAME TO away") }
         #expect(throws: StoreError.self) { try journal.storeReceived() }
-        try store.commit { try $0.database.execute(sql: "ALTER TABLE away RENAME TO inbox") }
+        try store.commit { try $0.database.execute("ALTER TABLE away RENAME TO inbox") }
         try journal.storeReceived()
         #expect(try state("c1") == .received)
     }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import MQTTLink
 import TestSupport
 import Testing
@@ -111,11 +110,11 @@ import WaypostMessages
         let directory = NSTemporaryDirectory() + "waypost-layers-\(UUID().uuidString)"
         try OldStateFile.create(version: 1, in: directory) { db in
             try db.execute(
-                sql: """
-                    INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries)
-                    VALUES('patch', NULL, 0, x'01', 1, NULL,
-                        CAST('[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]' AS BLOB))
-                    """)
+                """
+                INSERT INTO maps(layer, rev, rev_floor, digest, applied, expires, entries)
+                VALUES('patch', NULL, 0, x'01', 1, NULL,
+                    CAST('[{"routerType":1,"orginPath":"app://a","targetPath":"app://b"}]' AS BLOB))
+                """)
         }
         let harness = try await AgentHarness(directory: directory, router: router())
         #expect(harness.agent.maps.applied.layers.map(\.name) == ["patch"])

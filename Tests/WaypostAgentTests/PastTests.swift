@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 import Waypost
 import WaypostMessages
@@ -55,7 +54,7 @@ import WaypostMessages
             again.count = 7
             again.last = 9
             try transaction.remember(again)
-            try transaction.database.execute(sql: "UPDATE failures SET last = 5 WHERE id = 'r2'")
+            try transaction.database.execute("UPDATE failures SET last = 5 WHERE id = 'r2'")
         }
         let page = try store.commit { try $0.failures(since: 0, before: .max, maximum: 100, bytes: 10_000) }
         #expect(page.reports.map { $0["count"] } == [7])

@@ -1,4 +1,3 @@
-import GRDB
 import MQTTLink
 import TestSupport
 import Testing
@@ -191,7 +190,7 @@ import Waypost
             try await harness.close()
         }
         let store = try Store(directory: directory)
-        try store.commit { try $0.database.execute(sql: "UPDATE maps SET entries = x'5b5d'") }
+        try store.commit { try $0.database.execute("UPDATE maps SET entries = x'5b5d'") }
         store.close()
         let again = try await harness(in: directory)
         #expect(again.agent.router.resolve("app://a").url == "app://a")

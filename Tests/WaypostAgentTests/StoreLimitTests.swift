@@ -66,7 +66,7 @@ import WaypostMessages
         try await harness.untilAllIsAcknowledged()
         for _ in 0..<30 {
             harness.clock.advance(60_000)
-            _ = await harness.agent.forgetEndedCommands(after: 0)
+            _ = harness.agent.forgetEndedCommands(after: 0)
         }
         #expect(harness.check("store") == true)
         #expect(try await harness.command(#"{"id":"n","type":"ping"}"#).code == .ok)

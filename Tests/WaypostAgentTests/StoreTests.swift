@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 import WaypostMessages
 
@@ -24,9 +23,9 @@ import WaypostMessages
         _ = try receive(store, id: "a")
         _ = try receive(store, id: "b")
         try store.commit { transaction in
-            try transaction.database.execute(sql: "UPDATE inbox SET seq = \(Int64.max) WHERE seq = 2")
+            try transaction.database.execute("UPDATE inbox SET seq = \(Int64.max) WHERE seq = 2")
             #expect(try transaction.lastSequence() == 1)
-            try transaction.database.execute(sql: "UPDATE inbox SET seq = -3 WHERE seq = 1")
+            try transaction.database.execute("UPDATE inbox SET seq = -3 WHERE seq = 1")
             #expect(try transaction.lastSequence() == 0)
         }
     }
@@ -114,7 +113,7 @@ import WaypostMessages
     @Test func `a newer schema is refused and not touched`() throws {
         do {
             let store = try Store(directory: directory)
-            try store.commit { try $0.database.execute(sql: "PRAGMA user_version = 99") }
+            try store.commit { try $0.database.execute("PRAGMA user_version = 99") }
         }
         let error = #expect(throws: StoreError.self) { try Store(directory: directory) }
         #expect(error?.reason == .newerSchema(found: 99, supported: Schema.version))

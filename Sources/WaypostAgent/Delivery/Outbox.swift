@@ -257,7 +257,7 @@ final class Outbox: Sendable {
         AgentThreads.start { [self] in
             state.withLock { $0.connections }?.willRead()
             do {
-                let found = try await store.commitInBackground { transaction in
+                let found = try store.commit { transaction in
                     switch kind {
                     case .failure: try Self.reports(excluding: known, in: transaction)
                     case .reply: try self.replies(excluding: known, in: transaction)

@@ -1,5 +1,3 @@
-import FoundationEssentials
-import GRDB
 import WaypostMessages
 
 /// A digest of a row's columns, stored in the row: what the disk changed is noticed when the row is read.
@@ -7,28 +5,7 @@ import WaypostMessages
 /// SQLite finds a page whose structure is wrong, but not a byte of a value. Eight bytes of SHA-256, which are
 /// enough against accidents; who can write the file can write its digests too.
 enum RowDigest {
-    enum Column {
-        case null
-        case integer(Int64)
-        case text(String)
-        case blob([UInt8])
-
-        init(_ value: DatabaseValue) {
-            self =
-                switch value.storage {
-                case .int64(let number): .integer(number)
-                case .string(let text): .text(text)
-                case .blob(let data): .blob([UInt8](data))
-                case .null, .double: .null
-                }
-        }
-
-        init(_ number: Int64?) { self = number.map(Column.integer) ?? .null }
-        init(_ text: String?) { self = text.map(Column.text) ?? .null }
-        init(_ bytes: [UInt8]?) { self = bytes.map(Column.blob) ?? .null }
-    }
-
-    static func of(_ columns: [Column]) -> Int64 {
+    static func of(_ columns: [SQLValue]) -> Int64 {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
         for column in columns {

@@ -1,4 +1,3 @@
-import GRDB
 import Waypost
 import WaypostMessages
 
@@ -9,27 +8,25 @@ enum Schema {
 
     /// Brings a database up to `version`; an older one step by step, a newer one is refused untouched.
     static func migrate(_ db: Database, path: String, to version: Int = Schema.version) throws {
-        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let found = try db.integer("PRAGMA user_version")
         guard found <= version else {
             throw StoreError(.newerSchema(found: found, supported: version), path: path, detail: "")
         }
         guard found < version else { return }
-        for function in [rowDigest, oldCorrelation, oldTrace] { db.add(function: function) }
-        defer { for function in [rowDigest, oldCorrelation, oldTrace] { db.remove(function: function) } }
-        for step in found..<version {
-            try db.execute(sql: steps[step])
-        }
-        try db.execute(sql: "PRAGMA user_version = \(version)")
+        for (name, function) in functions { try db.add(function: name, function) }
+        defer { for name in functions.keys { db.remove(function: name) } }
+        for step in found..<version { try db.execute(steps[step]) }
+        try db.execute("PRAGMA user_version = \(version)")
     }
 
     /// Whether tables and columns are those of this version: a changed byte can rename one.
     static func isIntact(_ db: Database) throws -> Bool {
-        let found = try String.fetchAll(
-            db,
-            sql: """
-                SELECT t.name || ': ' || group_concat(c.name, ' ')
-                FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' GROUP BY t.name
-                """)
+        let found = try db.rows(
+            """
+            SELECT t.name || ': ' || group_concat(c.name, ' ') AS columns
+            FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' GROUP BY t.name
+            """
+        ) { $0.text("columns") }
         return Set(found) == tables
     }
 
@@ -166,23 +163,19 @@ enum Schema {
         """,
     ]
 
-    private static let rowDigest = DatabaseFunction("row_digest", pure: true) { values in
-        RowDigest.of(values.map(RowDigest.Column.init))
-    }
+    /// What the steps call.
+    private static let functions: [String: @Sendable ([SQLValue]) -> SQLValue] = [
+        "row_digest": { .integer(RowDigest.of($0)) },
+        "old_correlation": { values in
+            let bytes = oldProperties(values)?["correlation"]?.arrayValue?.compactMap {
+                $0.intValue.flatMap(UInt8.init(exactly:))
+            }
+            return .init(bytes.flatMap { $0.count <= AgentLimits.correlationBytes ? $0 : nil })
+        },
+        "old_trace": { .init(oldProperties($0)?["trace"]?.stringValue) },
+    ]
 
-    private static let oldCorrelation = DatabaseFunction("old_correlation", argumentCount: 1, pure: true) {
-        let bytes = oldProperties($0)?["correlation"]?.arrayValue?.compactMap {
-            $0.intValue.flatMap(UInt8.init(exactly:))
-        }
-        return bytes.flatMap { $0.count <= AgentLimits.correlationBytes ? Blob($0) : nil }
-    }
-
-    private static let oldTrace = DatabaseFunction("old_trace", argumentCount: 1, pure: true) {
-        oldProperties($0)?["trace"]?.stringValue
-    }
-
-    private static func oldProperties(_ values: [DatabaseValue]) -> JSONValue? {
-        values.first.flatMap { Blob.fromDatabaseValue($0) }
-            .flatMap { try? JSONValue(parsing: $0.bytes, limits: .trustedFile) }
+    private static func oldProperties(_ values: [SQLValue]) -> JSONValue? {
+        values.first?.text.flatMap { try? JSONValue(parsing: $0, limits: .trustedFile) }
     }
 }

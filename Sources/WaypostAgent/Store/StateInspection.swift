@@ -1,4 +1,3 @@
-import GRDB
 import Glibc
 
 /// A look at the state file of an agent that does not run; it changes nothing.
@@ -19,23 +18,16 @@ package struct StateInspection: Sendable {
     /// - Throws: ``StoreError`` when the file can't be read.
     package init(directory: String) throws(StoreError) {
         let path = "\(directory)/\(Store.fileName)"
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(2)
         do {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            (schema, unfinished, reports, damage) = try queue.read { db in
-                let schema = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-                let check = try String.fetchAll(db, sql: "PRAGMA integrity_check(5)").filter { $0 != "ok" }
-                // The tables of another version may be others.
-                guard schema == Schema.version else { return (schema, 0, 0, check) }
-                return (
-                    schema,
-                    try Int.fetchOne(
-                        db, sql: "SELECT count(*) FROM inbox WHERE state IN ('received', 'started')") ?? 0,
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox") ?? 0, check
-                )
-            }
+            let db = try Database(path: path, isReadOnly: true, patience: 2_000)
+            schema = try db.integer("PRAGMA user_version")
+            damage = try db.problems(5)
+            // The tables of another version may be others.
+            let isKnown = schema == Schema.version
+            unfinished =
+                isKnown
+                ? try db.integer("SELECT count(*) FROM inbox WHERE state IN ('received', 'started')") : 0
+            reports = isKnown ? try db.integer("SELECT count(*) FROM outbox") : 0
             supported = Schema.version
         } catch {
             throw StoreError(error, path: path, doing: "read the state file")

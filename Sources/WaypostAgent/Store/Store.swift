@@ -1,5 +1,4 @@
-import FoundationEssentials
-import GRDB
+import CSQLite
 import Glibc
 package import Metrics
 import Synchronization
@@ -25,7 +24,8 @@ package final class Store: Sendable {
     private static let changesBetweenLooks = 16
     /// How many rows had been changed at the last look; SQLite begins at −2³¹ again after 2³¹ − 1.
     private let measuredChanges = Atomic<Int>(-changesBetweenLooks)
-    private let queue: DatabaseQueue
+    /// Nil once it is closed. Its lock is held for the whole of a transaction: there is one after the other.
+    private let database: Guarded<Database?>
     private let lock: StateLock
     private let file: StateFile
     /// Records how long each commit took.
@@ -50,7 +50,7 @@ package final class Store: Sendable {
         var notices = [try StateFile.prepare(directory: directory)].compactMap(\.self)
         lock = try StateLock(path: "\(directory)/lock")
         var file = StateFile(path: path)
-        let opened: (queue: DatabaseQueue, pageSize: Int, repairs: [String])
+        let opened: (database: Database, pageSize: Int, repairs: [String])
         try file.keepPrivate()
         do throws(StoreError) {
             opened = try Self.open(path, durability)
@@ -63,7 +63,7 @@ package final class Store: Sendable {
             try file.keepPrivate()
             opened = try Self.open(path, durability)
         }
-        queue = opened.queue
+        database = Guarded(opened.database)
         pageSize = opened.pageSize
         repairs = opened.repairs
         self.notices = notices
@@ -75,36 +75,29 @@ package final class Store: Sendable {
 
     private static func open(
         _ path: String, _ durability: Durability
-    ) throws(StoreError) -> (queue: DatabaseQueue, pageSize: Int, repairs: [String]) {
-        var configuration = Configuration()
-        configuration.label = "waypost.store"
-        configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { db in
+    ) throws(StoreError) -> (database: Database, pageSize: Int, repairs: [String]) {
+        do {
+            let db = try Database(path: path)
             // Before the first table, so that pages can be returned to the file system.
             try db.execute(
-                sql: """
-                    PRAGMA auto_vacuum = INCREMENTAL;
-                    PRAGMA locking_mode = EXCLUSIVE;
-                    PRAGMA journal_mode = WAL;
-                    PRAGMA synchronous = \(durability.pragma);
-                    PRAGMA wal_autocheckpoint = 1000;
-                    PRAGMA journal_size_limit = \(StateFile.usualLog);
-                    PRAGMA cache_size = -500;
-                    """)
-        }
-        do {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            return try queue.write { db in
-                let repair = try Self.check(db, path)
+                """
+                PRAGMA auto_vacuum = INCREMENTAL;
+                PRAGMA locking_mode = EXCLUSIVE;
+                PRAGMA journal_mode = WAL;
+                PRAGMA synchronous = \(durability.pragma);
+                PRAGMA wal_autocheckpoint = 1000;
+                PRAGMA journal_size_limit = \(StateFile.usualLog);
+                PRAGMA cache_size = -500;
+                """)
+            let repairs = try db.transact {
+                let repair = try check(db, path)
                 try Schema.migrate(db, path: path)
                 guard try Schema.isIntact(db) else {
                     throw StoreError(.corrupt, path: path, detail: "its tables have other columns")
                 }
-                let repairs = [repair, try Transaction(database: db).removeDamagedValues()]
-                return (
-                    queue, try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096, repairs.compactMap(\.self)
-                )
+                return [repair, try Transaction(database: db).removeDamagedValues()].compactMap(\.self)
             }
+            return (db, try db.integer("PRAGMA page_size"), repairs)
         } catch let error as StoreError {
             throw error
         } catch {
@@ -114,18 +107,15 @@ package final class Store: Sendable {
 
     /// Checks the structure of the file; what can be put right is, and is returned as a text.
     private static func check(_ db: Database, _ path: String) throws -> String? {
-        func problem() throws -> String? {
-            try String.fetchAll(db, sql: "PRAGMA integrity_check(1)").first { $0 != "ok" }
-        }
-        guard let found = try problem() else { return nil }
+        guard let found = try db.problems(1).first else { return nil }
         // An index that misses a row would let a known id run again. It can be made anew from the rows; before that,
         // it has the keys of rows that changed.
         if found.contains("index") {
             let transaction = Transaction(database: db)
             // Rows of an older version have no digest that would say which of the two is right.
-            let isCurrent = try Int.fetchOne(db, sql: "PRAGMA user_version") == Schema.version
+            let isCurrent = try db.integer("PRAGMA user_version") == Schema.version
             let keys = isCurrent ? (try? transaction.indexedKeys()) ?? [] : []
-            if (try? db.execute(sql: "REINDEX")) != nil, try problem() == nil {
+            if (try? db.execute("REINDEX")) != nil, try db.problems(1).isEmpty {
                 try transaction.restore(keys)
                 return "an index of the state file was damaged (\(found)) and was made anew"
             }
@@ -156,16 +146,16 @@ package final class Store: Sendable {
     var changeCount: Int { measuredChanges.load(ordering: .relaxed) }
 
     /// Forgets the pages and statements that SQLite keeps in memory.
-    func releaseMemory() { queue.releaseMemory() }
+    func releaseMemory() { database.withLock { $0?.releaseMemory() } }
 
     /// Looks how much there is, if much changed since the last look, or not much more fits.
     private func measure(_ transaction: Transaction) throws {
-        let changes = transaction.database.totalChangesCount
+        let changes = transaction.database.totalChanges
         let isFew = (changes - changeCount).magnitude < Self.changesBetweenLooks
         guard !isFew || heldBytes >= byteLimit / 2 else { return }
         measuredChanges.store(changes, ordering: .relaxed)
-        let all = try transaction.integer("PRAGMA page_count")
-        let free = try transaction.integer("PRAGMA freelist_count")
+        let all = try transaction.database.integer("PRAGMA page_count")
+        let free = try transaction.database.integer("PRAGMA freelist_count")
         held.store((all - free) * pageSize + file.logExcess, ordering: .relaxed)
     }
 
@@ -189,9 +179,15 @@ package final class Store: Sendable {
             try file.checkPlace()
             let began = ContinuousClock.now
             defer { record(since: began) }
-            let value = try queue.writeWithoutTransaction { db in
+            let value = try withDatabase { db in
                 do {
-                    let value = try transact(db, body)
+                    let value = try db.transact {
+                        let transaction = Transaction(database: db)
+                        let value = try body(transaction)
+                        commits.add(1, ordering: .relaxed)
+                        try measure(transaction)
+                        return value
+                    }
                     then(value)
                     return value
                 } catch {
@@ -199,7 +195,7 @@ package final class Store: Sendable {
                     throw error
                 }
             }
-            succeeded()
+            currentProblem.withLock { if $0 != nil { $0 = nil } }
             return value
         } catch {
             throw failed(error)
@@ -209,50 +205,17 @@ package final class Store: Sendable {
     /// Reads what is on disk, without a commit.
     func read<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
         do {
-            return try queue.writeWithoutTransaction { try body(Transaction(database: $0)) }
+            return try withDatabase { try body(Transaction(database: $0)) }
         } catch {
             throw failed(error)
         }
     }
 
-    /// As ``commit(_:)``, without holding a thread of the caller's while the disk writes.
-    package func commitInBackground<Value: Sendable>(
-        _ body: @escaping @Sendable (Transaction) throws -> Value
-    ) async throws(StoreError) -> Value {
-        do {
-            try file.checkPlace()
-            let began = ContinuousClock.now
-            defer { record(since: began) }
-            let value = try await queue.writeWithoutTransaction { [self] in try transact($0, body) }
-            succeeded()
-            return value
-        } catch is CancellationError {
-            // The agent stops: nothing is wrong with the disk.
-            throw StoreError(CancellationError(), path: path, doing: "commit")
-        } catch {
-            throw failed(error)
+    private func withDatabase<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try database.withLock { database in
+            guard let database else { throw SQLiteError(code: SQLITE_MISUSE, message: "it is closed") }
+            return try body(database)
         }
-    }
-
-    /// One transaction, whose beginning and end are parsed by SQLite only once.
-    private func transact<Value>(_ db: Database, _ body: (Transaction) throws -> Value) throws -> Value {
-        let transaction = Transaction(database: db)
-        try transaction.run("BEGIN IMMEDIATE")
-        do {
-            let value = try body(transaction)
-            commits.add(1, ordering: .relaxed)
-            try measure(transaction)
-            try transaction.run("COMMIT")
-            return value
-        } catch {
-            // SQLite may have done it already.
-            try? db.execute(sql: "ROLLBACK")
-            throw error
-        }
-    }
-
-    private func succeeded() {
-        currentProblem.withLock { if $0 != nil { $0 = nil } }
     }
 
     private func failed(_ error: any Error) -> StoreError {
@@ -264,7 +227,7 @@ package final class Store: Sendable {
 
     /// Closes the file and lets another agent have the directory; a commit after this fails.
     func close() {
-        try? queue.close()
+        database.withLock { $0 = nil }
         lock.release()
     }
 
@@ -278,41 +241,4 @@ package final class Store: Sendable {
     package struct Transaction {
         let database: Database
     }
-}
-
-/// Bytes as SQLite takes and gives them.
-struct Blob: DatabaseValueConvertible, StatementBinding {
-    let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    var databaseValue: DatabaseValue { Data(bytes).databaseValue }
-
-    static func fromDatabaseValue(_ value: DatabaseValue) -> Blob? {
-        Data.fromDatabaseValue(value).map { Blob([UInt8]($0)) }
-    }
-
-    func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
-        Data(bytes).bind(to: sqliteStatement, at: index)
-    }
-}
-
-// The conversions of GRDB trap when a value is of another type, and a changed byte can make it one.
-extension Row {
-    private func value(_ column: String) -> DatabaseValue { self[column] }
-
-    /// The column's bytes; nil for NULL.
-    func bytes(_ column: String) -> [UInt8]? { Data.fromDatabaseValue(value(column)).map { [UInt8]($0) } }
-
-    /// The column's text; nil for what is none.
-    func optionalText(_ column: String) -> String? { String.fromDatabaseValue(value(column)) }
-
-    /// The column's text; empty for what is none.
-    func text(_ column: String) -> String { optionalText(column) ?? "" }
-
-    /// The column's number; nil for what is none.
-    func optionalInteger(_ column: String) -> Int64? { Int64.fromDatabaseValue(value(column)) }
-
-    /// The column's number; 0 for what is none.
-    func integer(_ column: String) -> Int64 { optionalInteger(column) ?? 0 }
 }

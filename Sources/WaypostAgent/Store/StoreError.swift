@@ -1,4 +1,4 @@
-import GRDB
+import CSQLite
 
 /// Why the state directory can't be used, with what to do about it.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
@@ -34,13 +34,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
 
     package init(_ error: any Error, path: String, doing what: String) {
-        let database = error as? DatabaseError
-        let code = database?.resultCode
+        let database = error as? SQLiteError
         let reason: Reason =
-            switch code {
-            case .SQLITE_FULL?: .full
-            case .SQLITE_CORRUPT?, .SQLITE_NOTADB?: .corrupt
-            default: .system(code: database?.extendedResultCode.rawValue ?? -1)
+            switch database?.primaryCode {
+            case SQLITE_FULL: .full
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt
+            default: .system(code: database?.code ?? -1)
             }
         self.init(reason, path: path, detail: "\(what): \(database?.message ?? String(describing: error))")
     }

@@ -1,4 +1,3 @@
-import GRDB
 import Waypost
 import WaypostMessages
 
@@ -14,34 +13,35 @@ struct PastFailures: Sendable {
 extension Store.Transaction {
     /// Keeps a report for who asks later; one that counts further occurrences takes the place of the earlier.
     func remember(_ report: FailureReport) throws {
-        let insert = try database.cachedStatement(
-            sql: """
-                INSERT INTO failures(id, sender, last, payload, row_digest) VALUES(?, ?, ?, ?, ?)
-                ON CONFLICT(id) DO UPDATE SET last = excluded.last, payload = excluded.payload,
-                    row_digest = excluded.row_digest
-                """)
         let payload = report.encoded()
-        try insert.execute(arguments: [
-            report.id, report.sender, report.last, Blob(payload), Self.digest(report.last, payload),
-        ])
+        try database.run(
+            """
+            INSERT INTO failures(id, sender, last, payload, row_digest) VALUES(?, ?, ?, ?, ?)
+            ON CONFLICT(id) DO UPDATE SET last = excluded.last, payload = excluded.payload,
+                row_digest = excluded.row_digest
+            """,
+            [
+                .text(report.id), .init(report.sender), .integer(report.last), .blob(payload),
+                .integer(Self.digest(report.last, payload)),
+            ])
     }
 
     /// Forgets the oldest: those of a sender beyond its share, and those of all beyond the limit.
     func forgetFailures(of senders: Set<String>, share: Int, limit: Int) throws {
         for sender in senders {
-            let delete = try database.cachedStatement(
-                sql: """
-                    DELETE FROM failures WHERE seq IN
-                        (SELECT seq FROM failures WHERE sender = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)
-                    """)
-            try delete.execute(arguments: [sender, share])
-        }
-        let delete = try database.cachedStatement(
-            sql: """
+            try database.run(
+                """
                 DELETE FROM failures WHERE seq IN
-                    (SELECT seq FROM failures ORDER BY seq DESC LIMIT -1 OFFSET ?)
-                """)
-        try delete.execute(arguments: [limit])
+                    (SELECT seq FROM failures WHERE sender = ? ORDER BY seq DESC LIMIT -1 OFFSET ?)
+                """,
+                [.text(sender), .integer(Int64(share))])
+        }
+        try database.run(
+            """
+            DELETE FROM failures WHERE seq IN
+                (SELECT seq FROM failures ORDER BY seq DESC LIMIT -1 OFFSET ?)
+            """,
+            [.integer(Int64(limit))])
     }
 
     /// The failures whose last occurrence was at `since` or later, the newest first: those before `sequence` that make
@@ -49,27 +49,28 @@ extension Store.Transaction {
     func failures(
         since: Int64, before sequence: Int64, maximum: Int, bytes: Int
     ) throws -> PastFailures {
-        let rows = try Row.fetchCursor(
-            database, sql: "SELECT * FROM failures WHERE seq < ? AND last >= ? ORDER BY seq DESC",
-            arguments: [sequence, since])
         var page = PastFailures()
         var size = 0
         var last: Int64?
-        while let row = try rows.next() {
+        try database.eachRow(
+            "SELECT * FROM failures WHERE seq < ? AND last >= ? ORDER BY seq DESC",
+            [.integer(sequence), .integer(since)]
+        ) { row in
             let payload = row.bytes("payload") ?? []
             guard Self.digest(row.integer("last"), payload) == row.integer("row_digest"),
                 let report = try? JSONValue(parsing: payload, limits: .trustedFile)
             else {
                 page.damaged += 1
-                continue
+                return true
             }
             size += payload.count
             guard page.reports.isEmpty || (page.reports.count < maximum && size <= bytes) else {
                 page.next = last
-                break
+                return false
             }
             page.reports.append(report)
             last = row.integer("seq")
+            return true
         }
         return page
     }

@@ -1,5 +1,3 @@
-import GRDB
-import GRDBSQLite
 import Waypost
 import WaypostMessages
 
@@ -125,22 +123,24 @@ extension Store.Transaction {
         WHERE seq = ? AND \(isOpen)
         """
 
+    private static let byKey = "SELECT * FROM inbox WHERE topic = ? AND id = ?"
+
     /// Stores a command unless its key, topic and id, is there already.
     func receive(_ command: NewCommand) throws -> InboxReceipt {
-        try receive(command, result: nil, statement(Self.insert))
+        try receive(command, result: nil, database.statement(Self.insert))
     }
 
     /// Stores new commands, each with its result when it has one by now.
     func receive(_ commands: [NewCommand], results: [Int64: InboxResult]) throws {
         guard !commands.isEmpty else { return }
-        let insert = try statement(Self.insert)
+        let insert = try database.statement(Self.insert)
         for command in commands {
             _ = try receive(command, result: command.sequence.flatMap { results[$0] }, insert)
         }
     }
 
     private func receive(
-        _ command: NewCommand, result: InboxResult?, _ insert: PreparedStatement
+        _ command: NewCommand, result: InboxResult?, _ insert: Statement
     ) throws -> InboxReceipt {
         let state: InboxState =
             result.map { $0.acknowledged == nil ? .finished : .acknowledged } ?? .received
@@ -155,49 +155,46 @@ extension Store.Transaction {
                 result.map { .integer(InboxRecord.replyDigest($0.sequence, $0.reply)) } ?? .null,
                 result?.acknowledged.map { .integer($0) } ?? .null,
             ])
-        if sqlite3_changes(database.sqliteConnection) == 1 {
-            return .stored(sequence: command.sequence ?? database.lastInsertedRowID)
-        }
+        if database.changes == 1 { return .stored(sequence: command.sequence ?? database.lastInsertedRow) }
         return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .reused
     }
 
     /// Whether one of these keys is that of a command that came and was not forgotten.
     func knowsAny(of keys: some Sequence<(topic: String, id: String)>) throws -> Bool {
-        let select = try statement("SELECT EXISTS(SELECT 1 FROM inbox WHERE topic = ? AND id = ?)")
+        let select = try database.statement("SELECT EXISTS(SELECT 1 FROM inbox WHERE topic = ? AND id = ?)")
         return try keys.contains { try select.integer([.text($0.topic), .text($0.id)]) > 0 }
     }
 
     /// The largest row number, but for one that only the disk can have made; 0 when there is no row.
     func lastSequence() throws -> Int64 {
-        max(0, Int64(try integer("SELECT max(seq) FROM inbox WHERE seq < \(Int64.max / 2)")))
+        max(0, Int64(try database.integer("SELECT max(seq) FROM inbox WHERE seq < \(Int64.max / 2)")))
     }
 
     /// What is known of a command's key; nil when it never came, or was forgotten.
     func known(topic: String, id: String, digest: [UInt8]) throws -> InboxReceipt? {
-        let select = try database.cachedStatement(sql: "SELECT * FROM inbox WHERE topic = ? AND id = ?")
-        guard let row = try Row.fetchOne(select, arguments: [topic, id]) else { return nil }
-        let record = InboxRecord(row, isPayloadRead: false)
-        guard record.damage == nil, record.state != .damaged else {
-            return .damaged(sequence: record.sequence)
+        try database.row(Self.byKey, [.text(topic), .text(id)]) { row in
+            let record = InboxRecord(row, isPayloadRead: false)
+            guard record.damage == nil, record.state != .damaged else {
+                return .damaged(sequence: record.sequence)
+            }
+            guard row.bytes("digest") == digest else { return .reused }
+            return .duplicate(sequence: record.sequence, reply: record.reply)
         }
-        guard row.bytes("digest") == digest else { return .reused }
-        return .duplicate(sequence: record.sequence, reply: record.reply)
     }
 
     /// The way of a command so far; nil when it never came, or was forgotten.
     func way(topic: String, id: String) throws -> CommandWay? {
-        let select = try database.cachedStatement(sql: "SELECT * FROM inbox WHERE topic = ? AND id = ?")
-        return try Row.fetchOne(select, arguments: [topic, id]).map(CommandWay.init)
+        try database.row(Self.byKey, [.text(topic), .text(id)], CommandWay.init)
     }
 
     func start(_ sequence: Int64, attempt: Int, at time: Int64) throws {
-        try run(Self.start, [.integer(Int64(attempt)), .integer(time), .integer(sequence)])
+        try database.run(Self.start, [.integer(Int64(attempt)), .integer(time), .integer(sequence)])
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
     func finish(_ result: InboxResult) throws {
         let digest = InboxRecord.replyDigest(result.sequence, result.reply)
-        try run(
+        try database.run(
             Self.finish,
             [
                 .blob(result.reply), .integer(digest), .integer(Int64(result.attempt)),
@@ -212,7 +209,7 @@ extension Store.Transaction {
         while let first = rest.popFirst() {
             var last = first
             while rest.first == last &+ 1 { last = rest.removeFirst() }
-            try run(
+            try database.run(
                 """
                 UPDATE inbox SET state = 'acknowledged', acknowledged = ?
                 WHERE seq BETWEEN ? AND ? AND state = 'finished'
@@ -224,7 +221,7 @@ extension Store.Transaction {
     /// These replies must be sent again, since their commands came again.
     func reopen(_ sequences: [Int64]) throws {
         for sequence in sequences {
-            try run(
+            try database.run(
                 "UPDATE inbox SET state = 'finished' WHERE seq = ? AND state = 'acknowledged'",
                 [.integer(sequence)])
         }
@@ -232,20 +229,19 @@ extension Store.Transaction {
 
     /// Stores another reply in the place of one that no broker takes, or that the disk changed.
     func replaceReply(_ sequence: Int64, with reply: [UInt8]) throws {
-        try database.execute(
-            sql: "UPDATE inbox SET reply = ?, reply_digest = ? WHERE seq = ? AND state = 'finished'",
-            arguments: [Blob(reply), InboxRecord.replyDigest(sequence, reply), sequence])
+        try database.run(
+            "UPDATE inbox SET reply = ?, reply_digest = ? WHERE seq = ? AND state = 'finished'",
+            [.blob(reply), .integer(InboxRecord.replyDigest(sequence, reply)), .integer(sequence)])
     }
 
     /// Keeps a damaged row from being read again; its id stays known.
     func setAside(command sequence: Int64) throws {
-        try database.execute(
-            sql: "UPDATE inbox SET state = 'damaged' WHERE seq = ?", arguments: [sequence])
+        try database.run("UPDATE inbox SET state = 'damaged' WHERE seq = ?", [.integer(sequence)])
     }
 
     /// The keys of all commands as the index has them: a second copy, in other pages of the file.
     func indexedKeys() throws -> [(sequence: Int64, topic: String, id: String)] {
-        try Row.fetchAll(database, sql: "SELECT seq, topic, id FROM inbox INDEXED BY inbox_key").map {
+        try database.rows("SELECT seq, topic, id FROM inbox INDEXED BY inbox_key") {
             ($0.integer("seq"), $0.text("topic"), $0.text("id"))
         }
     }
@@ -253,38 +249,39 @@ extension Store.Transaction {
     /// Writes back the keys of rows that no longer fit their digest, or that are gone: such a command stays known.
     func restore(_ keys: [(sequence: Int64, topic: String, id: String)]) throws {
         for (sequence, topic, id) in keys {
-            if let row = try Row.fetchOne(
-                database, sql: "SELECT * FROM inbox WHERE seq = ?", arguments: [sequence])
-            {
-                guard row.text("topic") != topic || row.text("id") != id,
-                    InboxRecord(row, isPayloadRead: false).damage == .row
-                else { continue }
-                try database.execute(
-                    sql: "UPDATE OR IGNORE inbox SET topic = ?, id = ? WHERE seq = ?",
-                    arguments: [topic, id, sequence])
-            } else {
-                try database.execute(
-                    sql: """
-                        INSERT OR IGNORE INTO inbox(seq, topic, id, digest, received, expires, keep_until,
-                            row_digest, state)
-                        VALUES(?, ?, ?, x'', 0, 0, (SELECT max(keep_until) FROM inbox), 0, 'damaged')
-                        """,
-                    arguments: [sequence, topic, id])
+            let isDamaged = try database.row("SELECT * FROM inbox WHERE seq = ?", [.integer(sequence)]) {
+                ($0.text("topic") != topic || $0.text("id") != id)
+                    && InboxRecord($0, isPayloadRead: false).damage == .row
+            }
+            switch isDamaged {
+            case false?: break
+            case true?:
+                try database.run(
+                    "UPDATE OR IGNORE inbox SET topic = ?, id = ? WHERE seq = ?",
+                    [.text(topic), .text(id), .integer(sequence)])
+            case nil:
+                try database.run(
+                    """
+                    INSERT OR IGNORE INTO inbox(seq, topic, id, digest, received, expires, keep_until,
+                        row_digest, state)
+                    VALUES(?, ?, ?, x'', 0, 0, (SELECT max(keep_until) FROM inbox), 0, 'damaged')
+                    """,
+                    [.integer(sequence), .text(topic), .text(id)])
             }
         }
     }
 
     /// Commands that have no result, in order of arrival: those after `sequence` that make `bytes`.
     func unfinished(after sequence: Int64 = 0, bytes: Int = .max) throws -> [InboxRecord] {
-        let rows = try Row.fetchCursor(
-            database, sql: "SELECT * FROM inbox WHERE seq > ? AND \(Self.isOpen) ORDER BY seq",
-            arguments: [sequence])
         var records: [InboxRecord] = []
         var size = 0
-        while size < bytes, let row = try rows.next() {
+        try database.eachRow(
+            "SELECT * FROM inbox WHERE seq > ? AND \(Self.isOpen) ORDER BY seq", [.integer(sequence)]
+        ) { row in
             let record = InboxRecord(row)
             records.append(record)
             size += 128 + record.payload.count
+            return size < bytes
         }
         return records
     }
@@ -295,29 +292,27 @@ extension Store.Transaction {
     func unsentReplies(
         excluding known: Set<Int64>, bytes: Int
     ) throws -> (records: [InboxRecord], isAll: Bool) {
-        let rows = try Row.fetchCursor(
-            database, sql: "SELECT * FROM inbox WHERE state = 'finished' ORDER BY seq")
         var records: [InboxRecord] = []
         var size = 0
-        while let row = try rows.next() {
-            guard !known.contains(row["seq"]) else { continue }
+        try database.eachRow("SELECT * FROM inbox WHERE state = 'finished' ORDER BY seq") { row in
+            guard !known.contains(row.integer("seq")) else { return true }
             let record = InboxRecord(row)
             records.append(record)
             size += 128 + (record.reply?.count ?? 0)
-            if size >= bytes { return (records, false) }
+            return size < bytes
         }
-        return (records, true)
+        return (records, size < bytes)
     }
 
     func hasUnsentReplies() throws -> Bool {
-        try Bool.fetchOne(database, sql: "SELECT EXISTS(SELECT 1 FROM inbox WHERE state = 'finished')")
-            ?? false
+        try database.integer("SELECT EXISTS(SELECT 1 FROM inbox WHERE state = 'finished')") > 0
     }
 
     /// Counts a start of these commands, before they are started.
     func countAttempt(of sequences: [Int64]) throws {
-        let update = try database.cachedStatement(sql: "UPDATE inbox SET attempt = attempt + 1 WHERE seq = ?")
-        for sequence in sequences { try update.execute(arguments: [sequence]) }
+        for sequence in sequences {
+            try database.run("UPDATE inbox SET attempt = attempt + 1 WHERE seq = ?", [.integer(sequence)])
+        }
     }
 
     // MARK: How much there is
@@ -326,8 +321,8 @@ extension Store.Transaction {
         "SELECT topic, count(*) AS n, sum(ifnull(length(payload), 0) + ifnull(length(reply), 0)) AS bytes FROM inbox"
     }
 
-    private func uses(_ sql: String, _ arguments: StatementArguments = []) throws -> [InboxUse] {
-        try Row.fetchAll(database, sql: sql, arguments: arguments).map {
+    private func uses(_ sql: String, _ values: [SQLValue] = []) throws -> [InboxUse] {
+        try database.rows(sql, values) {
             InboxUse(
                 topic: $0.text("topic"), rows: Int(clamping: $0.integer("n")),
                 bytes: Int(clamping: $0.integer("bytes")))
@@ -339,40 +334,43 @@ extension Store.Transaction {
 
     /// Commands without a result, each by itself: its row, its topic and the bytes of its payload.
     func unfinishedSizes() throws -> [(sequence: Int64, topic: String, bytes: Int)] {
-        try Row.fetchAll(
-            database, sql: "SELECT seq, topic, length(payload) AS bytes FROM inbox WHERE \(Self.isOpen)"
-        ).map { ($0["seq"], $0.text("topic"), Int(clamping: $0.integer("bytes"))) }
+        try database.rows("SELECT seq, topic, length(payload) AS bytes FROM inbox WHERE \(Self.isOpen)") {
+            ($0.integer("seq"), $0.text("topic"), Int(clamping: $0.integer("bytes")))
+        }
     }
 
     /// When the first id of these topics is forgotten; nil when there is none.
     func firstEnd(of topics: [String]) throws -> Int64? {
         let marks = topics.map { _ in "?" }.joined(separator: ", ")
-        return try Int64.fetchOne(
-            database, sql: "SELECT min(keep_until) FROM inbox WHERE topic IN (\(marks))",
-            arguments: StatementArguments(topics))
+        return try database.row(
+            "SELECT min(keep_until) AS first FROM inbox WHERE topic IN (\(marks))", topics.map(SQLValue.text)
+        ) { $0.optionalInteger("first") } ?? nil
     }
 
     /// Forgets commands that have ended and whose time of recognition is over, looking at no more than `limit` rows
     /// after `sequence`.
     func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> Forgotten {
-        let last = try Int64.fetchOne(
-            database,
-            sql: "SELECT max(seq) FROM (SELECT seq FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?)",
-            arguments: [sequence, limit])
+        let last =
+            try database.row(
+                "SELECT max(seq) AS last FROM (SELECT seq FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?)",
+                [.integer(sequence), .integer(Int64(limit))]
+            ) { $0.optionalInteger("last") } ?? nil
         guard let last else { return Forgotten(removed: [], next: nil) }
+        let range = [SQLValue.integer(sequence), .integer(last), .integer(now)]
         let ended =
             "WHERE seq > ? AND seq <= ? AND state IN ('acknowledged', 'damaged') AND keep_until < ?"
-        let removed = try uses("\(Self.use) \(ended) GROUP BY topic", [sequence, last, now])
-        try database.execute(sql: "DELETE FROM inbox \(ended)", arguments: [sequence, last, now])
+        let removed = try uses("\(Self.use) \(ended) GROUP BY topic", range)
+        try database.run("DELETE FROM inbox \(ended)", range)
         return Forgotten(removed: removed, next: last)
     }
 
     /// Returns pages that hold nothing to the file system, some at a time, once they are the larger part.
     func incrementalVacuum() throws {
-        let free = try Int.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
-        let all = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+        let free = try database.integer("PRAGMA freelist_count")
+        let all = try database.integer("PRAGMA page_count")
         guard free > 1_000, free > all / 2 else { return }
-        _ = try Row.fetchAll(database, sql: "PRAGMA incremental_vacuum(4000)")
+        // A row for each page, as it were: a statement that is run once would return one page.
+        try database.execute("PRAGMA incremental_vacuum(4000)")
     }
 }
 
@@ -388,16 +386,16 @@ extension CommandWay {
         let record = InboxRecord(row, isPayloadRead: false)
         self.init(
             state: record.damage == nil ? record.state : .damaged, attempt: record.attempt,
-            received: record.received, expires: record.expires, started: row["started"],
+            received: record.received, expires: record.expires, started: row.optionalInteger("started"),
             reply: record.reply.flatMap { try? Reply(JSONValue(parsing: $0, limits: .trustedFile)) },
-            acknowledged: row["acknowledged"])
+            acknowledged: row.optionalInteger("acknowledged"))
     }
 }
 
 extension InboxRecord {
     fileprivate init(_ row: Row, isPayloadRead: Bool = true) {
         self.init(
-            sequence: row["seq"], topic: row.text("topic"), id: row.text("id"),
+            sequence: row.integer("seq"), topic: row.text("topic"), id: row.text("id"),
             payload: isPayloadRead ? row.bytes("payload") ?? [] : [], correlation: row.bytes("correlation"),
             trace: row.optionalText("trace"), received: row.integer("received"),
             expires: row.integer("expires"),

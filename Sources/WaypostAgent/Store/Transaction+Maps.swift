@@ -1,4 +1,3 @@
-import GRDB
 import Waypost
 package import WaypostMessages
 
@@ -64,25 +63,26 @@ extension MapRecord {
 
 extension Store.Transaction {
     func save(_ map: MapRecord) throws {
-        try database.execute(
-            sql: """
-                INSERT OR REPLACE INTO maps(layer, rev, rev_floor, digest, applied, expires, entries, signers,
-                    key_digest, row_digest)
-                VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
-                map.layer, map.revision, map.revisionFloor, Blob(map.digest), map.applied, map.expires,
-                Blob(map.entries), map.signersText, map.keyDigest, map.rowDigest,
+        try database.run(
+            """
+            INSERT OR REPLACE INTO maps(layer, rev, rev_floor, digest, applied, expires, entries, signers,
+                key_digest, row_digest)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(map.layer), .init(map.revision), .integer(map.revisionFloor), .blob(map.digest),
+                .integer(map.applied), .init(map.expires), .blob(map.entries), .text(map.signersText),
+                .integer(map.keyDigest), .integer(map.rowDigest),
             ])
     }
 
     func removeMap(layer: String) throws {
-        try database.execute(sql: "DELETE FROM maps WHERE layer = ?", arguments: [layer])
+        try database.run("DELETE FROM maps WHERE layer = ?", [.text(layer)])
     }
 
     /// All layers, also damaged ones.
     func maps() throws -> [MapRecord] {
-        try Row.fetchAll(database, sql: "SELECT * FROM maps").map { row in
+        try database.rows("SELECT * FROM maps") { row in
             let map = MapRecord(
                 layer: row.text("layer"), revision: row.optionalInteger("rev"),
                 revisionFloor: row.integer("rev_floor"),
@@ -112,9 +112,9 @@ extension Store.Transaction {
 
     /// The newest refused document of each layer.
     func refusedMaps() throws -> [String: AppliedMap.Refused] {
-        let texts = try String.fetchAll(
-            database, sql: "SELECT value FROM meta WHERE key >= ? AND key < 'refused0'",
-            arguments: [Self.refusedPrefix])
+        let texts = try database.rows(
+            "SELECT value FROM meta WHERE key >= ? AND key < 'refused0'", [.text(Self.refusedPrefix)]
+        ) { $0.text("value") }
         let all = texts.compactMap { text in
             (try? JSONValue(parsing: text)).flatMap { try? AppliedMap.Refused($0) }
         }

@@ -1,5 +1,3 @@
-import GRDB
-
 /// A message that waits on disk for the broker's acknowledgement.
 package struct OutboxRecord: Sendable, Equatable {
     package var sequence: Int64
@@ -13,17 +11,17 @@ extension Store.Transaction {
 
     /// - Parameter sender: who caused the report; nil when no one did.
     func append(topic: String, payload: [UInt8], sender: String? = nil) throws -> OutboxRecord {
-        let insert = try database.cachedStatement(
-            sql: "INSERT INTO outbox(topic, payload, sender, row_digest) VALUES(?, ?, ?, ?)")
-        try insert.execute(arguments: [
-            topic, Blob(payload), sender, RowDigest.of([.text(topic), .blob(payload)]),
-        ])
-        return OutboxRecord(sequence: database.lastInsertedRowID, topic: topic, payload: payload)
+        try database.run(
+            "INSERT INTO outbox(topic, payload, sender, row_digest) VALUES(?, ?, ?, ?)",
+            [
+                .text(topic), .blob(payload), .init(sender),
+                .integer(RowDigest.of([.text(topic), .blob(payload)])),
+            ])
+        return OutboxRecord(sequence: database.lastInsertedRow, topic: topic, payload: payload)
     }
 
     func removeFromOutbox(_ sequence: Int64) throws {
-        let delete = try database.cachedStatement(sql: "DELETE FROM outbox WHERE seq = ?")
-        try delete.execute(arguments: [sequence])
+        try database.run("DELETE FROM outbox WHERE seq = ?", [.integer(sequence)])
     }
 
     /// The first messages that make `bytes`, without those of the given sequence numbers; `isAll` when there are no
@@ -33,22 +31,22 @@ extension Store.Transaction {
     func outbox(
         excluding known: Set<Int64> = [], bytes: Int = .max
     ) throws -> (records: [OutboxRecord], damaged: [Int64], isAll: Bool) {
-        let rows = try Row.fetchCursor(database, sql: "SELECT * FROM outbox ORDER BY seq")
         var records: [OutboxRecord] = []
         var damaged: [Int64] = []
         var size = 0
-        while size < bytes, let row = try rows.next() {
+        try database.eachRow("SELECT * FROM outbox ORDER BY seq") { row in
             let record = OutboxRecord(
-                sequence: row["seq"], topic: row.text("topic"), payload: row.bytes("payload") ?? [])
-            guard !known.contains(record.sequence) else { continue }
+                sequence: row.integer("seq"), topic: row.text("topic"), payload: row.bytes("payload") ?? [])
+            guard !known.contains(record.sequence) else { return true }
             guard
                 RowDigest.of([.text(record.topic), .blob(record.payload)]) == row.integer("row_digest")
             else {
                 damaged.append(record.sequence)
-                continue
+                return true
             }
             records.append(record)
             size += 128 + record.payload.count
+            return size < bytes
         }
         try setAside(reports: damaged)
         return (records, damaged, size < bytes)
@@ -56,21 +54,21 @@ extension Store.Transaction {
 
     private func setAside(reports sequences: [Int64]) throws {
         for sequence in sequences {
-            try database.execute(
-                sql: "INSERT INTO damaged(topic, payload) SELECT topic, payload FROM outbox WHERE seq = ?",
-                arguments: [sequence])
+            try database.run(
+                "INSERT INTO damaged(topic, payload) SELECT topic, payload FROM outbox WHERE seq = ?",
+                [.integer(sequence)])
             try removeFromOutbox(sequence)
         }
         guard !sequences.isEmpty else { return }
-        try database.execute(
-            sql: "DELETE FROM damaged WHERE seq <= (SELECT max(seq) FROM damaged) - ?",
-            arguments: [Self.damagedRows])
+        try database.run(
+            "DELETE FROM damaged WHERE seq <= (SELECT max(seq) FROM damaged) - ?",
+            [.integer(Int64(Self.damagedRows))])
     }
 
     /// The size of each message's payload, in bytes, and who caused it.
     func outboxSizes() throws -> [(sequence: Int64, bytes: Int, sender: String?)] {
-        try Row.fetchAll(database, sql: "SELECT seq, length(payload) AS bytes, sender FROM outbox").map {
-            ($0["seq"], Int(clamping: $0.integer("bytes")), $0.optionalText("sender"))
+        try database.rows("SELECT seq, length(payload) AS bytes, sender FROM outbox") {
+            ($0.integer("seq"), Int(clamping: $0.integer("bytes")), $0.optionalText("sender"))
         }
     }
 }

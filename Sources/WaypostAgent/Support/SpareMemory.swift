@@ -1,9 +1,10 @@
-import CMalloc
+import CMemory
 
 /// Says when memory that nothing uses any more goes back to the system.
 ///
 /// That is in the first pause after the start, and in the first one after much work. The allocator keeps what is
-/// freed, for it may be wanted soon again; on a device that then idles for hours, other processes can use it.
+/// freed, for it may be wanted soon again, and code stays mapped that ran once; on a device that then idles for hours,
+/// other processes can use the memory.
 struct SpareMemory {
     private static let muchWork = 1_000
     private var seen: Int?
@@ -20,6 +21,9 @@ struct SpareMemory {
         return true
     }
 
-    /// Gives what the allocator has to spare back to the system.
-    static func release() { waypost_release_memory() }
+    /// Gives back to the system what the allocator has to spare, and the code that only the start or much work needed.
+    static func release() {
+        waypost_release_heap()
+        waypost_release_program()
+    }
 }
