@@ -21,9 +21,9 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-syntax.git", from: "603.0.1"),
         // The command line: parsing, --help, completions.
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-        // Options from arguments, environment and a YAML or JSON file, in one order of precedence.
-        .package(
-            url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: ["JSON", "YAML"]),
+        // Options from arguments, environment and files, in one order of precedence. No traits: those that read files
+        // need all of Foundation, 34 MB of tables among it.
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: []),
         // The host application's log goes through the agent as events.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // Counters and timers that a host application may already collect.
@@ -43,6 +43,8 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // How memory goes back to the system, which Swift's module of the C library leaves out.
         .target(name: "CMemory"),
+        // Configuration files in YAML; what reads them in Swift needs all of Foundation.
+        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         // The day of the build, which no sound clock is before.
         .target(name: "CBuildDate"),
         .target(name: "CPathScan"),
@@ -83,7 +85,8 @@ let package = Package(
         .executableTarget(
             name: "WaypostCLI",
             dependencies: [
-                "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures",
+                "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
+                "DemoFeatures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),

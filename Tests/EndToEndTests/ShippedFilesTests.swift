@@ -24,7 +24,9 @@ struct ShippedFilesTests {
         #expect(json["bomFormat"] == "CycloneDX" && json["specVersion"] == "1.5")
         let components = json["components"]?.arrayValue ?? []
         let names = Set(components.compactMap { $0["name"]?.stringValue })
-        #expect(names.isSuperset(of: ["swift-argument-parser", "swift-configuration", "swift-runtime"]), "\(names)")
+        #expect(
+            names.isSuperset(of: ["swift-argument-parser", "swift-configuration", "swift-runtime"]),
+            "\(names)")
         #expect(names.isSuperset(of: ["libmosquitto1", "libsqlite3-0", "libc6"]), "\(names)")
         #expect(components.allSatisfy { $0["version"]?.stringValue?.isEmpty == false })
         #expect(try await run("sbom", "--check", path).status == 0)

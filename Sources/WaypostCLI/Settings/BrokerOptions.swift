@@ -93,17 +93,17 @@ struct BrokerOptions: ParsableArguments {
 
     /// Settings from the options, the environment, the file and the profile, in this order.
     func settings(_ options: Settings.Options) async throws(CommandError) -> Settings {
-        let settings = try await Settings(options, file: configurationFile)
+        let settings = try Settings(options, file: configurationFile)
         if let named = try await named() {
             let store = try ProfileStore.user
             try store.check(named)
-            return try await Settings(options, file: configurationFile, profile: named)
+            return try Settings(options, file: configurationFile, profile: named)
         }
         // A broker that is named gets no user name and no password of another.
         guard try await settings.texts("broker").isEmpty, let inUse = (try? ProfileStore.user)?.inUse else {
             return settings
         }
-        return try await Settings(options, file: configurationFile, profile: inUse)
+        return try Settings(options, file: configurationFile, profile: inUse)
     }
 
     private func named() async throws(CommandError) -> String? {

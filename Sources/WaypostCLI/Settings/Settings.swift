@@ -9,7 +9,11 @@ struct Settings {
     /// The options on the command line.
     typealias Options = [String: ConfigContent?]
 
-    private let reader: ConfigReader
+    /// The files, the first of which that has a setting decides.
+    private let files: [SettingsFile]
+    private let texts: ConfigReader
+    private let numbers: ConfigReader
+    private let flags: ConfigReader
     /// The profile that is used.
     let profile: String?
 
@@ -17,70 +21,75 @@ struct Settings {
     ///   - options: by name; nil for those that were not given.
     ///   - file: the value of `--config`; `WAYPOST_CONFIG` when nil.
     ///   - profile: the name of a profile, over which all others win.
-    init(_ options: Options, file: String?, profile: String? = nil) async throws(CommandError) {
+    init(_ options: Options, file: String?, profile: String? = nil) throws(CommandError) {
         self.profile = profile
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         for case (let name, let content?) in options {
             values[AbsoluteConfigKey([name])] = ConfigValue(content, isSecret: false)
         }
         let environment = EnvironmentVariablesProvider(secretsSpecifier: .specific(["WAYPOST_PASSWORD"]))
-        var providers: [any ConfigProvider] = [
+        let given: [any ConfigProvider] = [
             InMemoryProvider(name: "options", values: values), environment.prefixKeys(with: "waypost"),
         ]
+        var files: [SettingsFile] = []
         let named = ProcessInfo.processInfo.environment["WAYPOST_CONFIG"]
         if let path = file ?? named.flatMap({ $0.isEmpty ? nil : $0 }) {
-            providers.append(try await Self.provider(path))
+            files.append(try SettingsFile(path))
         }
-        if let profile { providers.append(try await Self.provider(ProfileStore.user.file(of: profile))) }
-        reader = ConfigReader(providers: providers)
-    }
-
-    private static func provider(_ path: String) async throws(CommandError) -> any ConfigProvider {
-        let bytes = try GuardedFile.read(path, purpose: "configuration file")
-        try SettingNames.check(bytes, of: path)
-        if SettingNames.hasPassword(bytes) {
-            try GuardedFile.check(path, purpose: "configuration file with a password", isSecret: true)
+        if let profile { files.append(try SettingsFile(ProfileStore.user.file(of: profile))) }
+        self.files = files
+        // A provider in memory has one type for each value, and a file does not say which: `agent: 007` is a text.
+        func reader(_ kind: SettingValue.Kind) -> ConfigReader {
+            ConfigReader(
+                providers: given + files.map { InMemoryProvider(name: $0.path, values: $0.values(as: kind)) })
         }
-        let named = ConfigValue(.string(path), isSecret: false)
-        let location = ConfigReader(provider: InMemoryProvider(values: ["filePath": named]))
-        do {
-            return path.hasSuffix(".json")
-                ? try await FileProvider<JSONSnapshot>(config: location)
-                : try await FileProvider<YAMLSnapshot>(config: location)
-        } catch {
-            throw CommandError(.usage, "configuration file \(path): \(error)")
-        }
+        texts = reader(.text)
+        numbers = reader(.number)
+        flags = reader(.flag)
     }
 
     func text(_ name: String) async throws(CommandError) -> String? {
-        try await read(name, "a text") { try await reader.fetchString(forKey: ConfigKey([name])) }
+        try await read(name, .text) { try await texts.fetchString(forKey: ConfigKey([name])) }
             .flatMap { $0.isEmpty ? nil : $0 }
     }
 
     func number(_ name: String) async throws(CommandError) -> Int? {
-        try await read(name, "a whole number") { try await reader.fetchInt(forKey: ConfigKey([name])) }
+        try await read(name, .number) { try await numbers.fetchInt(forKey: ConfigKey([name])) }
     }
 
     func flag(_ name: String) async throws(CommandError) -> Bool {
-        try await read(name, "true or false") { try await reader.fetchBool(forKey: ConfigKey([name])) }
-            ?? false
+        try await read(name, .flag) { try await flags.fetchBool(forKey: ConfigKey([name])) } ?? false
     }
 
     /// Several values; a file may also have just one.
     func texts(_ name: String) async throws(CommandError) -> [String] {
-        if let list = try? await reader.fetchStringArray(forKey: ConfigKey([name])) { return list }
+        if let list = try? await texts.fetchStringArray(forKey: ConfigKey([name])) { return list }
         return try await text(name).map { [$0] } ?? []
     }
 
     private func read<Value>(
-        _ name: String, _ kind: String, _ body: () async throws -> Value?
+        _ name: String, _ kind: SettingValue.Kind, _ body: () async throws -> Value?
     ) async throws(CommandError) -> Value? {
         do {
             return try await body()
         } catch {
             let variable = SettingNames.variable(of: name)
+            // A variable wins over every file.
+            guard ProcessInfo.processInfo.environment[variable] == nil, let found = inFile(name) else {
+                throw CommandError(
+                    .usage,
+                    "setting \(name) (--\(name), \(variable), or in the file) must be \(kind.rawValue)")
+            }
             throw CommandError(
-                .usage, "setting \(name) (--\(name), \(variable), or in the file) must be \(kind)")
+                .usage, "\(found.place): \(name) must be \(kind.rawValue); found \(found.form)")
         }
+    }
+
+    private func inFile(_ name: String) -> (place: String, form: String)? {
+        for file in files {
+            guard let setting = file.settings[name] else { continue }
+            return (file.place(line: setting.line), setting.value.form)
+        }
+        return nil
     }
 }
