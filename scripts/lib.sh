@@ -31,6 +31,7 @@ has() {
     libsqlite3-dev) pkg-config --exists sqlite3 ;;
     libjansson-dev) pkg-config --exists jansson ;;
     libssl-dev) pkg-config --exists libcrypto ;;
+    libyaml-dev) pkg-config --exists yaml-0.1 ;;
     python3-jsonschema) /usr/bin/python3 -c 'import jsonschema' ;;
     python3-yaml) /usr/bin/python3 -c 'import yaml' ;;
     mosquitto-clients) command -v mosquitto_pub && command -v mosquitto_sub ;;
@@ -73,7 +74,8 @@ require_packages() {
 
 # Everything that building and running needs, except Swift.
 require_system_packages() {
-    require_packages pkg-config libmosquitto-dev libsqlite3-dev libssl-dev mosquitto mosquitto-clients openssl
+    require_packages pkg-config libmosquitto-dev libsqlite3-dev libssl-dev libyaml-dev \
+        mosquitto mosquitto-clients openssl
 }
 
 require_swift() {
