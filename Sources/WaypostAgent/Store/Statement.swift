@@ -2,7 +2,7 @@ import CSQLite
 
 /// A statement that was parsed, and is run again and again.
 ///
-/// The values that are bound to it lie where they are until it has run: SQLite copies none.
+/// SQLite keeps a copy of the values that it last ran with until others come, or it is forgotten.
 final class Statement {
     private let handle: OpaquePointer
     fileprivate lazy var columns = Dictionary(
@@ -39,42 +39,20 @@ final class Statement {
 
     private func with<Result>(_ values: [SQLValue], _ body: () throws -> Result) throws -> Result {
         precondition(sqlite3_stmt_busy(handle) == 0, "a statement is run within its own rows")
-        defer {
-            sqlite3_reset(handle)
-            if !values.isEmpty { sqlite3_clear_bindings(handle) }
-        }
-        return try bind(values[...], body)
+        defer { sqlite3_reset(handle) }
+        for (index, value) in values.enumerated() { try bind(value, to: CInt(index + 1)) }
+        return try body()
     }
 
-    /// Binds the values and calls `body` inside, where all of them are still in place.
-    private func bind<Result>(_ values: ArraySlice<SQLValue>, _ body: () throws -> Result) throws -> Result {
-        guard let value = values.first else { return try body() }
-        let place = CInt(values.startIndex + 1)
-        func next(_ code: CInt) throws -> Result {
-            guard code == SQLITE_OK else { throw SQLiteError(code, sqlite3_db_handle(handle)) }
-            return try bind(values.dropFirst(), body)
-        }
-        switch value {
-        case .null: return try next(sqlite3_bind_null(handle, place))
-        case .integer(let number): return try next(sqlite3_bind_int64(handle, place, number))
-        case .text(var text):
-            // Without an address it would be bound as NULL.
-            guard !text.isEmpty else { return try next(sqlite3_bind_text(handle, place, "", 0, nil)) }
-            return try text.withUTF8 { bytes in
-                try bytes.withMemoryRebound(to: CChar.self) {
-                    try next(
-                        sqlite3_bind_text64(
-                            handle, place, $0.baseAddress, UInt64($0.count), nil, UInt8(SQLITE_UTF8)))
-                }
+    private func bind(_ value: SQLValue, to place: CInt) throws(SQLiteError) {
+        let code =
+            switch value {
+            case .null: sqlite3_bind_null(handle, place)
+            case .integer(let number): sqlite3_bind_int64(handle, place, number)
+            case .text(let text): waypost_bind_text(handle, place, text, UInt64(text.utf8.count))
+            case .blob(let bytes): waypost_bind_blob(handle, place, bytes, UInt64(bytes.count))
             }
-        case .blob(let bytes):
-            return try bytes.withUnsafeBytes { bytes in
-                bytes.isEmpty
-                    ? try next(sqlite3_bind_zeroblob(handle, place, 0))
-                    : try next(
-                        sqlite3_bind_blob64(handle, place, bytes.baseAddress, UInt64(bytes.count), nil))
-            }
-        }
+        guard code == SQLITE_OK else { throw SQLiteError(code, sqlite3_db_handle(handle)) }
     }
 
     fileprivate func value(_ column: CInt) -> SQLValue { SQLValue(sqlite3_column_value(handle, column)) }

@@ -25,7 +25,7 @@ static void die(const char *m){ perror(m); exit(2); }
 
 typedef struct { int fd; unsigned char *rb; size_t rlen, rcap; unsigned char *wb; size_t wlen, woff, wcap; uint64_t rcalls, wcalls; } conn;
 
-static char *host="127.0.0.1", *unixp=NULL, *cmdt="bench/cmd", *rept="bench/evt", *marker=NULL, *client="load";
+static char *host="127.0.0.1", *unixp=NULL, *cmdt="bench/cmd", *rept="bench/evt", *marker=NULL, *wanted=NULL, *client="load";
 static int port=1883, qos=0, rqos=-1, nodelay=1, idoff=-1, quiet=0;
 static long N=50000, K=100, unackmax=65000; static double rate=0, maxwait=5; static long size=200, warm=0;
 static char *tmpl="{\"id\":\"@ID@\",\"url\":\"app://host/repos/apple/swift/issues/7?since=2024-05-01&per_page=30&q=a%20b%2Bc\"}";
@@ -66,6 +66,7 @@ static void on_publish(const unsigned char *p,size_t n){
   long id=find_id(p,n); if(id<0||id>=N){ nbad++; return; }
   /* an interim reply: the disk stood still for half a second, and the terminal one follows */
   if(memmem(p,n,"\"status\":\"accepted\"",21)) return;
+  if(wanted&&!memmem(p,n,wanted,strlen(wanted))) nbad++;
   if(seen[id]){ ndup++; return; } uint64_t t=now_ns(); seen[id]=1; uint64_t d=t-sent[id]; lat[nrep++]=d>0xffffffffu?0xffffffffu:d; last_ns=t;
   if(n<=sizeof lastpay){ memcpy(lastpay,p,n); lastlen=n; } }
 /* handles all whole packets in the read buffer; returns how many */
@@ -90,13 +91,13 @@ typedef struct { double cpu; long rss; } pst; static pst pstat_(int pid){ pst s=
 static int cmp(const void*a,const void*b){ uint32_t x=*(uint32_t*)a,y=*(uint32_t*)b; return x<y?-1:x>y; }
 
 int main(int ac,char **av){
-  int o; while((o=getopt(ac,av,"H:p:u:t:r:q:Q:n:k:R:s:T:F:o:m:w:P:i:a:DZh"))!=-1) switch(o){
+  int o; while((o=getopt(ac,av,"H:p:u:t:r:q:Q:n:k:R:s:T:F:o:m:e:w:P:i:a:DZh"))!=-1) switch(o){
     case 'H': host=optarg; break; case 'p': port=atoi(optarg); break; case 'u': unixp=optarg; break; case 't': cmdt=optarg; break; case 'r': rept=optarg; break;
     case 'q': qos=atoi(optarg); break; case 'Q': rqos=atoi(optarg); break; case 'n': N=atol(optarg); break; case 'k': K=atol(optarg); break; case 'R': rate=atof(optarg); break;
     case 's': size=atol(optarg); break; case 'T': tmpl=optarg; break; case 'F': { FILE*f=fopen(optarg,"r"); if(!f)die(optarg); tmpl=calloc(1,65536); if(!fread(tmpl,1,65535,f))die(optarg); fclose(f); break; }
-    case 'o': idoff=atoi(optarg); break; case 'm': marker=optarg; break; case 'w': maxwait=atof(optarg); break; case 'i': client=optarg; break; case 'a': unackmax=atol(optarg); break;
+    case 'o': idoff=atoi(optarg); break; case 'm': marker=optarg; break; case 'e': wanted=optarg; break; case 'w': maxwait=atof(optarg); break; case 'i': client=optarg; break; case 'a': unackmax=atol(optarg); break;
     case 'P': { char *s=strtok(optarg,","); while(s&&npids<8){ pids[npids++]=atoi(s); s=strtok(NULL,","); } break; } case 'D': nodelay=0; break; case 'Z': quiet=1; break;
-    default: fprintf(stderr,"load -H host -p port | -u unix-socket-path\n -t command topic -r reply topic (the same topic for both measures the broker alone)\n -q QoS of commands -Q QoS of the reply subscription (default: the same)\n -n commands -k most commands without a reply -a most QoS>0 publishes without an ack -R commands/s, open loop, 0 = as fast as -k lets\n -T template | -F template file; @ID@ becomes 16 digits; -s pad payload to this size with spaces\n -m text in front of the id in replies (default: what is in front of @ID@ in the template) | -o fixed offset of the id in replies (no search)\n -w seconds to wait for stragglers -P pid,pid: CPU and RSS of these processes -D leave Nagle on -Z one-line output\n"); return 1; }
+    default: fprintf(stderr,"load -H host -p port | -u unix-socket-path\n -t command topic -r reply topic (the same topic for both measures the broker alone)\n -q QoS of commands -Q QoS of the reply subscription (default: the same)\n -n commands -k most commands without a reply -a most QoS>0 publishes without an ack -R commands/s, open loop, 0 = as fast as -k lets\n -T template | -F template file; @ID@ becomes 16 digits; -s pad payload to this size with spaces\n -m text in front of the id in replies (default: what is in front of @ID@ in the template) | -o fixed offset of the id in replies (no search)\n -e text that every reply must have\n -w seconds to wait for stragglers -P pid,pid: CPU and RSS of these processes -D leave Nagle on -Z one-line output\n"); return 1; }
   signal(SIGPIPE,SIG_IGN); if(rqos<0) rqos=qos;
   char *at=strstr(tmpl,"@ID@"); if(!at){ fprintf(stderr,"template lacks @ID@\n"); return 1; }
   size_t pre=at-tmpl, post=strlen(at+4), plen=pre+16+post; if((long)plen<size) plen=size; unsigned char *pay=malloc(plen); memset(pay,' ',plen); memcpy(pay,tmpl,pre); memcpy(pay+pre+16,at+4,post);
@@ -125,5 +126,5 @@ int main(int ac,char **av){
 #define PC(q) (nrep?lat[(long)((nrep-1)*(q))]/1e3:0)
   printf("q%d/%d n=%ld k=%ld%s %.0f msg/s  lat us p50 %.1f p99 %.1f p99.9 %.1f max %.1f  lost %ld dup %ld bad %ld",qos,rqos,npub,K,rate>0?" open-loop":"",nrep/sec,PC(.5),PC(.99),PC(.999),PC(1.0),npub-nrep,ndup,nbad);
   for(int i=0;i<npids;i++) printf("  pid%d cpu %.2f us/msg rss %ld KiB",i+1,(b[i].cpu-a[i].cpu)*1e6/(nrep?nrep:1),b[i].rss);
-  if(!quiet){ uint64_t t=now_ns(); volatile long s=0; for(int i=0;i<200000;i++) s+=find_id(lastpay,lastlen); printf("  own cpu %.2f us/msg, id search %.1f ns",own,(now_ns()-t)/200000.0); } printf("\n"); return npub!=nrep||ndup?4:0;
+  if(!quiet){ uint64_t t=now_ns(); volatile long s=0; for(int i=0;i<200000;i++) s+=find_id(lastpay,lastlen); printf("  own cpu %.2f us/msg, id search %.1f ns",own,(now_ns()-t)/200000.0); } printf("\n"); return npub!=nrep||ndup||(wanted&&nbad)?4:0;
 }
