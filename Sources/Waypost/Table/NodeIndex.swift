@@ -19,6 +19,8 @@ struct TableNode: BitwiseCopyable {
 
         /// The path of its records goes on, and no other does.
         static var isLeaf: Traits { Traits(rawValue: 1) }
+        /// Some of its records take deeper URLs.
+        static var hasParents: Traits { Traits(rawValue: 16) }
         static var hasPlaceholder: Traits { Traits(rawValue: 2) }
         /// Literals follow; without, no look-up is needed.
         static var hasLiterals: Traits { Traits(rawValue: 4) }

@@ -9,6 +9,9 @@ internal import CPathScan
 struct NonLiteralKey {
     enum Kind: UInt8 {
         case partial, typed, wildcard, rest
+
+        /// Whether it comes behind a plain placeholder in the order of §3.
+        var isBehindPlaceholder: Bool { self == .wildcard || self == .rest }
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>

@@ -64,35 +64,3 @@ public struct RouteCandidate: Sendable {
     /// The values of the placeholders, from left to right, decoded and converted.
     public var parameters: [CapturedParameter] { table.parameters(of: match, in: url) }
 }
-
-extension RouteTable {
-    /// All hits in their order.
-    func allMatches(_ url: RouteURL) -> [RouteMatch] {
-        url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            search(bytes, url.parts, AllMatches(table: self, pathEnd: Int(url.parts.pathEnd))) ?? []
-        }
-    }
-
-    private struct AllMatches: TableQuery {
-        let table: RouteTable
-        let pathEnd: Int
-
-        func result(of search: TableSearch) -> [RouteMatch]? {
-            var list = CandidateList()
-            search.visitAll(&list)
-            return table.withoutRepeats(list.references).map { search.match($0, pathEnd: pathEnd) }
-        }
-    }
-
-    /// A parent with optional parts may take a URL in several ways, of which the first counts.
-    fileprivate func withoutRepeats(_ references: [UInt32]) -> [UInt32] {
-        var known: Set<String> = []
-        return references.filter { reference in
-            let record = storage.record(reference)
-            guard record.header.pointee.takesDeeper, !record.header.pointee.optional.areNone else {
-                return true
-            }
-            return known.insert("\(record.header.pointee.priority) \(record.pattern)").inserted
-        }
-    }
-}

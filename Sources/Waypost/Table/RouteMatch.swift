@@ -19,12 +19,11 @@ public struct RouteMatch: Sendable, Hashable {
 
     @inline(__always)
     init(
-        record number: UInt32, reader: UnsafeMutablePointer<TableReader>, pathEnd: Int,
+        _ reference: UInt32, _ record: UnsafePointer<RouteRecord>, pathEnd: UInt32,
         components: UnsafePointer<PathComponent>
     ) {
-        let record = reader.pointee.record(number).header
         let count = Int(record.pointee.captureCount)
-        numbers = SIMD4(record.pointee.index, number, UInt32(truncatingIfNeeded: count), 0)
+        numbers = SIMD4(record.pointee.index, reference, UInt32(truncatingIfNeeded: count), 0)
         if count == 0 { return }
         var positions = record.pointee.positions
         withUnsafeMutableBytes(of: &captures) { captures in
@@ -38,7 +37,7 @@ public struct RouteMatch: Sendable, Hashable {
         }
         if record.pointee.endsWithRest, count <= Self.inlineCaptures {
             let last = 2 &* (count &- 1)
-            captures[last &+ 1] = UInt32(truncatingIfNeeded: pathEnd) &- captures[last]
+            captures[last &+ 1] = pathEnd &- captures[last]
         }
     }
 

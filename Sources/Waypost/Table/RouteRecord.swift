@@ -3,8 +3,6 @@
 /// So does a step that is neither a literal nor a plain placeholder, as one of those behind a node: it has nothing else.
 struct RouteRecord: BitwiseCopyable {
     var priority: Int64 = 0
-    /// The hash of the path to the scheme's fallback; 0 when the pattern takes any scheme.
-    var scheme: UInt64 = 0
     /// Which components the first eight placeholders capture, one in each byte.
     var positions: UInt64 = 0
     /// What a match gives.
@@ -18,7 +16,7 @@ struct RouteRecord: BitwiseCopyable {
     var stepBytes: UInt16 = 0
     var textLength: UInt16 = 0
     var captureCount: UInt16 = 0
-    /// How many bytes of the text are the scheme.
+    /// How many bytes of the text are the scheme; 0 when the pattern takes any.
     var schemeLength: UInt16 = 0
     /// How many steps there are.
     var depth: UInt8 = 0
@@ -52,6 +50,18 @@ struct RouteRecordPointer {
 
     /// The step that begins behind so many bytes of others.
     func step(at offset: Int) -> PathStep { PathStep(start: firstStep + offset) }
+
+    /// The path that its steps begin behind.
+    var root: UInt64 { header.pointee.isFallback ? TableSeed.fallback : TableSeed.root }
+
+    /// All steps.
+    var steps: some Sequence<PathStep> {
+        sequence(state: step(at: 0)) { [end = step(at: Int(header.pointee.stepBytes))] next in
+            guard next.start < end.start else { return nil }
+            defer { next = next.next }
+            return next
+        }
+    }
 
     var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: header.pointee.byteCount)
@@ -98,31 +108,22 @@ struct RouteRecordPointer {
         UnsafeBufferPointer(rebasing: text.prefix(Int(header.pointee.schemeLength)))
     }
 
-    /// What the header has of the scheme.
-    func schemeHash(_ seed: TableSeed) -> UInt64 {
-        guard let start = scheme.baseAddress, scheme.count > 0 else { return 0 }
-        return seed.scheme(start - 8, from: 8, to: 8 + scheme.count)
+    /// Whether it takes a URL of this scheme.
+    @inline(__always)
+    func takes(_ scheme: UnsafeBufferPointer<UInt8>) -> Bool {
+        header.pointee.schemeLength == 0 || hasScheme(scheme)
+    }
+
+    private func hasScheme(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        let scheme = scheme
+        return scheme.count == other.count
+            && scheme.indices.allSatisfy {
+                RouteScheme.lowercased(scheme[$0]) == RouteScheme.lowercased(other[$0])
+            }
     }
 
     /// Whether both take URLs of the same scheme.
-    func hasSameScheme(as other: RouteRecordPointer) -> Bool { Self.isEqual(scheme, other.scheme) }
-
-    /// Whether it takes a URL of this scheme.
-    @inline(__always)
-    func takes(_ url: URLScheme) -> Bool {
-        let hash = header.pointee.scheme
-        // Hashes are only a hint.
-        return hash == 0
-            || hash == url.hash
-                && Self.isEqual(scheme, UnsafeBufferPointer(start: url.start, count: url.length))
-    }
-
-    private static func isEqual(
-        _ one: UnsafeBufferPointer<UInt8>, _ other: UnsafeBufferPointer<UInt8>
-    ) -> Bool {
-        one.count == other.count
-            && one.indices.allSatisfy { RouteScheme.lowercased(one[$0]) == RouteScheme.lowercased(other[$0]) }
-    }
+    func hasSameScheme(as other: RouteRecordPointer) -> Bool { hasScheme(other.scheme) }
 }
 
 /// One step of a path, in the bytes of a record: two of length, and what follows them.

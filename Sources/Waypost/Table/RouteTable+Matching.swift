@@ -10,7 +10,7 @@ extension RouteTable {
     /// kilobyte and encoded or matched without case, or a custom converter is asked.
     public func firstMatch(_ url: RouteURL) -> RouteMatch? {
         url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
-            firstMatch(bytes, url.parts)
+            search(bytes, url.parts)
         }
     }
 
@@ -22,9 +22,9 @@ extension RouteTable {
             return try bytes.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
                 let parts = try RouteURLParser.parse(bytes, trusted: false)
                 guard !parts.hasCapitalsInHost else {
-                    return parts.lowercasingHost(bytes).withUnsafeBufferPointer { firstMatch($0, parts) }
+                    return parts.lowercasingHost(bytes).withUnsafeBufferPointer { search($0, parts) }
                 }
-                return firstMatch(bytes, parts)
+                return search(bytes, parts)
             }
         } catch {
             let text = bytes.withUnsafeBufferPointer { String(repairing: $0) }
@@ -38,93 +38,52 @@ extension RouteTable {
     /// route or none and does no harm.
     public func firstMatch(path bytes: Span<UInt8>) -> RouteMatch? {
         bytes.withUnsafeBufferPointer { bytes in
-            guard let text = bytes.baseAddress, bytes.count < Int32.max else { return nil }
-            return search(URLText(path: text, count: bytes.count), BestMatch(pathEnd: bytes.count))
+            guard bytes.count < Int32.max else { return nil }
+            return search(bytes, RouteURLParts(pathEnd: UInt32(bytes.count)))
         }
     }
 
-    @inline(__always)
-    private func firstMatch(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts) -> RouteMatch? {
-        search(bytes, parts, BestMatch(pathEnd: Int(parts.pathEnd)))
+    /// All hits in their order.
+    func allMatches(_ url: RouteURL) -> [RouteMatch] {
+        var all: [RouteMatch] = []
+        url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
+            _ = withUnsafeMutablePointer(to: &all) { search(bytes, url.parts, all: $0) }
+        }
+        return all
     }
 
-    /// What `query` makes of a search for a parsed URL.
-    @inline(__always)
-    func search<Query: TableQuery>(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts, _ query: Query
-    ) -> Query.Result? {
-        guard let text = bytes.baseAddress else { return nil }
-        return search(URLText(text, limit: bytes.count, parts), query)
-    }
-
-    // How many components fit on the stack beside the caller's own things.
+    /// How many components fit on the stack beside the caller's own things.
     private static var stackComponents: Int { 24 }
 
+    /// The best route for a parsed URL; puts all of them into `all` instead, where that is given.
     @inline(__always)
-    private func search<Query: TableQuery>(_ url: consuming URLText, _ query: Query) -> Query.Result? {
-        let deepest = storage.reader.pointee.deepest
-        guard deepest < Self.stackComponents else { return searchDeep(url, space: deepest + 1, query) }
-        var words = SIMD2<UInt64>()
-        return withUnsafeMutableBytes(of: &words) { copy in
-            url.move(to: copy)
+    private func search(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts,
+        all: UnsafeMutablePointer<[RouteMatch]>? = nil
+    ) -> RouteMatch? {
+        guard let start = bytes.baseAddress else { return nil }
+        let (reader, count) = (storage.reader, bytes.count)
+        // Sixteen bytes are read at once, so that many must be there.
+        var copy = SIMD2<UInt64>()
+        if count < 16 {
+            copy = SIMD2(ByteWord.load(start, at: 0, limit: count), ByteWord.load(start, at: 8, limit: count))
+        }
+        return withUnsafeBytes(of: &copy) { copy in
+            let copy = copy.assumingMemoryBound(to: UInt8.self).baseAddress ?? start
             return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: Self.stackComponents) {
-                $0.baseAddress.flatMap { search(url, $0, query) }
+                stack -> RouteMatch? in
+                // One behind those of the deepest pattern is enough to see that a URL is deeper.
+                let capacity = reader.pointee.deepest &+ 1
+                let heap =
+                    capacity > Self.stackComponents
+                    ? UnsafeMutablePointer<PathComponent>.allocate(capacity: capacity) : nil
+                defer { heap?.deallocate() }
+                guard let target = heap ?? stack.baseAddress else { return nil }
+                let url = SplitURL(
+                    count < 16 ? copy : start, readable: max(count, 16), parts, into: target,
+                    limit: target + capacity)
+                return TableSearch.run(reader, url, all)
             }
-        }
-    }
-
-    @inline(never)
-    private func searchDeep<Query: TableQuery>(
-        _ url: consuming URLText, space: Int, _ query: Query
-    ) -> Query.Result? {
-        var words = SIMD2<UInt64>()
-        return withUnsafeMutableBytes(of: &words) { copy in
-            url.move(to: copy)
-            return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: space) {
-                $0.baseAddress.flatMap { search(url, $0, query) }
-            }
-        }
-    }
-
-    @inline(__always)
-    private func search<Query: TableQuery>(
-        _ url: URLText, _ target: UnsafeMutablePointer<PathComponent>, _ query: Query
-    ) -> Query.Result? {
-        let reader = storage.reader
-        let scheme = reader.pointee.scheme(url.text, start: url.start, length: url.schemeLength)
-        if !url.isEncoded, !reader.pointee.ignoresCase {
-            var splitter = PathSplitter(
-                text: url.text, target: target, capacity: reader.pointee.deepest &+ 1)
-            if !splitter.split(url) {
-                return query.result(
-                    of: TableSearch(
-                        reader: reader, components: target, end: splitter.next, text: url.text,
-                        given: url.text, scheme: scheme))
-            }
-        }
-        return searchEncoded(url.text, url.host, url.path, scheme, target, query)
-    }
-
-    @inline(never)
-    private func searchEncoded<Query: TableQuery>(
-        _ text: UnsafePointer<UInt8>, _ host: Range<Int>, _ path: Range<Int>, _ scheme: URLScheme,
-        _ target: UnsafeMutablePointer<PathComponent>,
-        _ query: Query
-    ) -> Query.Result? {
-        let reader = storage.reader
-        let space = max(path.upperBound, 16)
-        let ignoresCase = reader.pointee.ignoresCase
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ignoresCase ? 2 * space : space) {
-            guard let scratch = $0.baseAddress else { return nil }
-            let lower = ignoresCase ? scratch + space : nil
-            var splitter = PathSplitter(
-                text: lower ?? scratch, target: target, capacity: reader.pointee.deepest &+ 1)
-            splitter.splitEncoded(text, host, scratch: scratch, lower: lower)
-            splitter.splitEncoded(text, path, scratch: scratch, lower: lower)
-            return query.result(
-                of: TableSearch(
-                    reader: reader, components: target, end: splitter.next, text: lower ?? scratch,
-                    given: scratch, scheme: scheme))
         }
     }
 }

@@ -14,40 +14,17 @@ struct TableReader: BitwiseCopyable {
     // What a search may leave out. A route that goes takes none of it back.
     /// The most components of any pattern.
     private(set) var deepest = 0
-    private(set) var priority: Int64 = 0
-    /// Whether all routes have one priority, so that the first hit of a search is the best.
-    private(set) var hasOnePriority = true
-    private(set) var hasDeeperTakers = false
-    private(set) var hasSchemes = false
+    /// No route has a higher one, so a search ends at the first hit of a whole URL that has it.
+    private(set) var highestPriority = Int64.min
 
-    /// Takes note of a route; `isFirst` when there is no other one.
-    mutating func note(_ record: RouteRecord, isFirst: Bool) {
+    /// Takes note of a route.
+    mutating func note(_ record: RouteRecord) {
         deepest = max(deepest, Int(record.depth))
-        hasOnePriority = isFirst || hasOnePriority && priority == record.priority
-        priority = record.priority
-        hasDeeperTakers = hasDeeperTakers || record.takesDeeper
-        hasSchemes = hasSchemes || record.schemeLength > 0
+        highestPriority = max(highestPriority, record.priority)
     }
 
     @inline(__always)
     func record(_ reference: UInt32) -> RouteRecordPointer {
         RouteRecordPointer(memory: RecordArena.pointer(reference, in: records))
     }
-
-    /// The scheme that stands in a text of which at least sixteen bytes may be read.
-    @inline(__always)
-    func scheme(_ text: UnsafePointer<UInt8>, start: Int, length: Int) -> URLScheme {
-        guard length > 0, hasSchemes else { return URLScheme(hash: 0, start: text, length: 0) }
-        return URLScheme(
-            hash: seed.scheme(text, from: start, to: start &+ length), start: text + start, length: length)
-    }
-}
-
-/// The scheme of a URL.
-struct URLScheme {
-    /// That of the path to the scheme's fallback; 0 without a scheme, and when no pattern names any.
-    let hash: UInt64
-    /// As written.
-    let start: UnsafePointer<UInt8>
-    let length: Int
 }

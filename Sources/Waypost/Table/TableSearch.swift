@@ -1,24 +1,21 @@
-/// What is made of a search.
-///
-/// Not a function that is handed on: a call by reference would cost more than a step of the search.
-protocol TableQuery {
-    associatedtype Result
+/// A route that takes a URL, as a search sees it.
+struct Candidate {
+    /// The classes of §3, in their order.
+    enum Rank: UInt8 {
+        case whole, parent, schemeFallback, fallback
+    }
 
-    func result(of search: TableSearch) -> Result?
-}
+    let reference: UInt32
+    let record: UnsafePointer<RouteRecord>
+    let rank: Rank
 
-/// The match that comes first in the order of §3.
-struct BestMatch: TableQuery {
-    let pathEnd: Int
-
-    @inline(__always)
-    func result(of search: TableSearch) -> RouteMatch? {
-        let reader = search.reader
-        var record = reader.pointee.hasOnePriority ? search.first() : 0
-        if record == 0, reader.pointee.hasDeeperTakers || !reader.pointee.hasOnePriority {
-            record = search.best()
-        }
-        return record == 0 ? nil : search.match(record, pathEnd: pathEnd)
+    /// Whether it comes before one that was seen earlier, which of equal ones is the more specific.
+    func precedes(_ other: Candidate) -> Bool {
+        let (one, two) = (record.pointee, other.record.pointee)
+        if one.priority != two.priority { return one.priority > two.priority }
+        if rank != other.rank { return rank.rawValue < other.rank.rawValue }
+        // The parent that has more components.
+        return rank == .parent && one.depth > two.depth
     }
 }
 
@@ -31,80 +28,124 @@ struct BestMatch: TableQuery {
 /// backtracking ends after as many steps as there are nodes that fit the URL's components one by one, and it goes
 /// as deep as the deepest pattern, which has at most ``RoutePattern/maximumComponents`` components.
 struct TableSearch {
-    let reader: UnsafeMutablePointer<TableReader>
-    let components: UnsafePointer<PathComponent>
-    /// What lies behind the last one.
-    let end: UnsafePointer<PathComponent>
-    /// What the components' texts lie in.
-    let text: UnsafePointer<UInt8>
-    /// The same with the case that it has in the URL, which is what placeholders take.
-    let given: UnsafePointer<UInt8>
-    let scheme: URLScheme
+    private let reader: UnsafeMutablePointer<TableReader>
+    private var url: SplitURL
+    private let hits: UnsafeMutablePointer<Hits>
 
-    // The references of records; 0 for none.
+    /// What was found.
+    private struct Hits {
+        let highestPriority: Int64
+        var best: Candidate?
+        /// All of them in the order of components, when not only the best is wanted.
+        var all: UnsafeMutablePointer<[Candidate]>?
+
+        /// Takes a hit; true when it is all that is wanted.
+        @inline(__always)
+        mutating func take(_ hit: Candidate) -> Bool {
+            if let all {
+                all.pointee.append(hit)
+                return false
+            }
+            // Nothing comes before the first of these.
+            let isFirst = hit.rank == .whole && hit.record.pointee.priority == highestPriority
+            if isFirst || best.map(hit.precedes) ?? true { best = hit }
+            return isFirst
+        }
+    }
+
+    /// The match that comes first in the order of §3 for a URL.
+    ///
+    /// With `all` they are put there in this order, and none is given.
     @inline(__always)
-    fileprivate func first() -> UInt32 {
-        var sink = FirstHit()
-        visitAll(&sink)
-        return sink.reference
+    static func run(
+        _ reader: UnsafeMutablePointer<TableReader>, _ url: SplitURL,
+        _ all: UnsafeMutablePointer<[RouteMatch]>?
+    ) -> RouteMatch? {
+        var hits = Hits(highestPriority: reader.pointee.highestPriority)
+        return withUnsafeMutablePointer(to: &hits) { hits in
+            let search = TableSearch(reader: reader, url: url, hits: hits)
+            if url.isEncoded || reader.pointee.ignoresCase { return search.runDecoded(all) }
+            if let all { return search.findAll(all) }
+            return search.findBest()
+        }
     }
 
     @inline(never)
-    fileprivate func best() -> UInt32 {
-        var sink = BestCandidate()
-        visitAll(&sink)
-        return sink.best?.reference ?? 0
+    private func runDecoded(_ all: UnsafeMutablePointer<[RouteMatch]>?) -> RouteMatch? {
+        let space = max(Int(url.pathEnd), 16)
+        let ignoresCase = reader.pointee.ignoresCase
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ignoresCase ? 2 * space : space) {
+            scratch -> RouteMatch? in
+            guard let given = scratch.baseAddress else { return nil }
+            var search = self
+            search.url.decode(into: given, lower: ignoresCase ? given + space : nil)
+            if let all { return search.findAll(all) }
+            return search.findBest()
+        }
     }
 
-    /// The match that a record of this search makes.
     @inline(__always)
-    func match(_ record: UInt32, pathEnd: Int) -> RouteMatch {
-        RouteMatch(record: record, reader: reader, pathEnd: pathEnd, components: components)
+    private func findBest() -> RouteMatch? {
+        visitAll()
+        return hits.pointee.best.map(match)
     }
 
-    /// Shows `sink` every record that takes the URL, until it has seen enough.
-    ///
-    /// The ranks and priorities are left for the sink to order by.
+    @inline(never)
+    private func findAll(_ matches: UnsafeMutablePointer<[RouteMatch]>) -> RouteMatch? {
+        var all: [Candidate] = []
+        withUnsafeMutablePointer(to: &all) {
+            hits.pointee.all = $0
+            visitAll()
+        }
+        // A parent with optional parts may take a URL in several ways, of which the first counts.
+        var known: Set<String> = []
+        matches.pointee = all.sorted { $0.precedes($1) }.filter { hit in
+            let pattern = reader.pointee.record(hit.reference).pattern
+            return known.insert("\(hit.record.pointee.priority) \(pattern)").inserted
+        }.map(match)
+        return nil
+    }
+
     @inline(__always)
-    func visitAll<Sink: CandidateSink>(_ sink: inout Sink) {
-        guard let root = reader.pointee.root, !visit(root, TableSeed.root, components, &sink) else { return }
-        // A fallback comes behind the parents, which this sink has not seen.
-        if !Sink.wantsParents, reader.pointee.hasDeeperTakers { return }
-        if scheme.hash != 0, showFallbacks(scheme.hash, &sink) { return }
-        _ = showFallbacks(TableSeed.fallback, &sink)
+    private func match(_ hit: Candidate) -> RouteMatch {
+        RouteMatch(hit.reference, hit.record, pathEnd: url.pathEnd, components: url.components)
     }
 
     // MARK: Nodes
+    // Each of these is true when it has seen enough.
 
-    /// Shows `sink` what lies behind a node; true when it has seen enough.
+    @inline(__always)
+    private func visitAll() {
+        guard let root = reader.pointee.root, !visit(root, TableSeed.root, UnsafePointer(url.components)),
+            let node = reader.pointee.nodes.find(TableSeed.fallback)
+        else { return }
+        if node.pointee.traits.contains(.hasLiterals), showSchemeFallbacks() { return }
+        _ = takeAll(node.pointee.first, as: .fallback)
+    }
+
+    /// Looks at what lies behind a node.
     ///
     /// The hash of the path to it is taken along and not read from it, so that looking for the next node need not wait
     /// until this one has come from the memory.
-    private func visit<Sink: CandidateSink>(
-        _ start: UnsafePointer<TableNode>, _ startPath: UInt64, _ first: UnsafePointer<PathComponent>,
-        _ sink: inout Sink
+    private func visit(
+        _ start: UnsafePointer<TableNode>, _ startPath: UInt64, _ first: UnsafePointer<PathComponent>
     ) -> Bool {
-        var node = start
-        var path = startPath
-        var component = first
+        var (node, path, component) = (start, startPath, first)
         while true {
             let traits = node.pointee.traits
-            if component == end || !traits.isDisjoint(with: [.isLeaf, .hasEdges]) {
-                return component == end || traits.contains(.isLeaf)
-                    ? show(node.pointee.first, from: component, &sink)
-                    : visitAmongEdges(node, path, component, &sink)
+            if component == url.end || !traits.isDisjoint(with: [.isLeaf, .hasEdges, .hasParents]) {
+                return component == url.end || traits.contains(.isLeaf)
+                    ? show(node.pointee.first, from: component) : visitAmongEdges(node, path, component)
             }
-            if Sink.wantsParents, show(node.pointee.first, from: component, &sink) { return true }
             if traits.contains(.hasLiterals) {
                 let behind = behindLiteral(path, component)
                 if let child = reader.pointee.nodes.find(behind) {
                     if !traits.contains(.hasPlaceholder) {
-                        node = child
-                        path = behind
+                        (node, path) = (child, behind)
                         component += 1
                         continue
                     }
-                    if visit(child, behind, component + 1, &sink) { return true }
+                    if visit(child, behind, component + 1) { return true }
                 }
             }
             if !traits.contains(.hasPlaceholder) { return false }
@@ -117,87 +158,120 @@ struct TableSearch {
 
     @inline(__always)
     private func behindLiteral(_ path: UInt64, _ component: UnsafePointer<PathComponent>) -> UInt64 {
-        reader.pointee.seed.literal(component.pointee.words(in: text), behind: path)
+        reader.pointee.seed.literal(component.pointee.words(in: url.text), behind: path)
+    }
+
+    /// The same for a node with parents, or with steps other than literals and a plain placeholder.
+    @inline(never)
+    private func visitAmongEdges(
+        _ node: UnsafePointer<TableNode>, _ path: UInt64, _ component: UnsafePointer<PathComponent>
+    ) -> Bool {
+        let traits = node.pointee.traits
+        if traits.contains(.hasParents), show(node.pointee.first, from: component) { return true }
+        if traits.contains(.hasLiterals), visitChild(behindLiteral(path, component), component) {
+            return true
+        }
+        var isPlaceholderNext = traits.contains(.hasPlaceholder)
+        var next = node.pointee.edges
+        while true {
+            let edge = next == 0 ? nil : reader.pointee.record(next)
+            let step = edge?.step(at: 0)
+            if isPlaceholderNext, step.map({ $0.key.kind.isBehindPlaceholder }) ?? true {
+                isPlaceholderNext = false
+                let behind = reader.pointee.seed.placeholder(behind: path)
+                if visitChild(behind, component) { return true }
+            }
+            guard let edge, let step else { return false }
+            next = edge.header.pointee.next
+            guard accepts(step.key, component.pointee) else { continue }
+            let behind = step.hash(behind: path, reader.pointee.seed)
+            if visitChild(behind, component, isRest: step.key.kind == .rest) { return true }
+        }
+    }
+
+    private func visitChild(
+        _ path: UInt64, _ component: UnsafePointer<PathComponent>, isRest: Bool = false
+    ) -> Bool {
+        guard let child = reader.pointee.nodes.find(path) else { return false }
+        // Behind a rest nothing follows, however much is left of the URL.
+        return isRest
+            ? show(child.pointee.first, from: component + 1)
+            : visit(child, path, component + 1)
     }
 
     @inline(never)
-    private func visitAmongEdges<Sink: CandidateSink>(
-        _ node: UnsafePointer<TableNode>, _ path: UInt64, _ component: UnsafePointer<PathComponent>,
-        _ sink: inout Sink
-    ) -> Bool {
-        if Sink.wantsParents, show(node.pointee.first, from: component, &sink) { return true }
-        func visitChild(_ path: UInt64, if isThere: Bool) -> Bool {
-            guard isThere, let child = reader.pointee.nodes.find(path) else { return false }
-            return visit(child, path, component + 1, &sink)
+    private func accepts(_ key: NonLiteralKey, _ component: PathComponent) -> Bool {
+        let (start, length) = (Int(component.start), Int(component.textLength))
+        return key.takes(UnsafeBufferPointer(start: url.text + start, count: length)) { hole, converter in
+            let bytes = UnsafeBufferPointer(start: url.given + (start &+ hole.lowerBound), count: hole.count)
+            return converter == 0
+                || reader.pointee.converters._withUnsafeGuaranteedRef {
+                    $0.accepts(bytes, converter: converter &- 1)
+                }
         }
-        let (edges, traits, seed) = (node.pointee.edges, node.pointee.traits, reader.pointee.seed)
-        return visitChild(behindLiteral(path, component), if: traits.contains(.hasLiterals))
-            || visitEdges(edges, areBehindPlaceholder: false, path, component, &sink)
-            || visitChild(seed.placeholder(behind: path), if: traits.contains(.hasPlaceholder))
-            || visitEdges(edges, areBehindPlaceholder: true, path, component, &sink)
     }
 
-    /// Goes on with those of a list of steps that come before a plain placeholder, or behind it.
-    private func visitEdges(
-        _ first: UInt32, areBehindPlaceholder: Bool, _ path: UInt64,
-        _ component: UnsafePointer<PathComponent>, _ sink: inout some CandidateSink
-    ) -> Bool {
-        var next = first
-        while next != 0 {
-            let record = reader.pointee.record(next)
-            let step = record.step(at: 0)
-            let isBehind = step.key.kind.rawValue > NonLiteralKey.Kind.typed.rawValue
-            next = record.header.pointee.next
-            guard isBehind == areBehindPlaceholder, accepts(step.key, component.pointee) else { continue }
-            let behind = step.hash(behind: path, reader.pointee.seed)
-            guard let child = reader.pointee.nodes.find(behind) else { continue }
-            // Behind a rest nothing follows, however much is left of the URL.
-            let isEnough =
-                step.key.kind == .rest
-                ? show(child.pointee.first, from: component + 1, &sink)
-                : visit(child, behind, component + 1, &sink)
-            if isEnough { return true }
+    @inline(never)
+    private func showSchemeFallbacks() -> Bool {
+        let scheme = url.scheme
+        guard !scheme.isEmpty else { return false }
+        // Words are read eight bytes at a time, from before the text if it is shorter.
+        let path = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8 + scheme.count) { space in
+            space.initialize(repeating: 0)
+            for index in scheme.indices { space[8 + index] = RouteScheme.lowercased(scheme[index]) }
+            return space.baseAddress.map {
+                reader.pointee.seed.literal(
+                    ByteWords($0 + 8, count: scheme.count), behind: TableSeed.fallback)
+            }
         }
-        return false
+        guard let path, let node = reader.pointee.nodes.find(path), node.pointee.first != 0,
+            reader.pointee.record(node.pointee.first).header.pointee.isFallback
+        else { return false }
+        return takeAll(node.pointee.first, as: .schemeFallback)
     }
 
     // MARK: Records
 
-    /// Shows `sink` the records of a list, all of one path, if they take the URL.
+    /// Takes the records of a list, all of one path, if they take the URL.
     @inline(__always)
-    private func show<Sink: CandidateSink>(
-        _ first: UInt32, from component: UnsafePointer<PathComponent>, _ sink: inout Sink
+    private func show(
+        _ first: UInt32, from component: UnsafePointer<PathComponent>
     ) -> Bool {
-        if first == 0 { return false }
+        guard first != 0 else { return false }
         let record = reader.pointee.record(first)
-        let behind = components + Int(record.header.pointee.depth)
-        let isWhole = behind == end || behind < end && record.header.pointee.endsWithRest
-        guard isWhole || Sink.wantsParents && behind < end, takes(record, to: behind, checked: component)
-        else { return false }
+        let behind = UnsafePointer(url.components + Int(record.header.pointee.depth))
+        let isWhole = behind == url.end || behind < url.end && record.header.pointee.endsWithRest
+        guard isWhole || behind < url.end, fits(record, asFarAs: behind, checked: component) else {
+            return false
+        }
+        return takeAll(first, as: isWhole ? .whole : .parent)
+    }
+
+    @inline(__always)
+    private func takeAll(_ first: UInt32, as rank: Candidate.Rank) -> Bool {
         var next = first
-        repeat {
+        while next != 0 {
             let record = reader.pointee.record(next)
-            if isWhole || record.header.pointee.takesDeeper, record.takes(scheme),
-                sink.take(
-                    Candidate(reference: next, record: record.header, rank: isWhole ? .whole : .parent))
+            if rank != .parent || record.header.pointee.takesDeeper, record.takes(url.scheme),
+                hits.pointee.take(Candidate(reference: next, record: record.header, rank: rank))
             {
                 return true
             }
             next = record.header.pointee.next
-        } while next != 0
+        }
         return false
     }
 
     /// Whether the components as far as `end` are those of a record; before `checked` they are so except for literals.
     @inline(__always)
-    private func takes(
-        _ record: RouteRecordPointer, to end: UnsafePointer<PathComponent>,
+    private func fits(
+        _ record: RouteRecordPointer, asFarAs end: UnsafePointer<PathComponent>,
         checked: UnsafePointer<PathComponent>
     ) -> Bool {
         var step = PathStep(start: record.firstStep)
-        var component = components
+        var component = UnsafePointer(url.components)
         while component < end {
-            if let next = step.behindLiteral(component.pointee, in: text) {
+            if let next = step.behindLiteral(component.pointee, in: url.text) {
                 step = next
             } else if step.isPlaceholder {
                 step = PathStep(start: step.content)
@@ -210,30 +284,5 @@ struct TableSearch {
             component += 1
         }
         return true
-    }
-
-    private func showFallbacks(_ path: UInt64, _ sink: inout some CandidateSink) -> Bool {
-        var next = reader.pointee.nodes.find(path)?.pointee.first ?? 0
-        while next != 0 {
-            let record = reader.pointee.record(next)
-            if record.header.pointee.isFallback, record.takes(scheme) {
-                let rank: CandidateRank = record.header.pointee.scheme == 0 ? .fallback : .schemeFallback
-                if sink.take(Candidate(reference: next, record: record.header, rank: rank)) { return true }
-            }
-            next = record.header.pointee.next
-        }
-        return false
-    }
-
-    @inline(never)
-    private func accepts(_ key: NonLiteralKey, _ component: PathComponent) -> Bool {
-        let (start, length) = (Int(component.start), Int(component.textLength))
-        return key.takes(UnsafeBufferPointer(start: text + start, count: length)) { hole, converter in
-            let bytes = UnsafeBufferPointer(start: given + (start &+ hole.lowerBound), count: hole.count)
-            return converter == 0
-                || reader.pointee.converters._withUnsafeGuaranteedRef {
-                    $0.accepts(bytes, converter: converter &- 1)
-                }
-        }
     }
 }

@@ -32,21 +32,20 @@ struct TableSeed: BitwiseCopyable, Sendable {
     static let root: UInt64 = 1
     static let fallback: UInt64 = 3
 
-    /// The hash of a path that goes on with a literal; `bits` are set in what lies between its words.
+    /// The hash of a path that goes on with a literal.
     @inline(__always)
-    func literal(_ text: ByteWords, behind path: UInt64, setting bits: UInt64 = 0) -> UInt64 {
+    func literal(_ text: ByteWords, behind path: UInt64) -> UInt64 {
         let last = (text.last ^ second) &+ UInt64(truncatingIfNeeded: text.length)
         let hash = Self.mix(text.first ^ first ^ path, last)
-        return (text.length > 16 ? self.hash(hash, middle: text, bits) : hash) | 1
+        return (text.length > 16 ? self.hash(hash, middle: text) : hash) | 1
     }
 
     @inline(never)
-    private func hash(_ start: UInt64, middle text: ByteWords, _ bits: UInt64) -> UInt64 {
+    private func hash(_ start: UInt64, middle text: ByteWords) -> UInt64 {
         var hash = start
         var index = 8
         while index < text.length &- 8 {
-            let word = ByteWord.load(text.start + index) | bits
-            hash = Self.mix(hash ^ word, second ^ 0xa076_1d64_78bd_642f)
+            hash = Self.mix(hash ^ ByteWord.load(text.start + index), second ^ 0xa076_1d64_78bd_642f)
             index &+= 8
         }
         return hash
@@ -55,13 +54,6 @@ struct TableSeed: BitwiseCopyable, Sendable {
     /// The hash of a path that goes on with a plain placeholder.
     @inline(__always)
     func placeholder(behind path: UInt64) -> UInt64 { (path &<< 23 | path &>> 41) ^ first | 1 }
-
-    /// The hash of the path to a scheme's fallback; `text` is what the words of a text may be read from.
-    @inline(__always)
-    func scheme(_ text: UnsafePointer<UInt8>, from start: Int, to end: Int) -> UInt64 {
-        let words = ByteWords(lowercasing: ByteWords(text, from: start, to: end))
-        return literal(words, behind: Self.fallback, setting: ByteWords.lowercase)
-    }
 
     /// The hash of a path that goes on with another step, from the bytes of its key.
     func other(_ key: ByteWords, behind path: UInt64) -> UInt64 { literal(key, behind: ~path) }
@@ -103,19 +95,6 @@ struct ByteWords: BitwiseCopyable, Equatable {
     /// The words of a text behind at least eight bytes.
     @inline(__always)
     init(_ start: UnsafePointer<UInt8>, count: Int) { self.init(start - 8, from: 8, to: 8 &+ count) }
-
-    /// What makes letters small, and nothing of a digit, `+`, `-` and `.`.
-    static let lowercase = ByteWord.repeating(0x20)
-
-    /// The same in lower case, of a scheme.
-    @inline(__always)
-    init(lowercasing other: ByteWords) {
-        let unused = UInt64(other.length < 8 ? 64 &- other.length &* 8 : 0)
-        last = other.last | Self.lowercase &>> unused
-        first = other.length > 8 ? other.first | Self.lowercase : 0
-        start = other.start
-        length = other.length
-    }
 
     /// Whether both have the same bytes.
     @inline(__always)

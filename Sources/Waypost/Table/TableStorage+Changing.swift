@@ -1,11 +1,11 @@
 /// Two paths have one hash: the table needs another seed.
 struct HashCollision: Error {}
 
-/// How far the tree has nodes for a record.
-struct TreePlace {
-    /// The hash of the last one's path.
+/// How far a record's way through the tree was followed.
+private struct TreePlace {
+    /// The hash of the path.
     var path: UInt64
-    /// How many bytes the steps to it have.
+    /// How many bytes its steps have.
     var offset = 0
 }
 
@@ -21,7 +21,9 @@ extension TableStorage {
                 $0, priority: priority, takesDeeper: takesDeeper, index: index, ignoresCase: ignoresCase,
                 number: addedNumber)
         }
-        let rivals = rows.map { $0.withRecord(holder) }
+        let rivals = rows.map { row in
+            row.withRecord { wanted in find(wanted) { $0.header.pointee.priority == priority } }
+        }
         let rival = rivals.lazy.compactMap(\.self).first.map { record($0.reference) }
         let replaced = rival?.header.pointee.index
         if let rival {
@@ -41,7 +43,7 @@ extension TableStorage {
         for case let rival? in rivals { unlink(rival.reference, at: rival.path) }
         for row in rows {
             row.withRecord { record in
-                while (try? link(record)) == nil { rebuild(TableSeed()) }
+                do throws(HashCollision) { try link(record) } catch { rebuild(TableSeed()) }
             }
         }
         if replaced != nil { compactIfWorthwhile() }
@@ -81,18 +83,16 @@ extension TableStorage {
         }
     }
 
-    /// The record that has the priority and the scheme of this one.
-    private func holder(of record: RouteRecordPointer) -> ListedRecord? {
-        find(record) { $0.header.pointee.priority == record.header.pointee.priority }
-    }
-
     /// The first record with these steps and scheme for which `isMeant` is true.
     private func find(
         _ wanted: RouteRecordPointer, where isMeant: (RouteRecordPointer) -> Bool
     ) -> ListedRecord? {
-        guard let place = try? locate(wanted), isEnd(place, of: wanted) else { return nil }
-        let reference = list(at: place.path).first {
-            record($0).hasSameScheme(as: wanted) && isMeant(record($0))
+        var place = TreePlace(path: wanted.root)
+        while place.offset < wanted.header.pointee.stepBytes, !isLeaf(place) {
+            place = next(place, of: wanted)
+        }
+        let reference = list(\.first, at: place.path).first {
+            record($0).hasSameSteps(as: wanted) && record($0).hasSameScheme(as: wanted) && isMeant(record($0))
         }
         return reference.map { ($0, place.path) }
     }
@@ -107,88 +107,88 @@ extension TableStorage {
 
     // MARK: The tree
 
-    /// The last node on a record's way, beginning at one of them.
-    private func locate(
-        _ record: RouteRecordPointer, from start: TreePlace? = nil
-    ) throws(HashCollision) -> TreePlace {
-        let header = record.header.pointee
-        var place = start ?? TreePlace(path: header.isFallback ? TableSeed.fallback : TableSeed.root)
-        while let node = nodes[place.path], !node.traits.contains(.isLeaf), place.offset < header.stepBytes {
-            let step = record.step(at: place.offset)
-            let next = TreePlace(
-                path: step.hash(behind: place.path, seed), offset: place.offset + step.byteCount)
-            guard let child = nodes[next.path] else { break }
-            guard child.sample != 0, self.record(child.sample).shares(next.offset, with: record) else {
-                throw HashCollision()
-            }
-            place = next
-        }
-        return place
-    }
-
-    /// Whether the records of a place have the same steps as this one.
-    private func isEnd(_ place: TreePlace, of record: RouteRecordPointer) -> Bool {
-        guard let node = nodes[place.path], node.traits.contains(.isLeaf) else {
-            return place.offset == record.header.pointee.stepBytes
-        }
-        return self.record(node.first).hasSameSteps(as: record)
-    }
-
-    /// Adds a copy of a record, and the nodes that tell it from all others.
+    /// Adds a copy of a record, and the nodes that lead to it.
+    ///
+    /// After a collision it stands among the routes, and a table built anew has it.
     func link(_ record: RouteRecordPointer) throws(HashCollision) {
-        var place = try locate(record)
-        while let leaf = nodes[place.path], leaf.traits.contains(.isLeaf), !isEnd(place, of: record) {
-            nodes.update(place.path) {
-                $0.first = 0
-                $0.traits.remove(.isLeaf)
-            }
-            try addChild(leaf.first, behind: place)
-            place = try locate(record, from: place)
-        }
-        guard isEnd(place, of: record) else { return try addChild(add(record), behind: place) }
-        // A list runs from high to low priority, and has patterns with a scheme first.
-        let (new, header) = (add(record), record.header.pointee)
-        put(new, into: \.first, at: place.path) { other in
-            let other = other.header.pointee
-            return other.priority < header.priority
-                || other.priority == header.priority && other.schemeLength == 0 && header.schemeLength > 0
-        }
-    }
-
-    /// Adds a copy of a record to the others, and notes what searches need know of it.
-    private func add(_ record: RouteRecordPointer) -> UInt32 {
         let header = record.header.pointee
         let reference = records.append(record.bytes)
         records.update(reference) {
             $0.own = reference
             $0.next = 0
-            $0.scheme = record.schemeHash(seed)
             $0.isRoute = true
         }
-        reader.pointee.note(header, isFirst: count == 0)
+        reader.pointee.note(header)
         if !header.isShorter { count += 1 }
-        return reference
+        var place = TreePlace(path: record.root)
+        while true {
+            if let leaf = nodes[place.path], leaf.traits.contains(.isLeaf) {
+                // It was just made, or has the records of the same path; otherwise they move one step on.
+                if leaf.first == 0 || self.record(leaf.first).hasSameSteps(as: record) { break }
+                nodes.update(place.path) {
+                    $0.first = 0
+                    $0.traits = []
+                }
+                let child = try descend(from: place, as: leaf.first)
+                nodes.update(child.path) {
+                    $0.first = leaf.first
+                    $0.traits.formUnion(leaf.traits.intersection(.hasParents))
+                }
+            }
+            if place.offset == header.stepBytes { break }
+            place = try descend(from: place, as: reference)
+        }
+        // From high to low priority, and patterns with a scheme first.
+        put(reference, into: \.first, at: place.path) { other in
+            let other = other.header.pointee
+            return other.priority < header.priority
+                || other.priority == header.priority && other.schemeLength == 0 && header.schemeLength > 0
+        }
+        if header.takesDeeper { nodes.update(place.path) { $0.traits.insert(.hasParents) } }
     }
 
-    /// Makes a node for the step behind a place that a record goes on with.
-    private func addChild(_ reference: UInt32, behind place: TreePlace) throws(HashCollision) {
-        let record = record(reference)
+    private func isLeaf(_ place: TreePlace) -> Bool {
+        nodes[place.path]?.traits.contains(.isLeaf) ?? false
+    }
+
+    private func next(_ place: TreePlace, of record: RouteRecordPointer) -> TreePlace {
         let step = record.step(at: place.offset)
-        let hash = step.hash(behind: place.path, seed)
-        guard nodes[hash] == nil else { throw HashCollision() }
-        let isLeaf = place.offset + step.byteCount < record.header.pointee.stepBytes
-        nodes.update(hash) {
-            $0 = TableNode(hash: hash, first: reference, sample: reference, traits: isLeaf ? .isLeaf : [])
-        }
-        if step.isLiteral {
-            nodes.update(place.path) { $0.traits.insert(.hasLiterals) }
-        } else if step.isPlaceholder {
-            nodes.update(place.path) { $0.traits.insert(.hasPlaceholder) }
+        return TreePlace(path: step.hash(behind: place.path, seed), offset: place.offset + step.byteCount)
+    }
+
+    /// Goes one step on with a record, and makes the node for it if there is none: a leaf, if the record goes on.
+    private func descend(
+        from place: TreePlace, as reference: UInt32
+    ) throws(HashCollision) -> TreePlace {
+        let record = record(reference)
+        let next = next(place, of: record)
+        if let node = nodes[next.path] {
+            guard node.sample != 0, self.record(node.sample).shares(next.offset, with: record) else {
+                throw HashCollision()
+            }
         } else {
+            let isLeaf = next.offset < record.header.pointee.stepBytes
+            nodes.update(next.path) {
+                $0.sample = reference
+                $0.traits = isLeaf ? .isLeaf : []
+            }
+            add(record.step(at: place.offset), behind: place.path)
+        }
+        return next
+    }
+
+    /// Notes at a node that a step follows.
+    private func add(_ step: PathStep, behind path: UInt64) {
+        if step.isLiteral {
+            nodes.update(path) { $0.traits.insert(.hasLiterals) }
+        } else if step.isPlaceholder {
+            nodes.update(path) { $0.traits.insert(.hasPlaceholder) }
+        } else {
+            nodes.update(path) { $0.traits.insert(.hasEdges) }
             let edge = RecordImage(edge: step).withRecord { records.append($0.bytes) }
-            let key = self.record(edge).step(at: 0).key
-            nodes.update(place.path) { $0.traits.insert(.hasEdges) }
-            put(edge, into: \.edges, at: place.path) { key.precedes($0.step(at: 0).key, converters) }
+            put(edge, into: \.edges, at: path) {
+                record(edge).step(at: 0).key.precedes($0.step(at: 0).key, converters)
+            }
         }
     }
 
@@ -197,30 +197,31 @@ extension TableStorage {
         _ reference: UInt32, into list: WritableKeyPath<TableNode, UInt32>, at path: UInt64,
         _ isBehind: (RouteRecordPointer) -> Bool
     ) {
-        var before: UInt32 = 0
-        var next = nodes[path]?[keyPath: list] ?? 0
-        while next != 0, !isBehind(record(next)) { (before, next) = (next, record(next).header.pointee.next) }
-        records.update(reference) { $0.next = next }
-        if before == 0 {
-            nodes.update(path) { $0[keyPath: list] = reference }
-        } else {
-            records.update(before) { $0.next = reference }
+        change(list, at: path) { references in
+            let place = references.firstIndex { isBehind(record($0)) }
+            references.insert(reference, at: place ?? references.endIndex)
+        }
+    }
+
+    private func change(
+        _ list: WritableKeyPath<TableNode, UInt32>, at path: UInt64, _ change: (inout [UInt32]) -> Void
+    ) {
+        var references = Array(self.list(list, at: path))
+        change(&references)
+        nodes.update(path) { $0[keyPath: list] = references.first ?? 0 }
+        for (reference, next) in zip(references, references.dropFirst() + [0])
+        where record(reference).header.pointee.next != next {
+            records.update(reference) { $0.next = next }
         }
     }
 
     /// Takes a record out of the list of a node.
     private func unlink(_ reference: UInt32, at path: UInt64) {
-        let removed = record(reference).header.pointee
-        if let before = list(at: path).first(where: { record($0).header.pointee.next == reference }) {
-            records.update(before) { $0.next = removed.next }
-        } else {
-            nodes.update(path) {
-                $0.first = removed.next
-                // Without a record, a leaf has nothing to go on with.
-                if removed.next == 0 { $0.traits.remove(.isLeaf) }
-            }
-        }
+        change(\.first, at: path) { $0.removeAll { $0 == reference } }
+        // Without a record, a leaf has nothing to go on with.
+        if nodes[path]?.first == 0 { nodes.update(path) { $0.traits.remove(.isLeaf) } }
         records.update(reference) { $0.isRoute = false }
+        let removed = record(reference).header.pointee
         deadBytes += removed.byteCount
         if !removed.isShorter { count -= 1 }
     }

@@ -68,9 +68,9 @@ final class TableStorage: @unchecked Sendable {
         records.all.lazy.map(RouteRecordPointer.init).filter { $0.header.pointee.isRoute }
     }
 
-    /// The references of the records whose path ends at a node, or of a leaf's.
-    func list(at path: UInt64) -> some Sequence<UInt32> {
-        sequence(state: nodes[path]?.first ?? 0) { next in
+    /// The references of the records in a list of a node.
+    func list(_ list: KeyPath<TableNode, UInt32>, at path: UInt64) -> some Sequence<UInt32> {
+        sequence(state: nodes[path]?[keyPath: list] ?? 0) { next in
             let reference = next
             if reference != 0 { next = self.record(reference).header.pointee.next }
             return reference == 0 ? nil : reference
