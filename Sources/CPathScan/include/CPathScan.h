@@ -43,20 +43,30 @@ static inline waypost_bytes waypost_load(
     return bytes;
 }
 
-/// Where slashes and percent signs lie among sixteen bytes.
-static inline uint32_t waypost_path_marks(const uint8_t *_Nonnull text) {
+/// Where slashes and percent signs lie among sixteen bytes: bit `i` is for the one at `i`.
+typedef struct {
+    uint32_t slashes, percents;
+} waypost_path_marks;
+
+static inline waypost_path_marks waypost_marks_of(const uint8_t *_Nonnull text) {
     waypost_bytes bytes;
     memcpy(&bytes, text, sizeof bytes);
-    return (uint32_t)waypost_bits_of((bytes == (waypost_bytes)'/') | (bytes == (waypost_bytes)'%'));
+    waypost_path_marks marks = {
+        (uint32_t)waypost_bits_of(bytes == (waypost_bytes)'/'),
+        (uint32_t)waypost_bits_of(bytes == (waypost_bytes)'%')};
+    return marks;
 }
 
-/// Where slashes and percent signs lie among the sixteen bytes from `index`, of those before `limit`.
+/// The marks of the sixteen bytes from `index`, of those before `limit`.
 ///
-/// Bit `i` is for the byte at `index + i`. As many bytes as sixteen, at least, must be there before the limit.
-static inline uint32_t waypost_scan_path(const uint8_t *_Nonnull text, size_t index, size_t limit) {
+/// As many bytes as sixteen, at least, must be there before the limit.
+static inline waypost_path_marks waypost_scan_path(const uint8_t *_Nonnull text, size_t index, size_t limit) {
     // A branch: the address would have to wait for a comparison.
-    if (__builtin_expect(index + 16 <= limit, 1)) return waypost_path_marks(text + index);
-    return waypost_path_marks(text + limit - 16) >> (index + 16 - limit);
+    if (__builtin_expect(index + 16 <= limit, 1)) return waypost_marks_of(text + index);
+    waypost_path_marks marks = waypost_marks_of(text + limit - 16);
+    marks.slashes >>= index + 16 - limit;
+    marks.percents >>= index + 16 - limit;
+    return marks;
 }
 
 /// Reads a window of `text`, of which `limit` bytes, at least sixteen, may be read, as far as `end`.

@@ -30,37 +30,32 @@ struct PagedMemory {
     var directory: Directory {
         directoryPage.memory.assumingMemoryBound(to: UnsafeMutableRawPointer.self)
     }
+    /// The bytes of all pages, shared ones included.
+    var byteCount: Int { pages.reduce(directoryPage.byteCount) { $0 + $1.byteCount } }
 
     /// Adds a page of zeros.
     mutating func append(byteCount: Int) {
-        let page = MemoryPage(byteCount: byteCount)
-        pages.append(page)
-        replace(pages.count - 1, with: page)
+        pages.append(MemoryPage(byteCount: byteCount))
+        enter(pages.count - 1)
     }
 
-    /// Makes sure that no one else sees a page, and that it has at least so many bytes.
-    mutating func prepare(_ page: Int, byteCount: Int = 0) {
-        if byteCount <= pages[page].byteCount, isKnownUniquelyReferenced(&pages[page]) { return }
-        let byteCount = max(byteCount, pages[page].byteCount)
-        replace(page, with: MemoryPage(byteCount: byteCount, copying: pages[page]))
+    /// Makes sure that no one else sees a page.
+    mutating func prepare(_ page: Int) {
+        if !isKnownUniquelyReferenced(&pages[page]) { resize(page, to: pages[page].byteCount) }
     }
 
-    /// Frees what lies behind so many bytes of the last page.
-    mutating func trim(to byteCount: Int) {
-        guard let last = pages.last, byteCount < last.byteCount else { return }
-        replace(pages.count - 1, with: MemoryPage(byteCount: byteCount, copying: last))
+    /// Puts a copy of other length in the place of a page.
+    mutating func resize(_ page: Int, to byteCount: Int) {
+        pages[page] = MemoryPage(byteCount: byteCount, copying: pages[page])
+        enter(page)
     }
 
-    private mutating func replace(_ page: Int, with new: MemoryPage) {
+    private mutating func enter(_ page: Int) {
+        let space = directoryPage.byteCount
         let needed = (page + 1) * MemoryLayout<UnsafeMutableRawPointer>.stride
-        if needed > directoryPage.byteCount || !isKnownUniquelyReferenced(&directoryPage) {
-            let byteCount = needed > directoryPage.byteCount ? 2 * needed : directoryPage.byteCount
-            directoryPage = MemoryPage(byteCount: byteCount, copying: directoryPage)
+        if needed > space || !isKnownUniquelyReferenced(&directoryPage) {
+            directoryPage = MemoryPage(byteCount: needed > space ? 2 * needed : space, copying: directoryPage)
         }
-        pages[page] = new
-        directory[page] = new.memory
+        directory[page] = pages[page].memory
     }
-
-    /// The bytes of all pages, shared ones included.
-    var byteCount: Int { pages.reduce(directoryPage.byteCount) { $0 + $1.byteCount } }
 }

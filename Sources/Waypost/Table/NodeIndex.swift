@@ -37,7 +37,7 @@ struct TableNode: BitwiseCopyable {
 /// A change copies the pages that it touches. Growing copies all nodes, which takes some milliseconds for 100 000, and
 /// comes after as many again were added.
 struct NodeIndex {
-    private static let pageShift = 9
+    private static let pageShift = 8
     private static let pageNodes = 1 << pageShift
 
     /// What a search reads.
@@ -70,16 +70,14 @@ struct NodeIndex {
     }
 
     private var memory = PagedMemory()
-    private var capacity = 0
     private(set) var count = 0
+    private var capacity: Int { memory.pages.count << Self.pageShift }
 
-    init() { makePages(8) }
+    init() { addPages(1) }
 
-    private mutating func makePages(_ capacity: Int) {
-        self.capacity = capacity
-        memory = PagedMemory()
-        for _ in 0..<max(1, capacity >> Self.pageShift) {
-            memory.append(byteCount: min(capacity, Self.pageNodes) * MemoryLayout<TableNode>.stride)
+    private mutating func addPages(_ count: Int) {
+        for _ in 0..<count {
+            memory.append(byteCount: Self.pageNodes * MemoryLayout<TableNode>.stride)
         }
     }
 
@@ -114,11 +112,12 @@ struct NodeIndex {
     }
 
     private mutating func grow() {
-        let (old, oldCapacity, oldMemory) = (reader, capacity, memory)
-        makePages(2 * capacity)
-        withExtendedLifetime(oldMemory) {
-            for place in 0..<oldCapacity where old.node(place).pointee.hash != 0 {
-                let node = old.node(place).pointee
+        let old = self
+        memory = PagedMemory()
+        addPages(2 * old.memory.pages.count)
+        withExtendedLifetime(old) {
+            for place in 0..<old.capacity where old.reader.node(place).pointee.hash != 0 {
+                let node = old.reader.node(place).pointee
                 prepare(node.hash).pointee = node
             }
         }

@@ -1,29 +1,16 @@
 internal import CPathScan
 
-/// One component of a URL: where it lies in the text that is compared, and how long it is there and in the URL.
+/// One component of a URL: where it lies there, as written, and its text as it is compared.
 struct PathComponent: BitwiseCopyable {
-    var start: UInt32
-    /// As written.
-    var length: UInt32
-    /// Decoded, in the text that is compared.
-    var textLength: UInt32
-    // The two words of the text, as in ``ByteWords``.
-    var first: UInt64
-    var last: UInt64
-
-    /// The words of the text.
-    @inline(__always)
-    func words(in text: UnsafePointer<UInt8>) -> ByteWords {
-        ByteWords(first: first, last: last, start: text + Int(start), length: Int(textLength))
-    }
+    let start: UInt32
+    let length: UInt32
+    var text: ByteWords
 }
 
 /// A URL, split into components.
 struct SplitURL: BitwiseCopyable {
-    /// What the components' texts lie in.
+    /// What the components lie in: the URL, or a decoded copy.
     private(set) var text: UnsafePointer<UInt8>
-    /// The same with the case that it has in the URL, which is what placeholders take.
-    private(set) var given: UnsafePointer<UInt8>
     /// The components, and what lies behind the last one.
     let components: UnsafeMutablePointer<PathComponent>
     private(set) var end: UnsafeMutablePointer<PathComponent>
@@ -41,7 +28,7 @@ struct SplitURL: BitwiseCopyable {
         _ text: UnsafePointer<UInt8>, readable: Int, _ parts: RouteURLParts,
         into target: UnsafeMutablePointer<PathComponent>, limit: UnsafeMutablePointer<PathComponent>
     ) {
-        (self.text, given, components, end) = (text, text, target, target)
+        (self.text, components, end) = (text, target, target)
         scheme = UnsafeBufferPointer(start: text + Int(parts.start), count: Int(parts.schemeLength))
         pathEnd = parts.pathEnd
         isEncoded = parts.isEncoded
@@ -56,15 +43,14 @@ struct SplitURL: BitwiseCopyable {
         if index < pathEnd, text[index] == UInt8(ascii: "/") { index &+= 1 }
         var start = index
         while index < pathEnd {
-            var found = waypost_scan_path(text, index, readable)
-            while found != 0 {
-                let mark = index &+ found.trailingZeroBitCount
+            let marks = waypost_scan_path(text, index, readable)
+            // One behind the path makes the search a little slower, and nothing else.
+            if marks.percents != 0 { isEncoded = true }
+            var slashes = marks.slashes
+            while slashes != 0 {
+                let mark = index &+ slashes.trailingZeroBitCount
                 if mark >= pathEnd { break }
-                found &= found &- 1
-                if text[mark] != UInt8(ascii: "/") {
-                    isEncoded = true
-                    continue
-                }
+                slashes &= slashes &- 1
                 if mark > start {
                     add(start, mark)
                     if end == limit { return }
@@ -78,11 +64,9 @@ struct SplitURL: BitwiseCopyable {
 
     @inline(__always)
     private mutating func add(_ start: Int, _ end: Int) {
-        let words = ByteWords(text, from: start, to: end)
-        let length = UInt32(truncatingIfNeeded: end &- start)
         self.end.pointee = PathComponent(
-            start: UInt32(truncatingIfNeeded: start), length: length, textLength: length, first: words.first,
-            last: words.last)
+            start: UInt32(truncatingIfNeeded: start), length: UInt32(truncatingIfNeeded: end &- start),
+            text: ByteWords(text, from: start, to: end))
         self.end += 1
     }
 
@@ -93,18 +77,14 @@ struct SplitURL: BitwiseCopyable {
         var component = components
         while component < end {
             let start = Int(component.pointee.start)
-            let raw = UnsafeBufferPointer(start: given + start, count: Int(component.pointee.length))
+            let raw = UnsafeBufferPointer(start: text + start, count: Int(component.pointee.length))
             let length = PercentCoding.decode(raw, into: space + start)
             if let lower {
                 for index in start..<start &+ length { lower[index] = RouteScheme.lowercased(space[index]) }
             }
-            let words = ByteWords(lower ?? space, from: start, to: start &+ length)
-            component.pointee.textLength = UInt32(truncatingIfNeeded: length)
-            component.pointee.first = words.first
-            component.pointee.last = words.last
+            component.pointee.text = ByteWords(lower ?? space, from: start, to: start &+ length)
             component += 1
         }
-        text = UnsafePointer(lower ?? space)
-        given = UnsafePointer(space)
+        text = UnsafePointer(space)
     }
 }

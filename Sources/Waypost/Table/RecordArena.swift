@@ -3,11 +3,11 @@
 /// A reference is the page's number and the offset in it, and 0 is none. Records are added and never taken out.
 struct RecordArena {
     private static let pageShift: UInt32 = 16
-    private static let pageBytes = 1 << 16
+    private static let pageBytes = 1 << 14
     private static let firstOffset = 8
 
     private var memory = PagedMemory()
-    private var used = Self.pageBytes
+    private var used = 0
 
     var directory: PagedMemory.Directory { memory.directory }
     var byteCount: Int { memory.byteCount }
@@ -27,26 +27,25 @@ struct RecordArena {
         return offset + MemoryLayout<RouteRecord>.stride <= memory.pages[page].byteCount
     }
 
-    /// Adds a copy of a record of at most 65 000 bytes.
+    /// Adds a copy of a record of at most 65 000 bytes, which may have a page of its own.
     mutating func append(_ record: UnsafeRawBufferPointer) -> UInt32 {
         let byteCount = (record.count + 7) & ~7
-        if used + byteCount > Self.pageBytes {
-            // The first page begins small, for most tables are.
-            memory.append(byteCount: memory.pages.isEmpty ? 1024 : Self.pageBytes)
+        if used + byteCount > memory.pages.last?.byteCount ?? 0 {
             used = Self.firstOffset
+            memory.append(byteCount: max(Self.pageBytes, used + byteCount))
         }
         let page = memory.pages.count - 1
-        let size = memory.pages[page].byteCount
-        let needed = used + byteCount
-        memory.prepare(page, byteCount: needed > size ? min(Self.pageBytes, max(2 * size, needed)) : 0)
+        memory.prepare(page)
         let reference = UInt32(page) << Self.pageShift | UInt32(used)
-        used = needed
+        used += byteCount
         UnsafeMutableRawBufferPointer(start: self[reference], count: record.count).copyMemory(from: record)
         return reference
     }
 
     /// Frees the space for more records.
-    mutating func trim() { memory.trim(to: used) }
+    mutating func trim() {
+        if !memory.pages.isEmpty { memory.resize(memory.pages.count - 1, to: used) }
+    }
 
     /// Changes a record, after copying its page if another snapshot sees it.
     mutating func update(_ reference: UInt32, _ change: (inout RouteRecord) -> Void) {
@@ -54,21 +53,15 @@ struct RecordArena {
         change(&self[reference].assumingMemoryBound(to: RouteRecord.self).pointee)
     }
 
-    /// Where each record begins, in the order in which they came.
-    var all: some Sequence<UnsafeRawPointer> {
-        sequence(state: (page: 0, offset: Self.firstOffset)) { next in
-            while next.page < memory.pages.count {
-                let page = memory.pages[next.page]
-                if next.offset + MemoryLayout<RouteRecord>.stride <= page.byteCount {
-                    let start = UnsafeRawPointer(page.memory) + next.offset
-                    let byteCount = RouteRecordPointer(memory: start).header.pointee.byteCount
-                    next.offset += (byteCount + 7) & ~7
-                    // What was never written has no steps.
-                    if byteCount > RouteRecord.stepsOffset { return start }
-                }
-                next = (next.page + 1, Self.firstOffset)
+    /// The records of all routes, in the order in which they came.
+    var routes: some Sequence<RouteRecordPointer> {
+        memory.pages.lazy.flatMap { page in
+            sequence(state: Self.firstOffset) { offset -> RouteRecordPointer? in
+                guard offset + MemoryLayout<RouteRecord>.stride <= page.byteCount else { return nil }
+                let record = RouteRecordPointer(memory: page.memory + offset)
+                offset += (record.header.pointee.byteCount + 7) & ~7
+                return record
             }
-            return nil
-        }
+        }.filter { $0.header.pointee.isRoute }
     }
 }

@@ -3,7 +3,7 @@
 /// It has less than 60 000 bytes: a pattern is at most ``RoutePattern/maximumBytes`` long and stands in it twice, and a
 /// placeholder, which takes three bytes of it, adds eleven, and a short literal up to eight.
 struct RecordImage {
-    private var bytes: [UInt8]
+    private var bytes: [UInt8] = []
     private var header = RouteRecord()
     private var captures: [RouteCapture] = []
 
@@ -14,8 +14,6 @@ struct RecordImage {
         _ pattern: RoutePattern, priority: Int64 = 0, takesDeeper: Bool = false, index: UInt32 = 0,
         ignoresCase: Bool, number: (String) -> Int
     ) {
-        bytes = Array(repeating: 0, count: RouteRecord.stepsOffset)
-        bytes.reserveCapacity(RouteRecord.stepsOffset + 2 * pattern.text.utf8.count + 32)
         header.priority = priority
         header.index = index
         header.takesDeeper = takesDeeper
@@ -31,24 +29,27 @@ struct RecordImage {
         pattern.text.utf8Span.span.withUnsafeBufferPointer { text in
             let pieces = pattern.pieces.span
             for index in pieces.indices { add(pieces[index], in: text, ignoresCase, number) }
-            header.stepBytes = UInt16(truncatingIfNeeded: bytes.count - RouteRecord.stepsOffset)
+            header.stepBytes = UInt16(truncatingIfNeeded: bytes.count)
             header.textLength = UInt16(truncatingIfNeeded: text.count)
             bytes += text
         }
-        for (number, capture) in captures.prefix(RouteMatch.inlineCaptures).enumerated() {
-            header.positions |= UInt64(capture.position) << UInt64(number * 8)
-        }
-        header.captureCount = UInt16(truncatingIfNeeded: captures.count)
-        captures.withUnsafeBytes { bytes += $0 }
-        bytes.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
+        complete()
     }
 
     /// The record of one step.
     init(edge step: PathStep) {
-        bytes = Array(repeating: 0, count: RouteRecord.stepsOffset)
-        bytes += UnsafeBufferPointer(start: step.start, count: step.byteCount)
+        bytes = Array(UnsafeBufferPointer(start: step.start, count: step.byteCount))
         header.stepBytes = UInt16(truncatingIfNeeded: step.byteCount)
-        bytes.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
+        complete()
+    }
+
+    /// Puts header and captures in front of the rest.
+    private mutating func complete() {
+        header.captureCount = UInt16(truncatingIfNeeded: captures.count)
+        var front = [UInt8](repeating: 0, count: MemoryLayout<RouteRecord>.stride)
+        front.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
+        captures.withUnsafeBytes { front += $0 }
+        bytes = front + bytes
     }
 
     private mutating func add(literal text: some Collection<UInt8>, _ ignoresCase: Bool = false) {
@@ -75,7 +76,7 @@ struct RecordImage {
             capture(piece.hole, 0, step: nil)
             header.depth += 1
         default:
-            let step = bytes.count - RouteRecord.stepsOffset
+            let step = bytes.count
             let key = NonLiteralKey.bytes(of: piece, in: text, ignoresCase: ignoresCase, number: number)
             PathStep.write(key.count, isLiteral: false, to: &bytes)
             bytes += key

@@ -8,8 +8,6 @@ struct RouteCapture: BitwiseCopyable {
     /// Which component it takes, and which one it is of several placeholders there.
     var position: UInt8
     var number: UInt8
-
-    static let stride = MemoryLayout<RouteCapture>.stride
 }
 
 extension RouteTable {
@@ -34,7 +32,7 @@ extension RouteTable {
         guard match.parameterCount > 0, let record = storage.record(of: match) else { return }
         var components: [String]?
         for number in 0..<Int(record.header.pointee.captureCount) {
-            let capture = record.capture(number)
+            let capture = record.captures[number]
             let key =
                 capture.step == 0 ? nil : PathStep(start: record.firstStep + Int(capture.step) - 1).key
             let isRest = key?.kind == .rest

@@ -19,23 +19,22 @@ public struct RouteMatch: Sendable, Hashable {
 
     @inline(__always)
     init(
-        _ reference: UInt32, _ record: UnsafePointer<RouteRecord>, pathEnd: UInt32,
+        _ reference: UInt32, _ record: RouteRecordPointer, pathEnd: UInt32,
         components: UnsafePointer<PathComponent>
     ) {
-        let count = Int(record.pointee.captureCount)
-        numbers = SIMD4(record.pointee.index, reference, UInt32(truncatingIfNeeded: count), 0)
+        let header = record.header
+        let count = Int(header.pointee.captureCount)
+        numbers = SIMD4(header.pointee.index, reference, UInt32(truncatingIfNeeded: count), 0)
         if count == 0 { return }
-        var positions = record.pointee.positions
         withUnsafeMutableBytes(of: &captures) { captures in
-            for capture in 0..<min(count, Self.inlineCaptures) {
-                let component = components + Int(truncatingIfNeeded: positions & 0xff)
-                positions &>>= 8
+            for number in 0..<min(count, Self.inlineCaptures) {
+                let component = components + Int(record.captures[number].position)
                 captures.storeBytes(
                     of: SIMD2(component.pointee.start, component.pointee.length),
-                    toByteOffset: capture &* 8, as: SIMD2<UInt32>.self)
+                    toByteOffset: number &* 8, as: SIMD2<UInt32>.self)
             }
         }
-        if record.pointee.endsWithRest, count <= Self.inlineCaptures {
+        if header.pointee.endsWithRest, count <= Self.inlineCaptures {
             let last = 2 &* (count &- 1)
             captures[last &+ 1] = pathEnd &- captures[last]
         }

@@ -1,10 +1,8 @@
-/// One route of the table, as it lies in memory: this, then its steps, its pattern as written, and its captures.
+/// One route of the table, as it lies in memory: this, then its captures, its steps, and its pattern as written.
 ///
 /// So does a step that is neither a literal nor a plain placeholder, as one of those behind a node: it has nothing else.
 struct RouteRecord: BitwiseCopyable {
     var priority: Int64 = 0
-    /// Which components the first eight placeholders capture, one in each byte.
-    var positions: UInt64 = 0
     /// What a match gives.
     var index: UInt32 = 0
     /// The next record of the same list of a node.
@@ -29,12 +27,11 @@ struct RouteRecord: BitwiseCopyable {
     var isRoute = false
 
     /// Where the steps begin.
-    static let stepsOffset = MemoryLayout<RouteRecord>.size
-
-    /// The bytes of all of it.
-    var byteCount: Int {
-        Self.stepsOffset + Int(stepBytes) + Int(textLength) + Int(captureCount) * RouteCapture.stride
+    @inline(__always) var stepsOffset: Int {
+        MemoryLayout<RouteRecord>.stride &+ Int(captureCount) &* MemoryLayout<RouteCapture>.stride
     }
+    /// The bytes of all of it.
+    var byteCount: Int { stepsOffset + Int(stepBytes) + Int(textLength) }
 }
 
 /// A record where it lies: in a table, or in the making.
@@ -45,7 +42,7 @@ struct RouteRecordPointer {
         memory.assumingMemoryBound(to: RouteRecord.self)
     }
     @inline(__always) var firstStep: UnsafePointer<UInt8> {
-        (memory + RouteRecord.stepsOffset).assumingMemoryBound(to: UInt8.self)
+        (memory + header.pointee.stepsOffset).assumingMemoryBound(to: UInt8.self)
     }
 
     /// The step that begins behind so many bytes of others.
@@ -74,10 +71,9 @@ struct RouteRecordPointer {
     }
     var pattern: String { String(decoding: text, as: UTF8.self) }
 
-    func capture(_ number: Int) -> RouteCapture {
-        let offset = Int(header.pointee.stepBytes) + Int(header.pointee.textLength)
-        return (memory + RouteRecord.stepsOffset + offset)
-            .loadUnaligned(fromByteOffset: number * RouteCapture.stride, as: RouteCapture.self)
+    /// As many as the header says.
+    @inline(__always) var captures: UnsafePointer<RouteCapture> {
+        (memory + MemoryLayout<RouteRecord>.stride).assumingMemoryBound(to: RouteCapture.self)
     }
 
     func name(_ capture: RouteCapture) -> String {
@@ -85,7 +81,7 @@ struct RouteRecordPointer {
             ? "**" : String(decoding: text[Int(capture.nameStart)..<Int(capture.nameEnd)], as: UTF8.self)
     }
 
-    var names: [String] { (0..<Int(header.pointee.captureCount)).map { name(capture($0)) } }
+    var names: [String] { (0..<Int(header.pointee.captureCount)).map { name(captures[$0]) } }
 
     /// Whether another one has the same steps, of which `count` bytes are looked at.
     func shares(_ count: Int, with other: RouteRecordPointer) -> Bool {
@@ -159,15 +155,14 @@ struct PathStep {
 
     /// The step behind this one, if this is a literal and has the text of a component.
     @inline(__always)
-    func behindLiteral(_ component: PathComponent, in text: UnsafePointer<UInt8>) -> PathStep? {
-        let length = Int(component.textLength)
-        guard Int(word) == length else { return nil }
+    func behindLiteral(_ text: ByteWords) -> PathStep? {
+        guard Int(word) == text.length else { return nil }
         // By the length that is known already, so that the next step need not wait for this one.
-        if length <= 8 {
-            return ByteWord.load(content) == component.last ? PathStep(start: content + 8) : nil
+        if text.length <= 8 {
+            return ByteWord.load(content) == text.last ? PathStep(start: content + 8) : nil
         }
-        return isLiteral && ByteWords(content, count: length) == component.words(in: text)
-            ? PathStep(start: content + length) : nil
+        return isLiteral && ByteWords(content, count: text.length) == text
+            ? PathStep(start: content + text.length) : nil
     }
 
     /// The hash of a path that goes on with it.

@@ -36,8 +36,8 @@ extension RouteTable {
     /// The records that have most in common with a path, by a quick guess; of equally likely ones the oldest first.
     private func likest(to wanted: [[UInt8]]) -> [RouteRecordPointer] {
         var likest: [(likeness: Int, record: RouteRecordPointer)] = []
-        for record in storage.routes.prefix(Self.nearestRoutesLookedAt) where !record.header.pointee.isShorter
-        {
+        for record in storage.records.routes.prefix(Self.nearestRoutesLookedAt)
+        where !record.header.pointee.isShorter {
             let guess = record.likeness(to: wanted)
             if likest.count == Self.nearestRoutesCompared {
                 guard let last = likest.last, guess > last.likeness else { continue }

@@ -134,7 +134,7 @@ public struct RouteTable: Sendable {
 
     /// All routes, sorted by pattern and priority.
     package var routes: [Listing] {
-        let all = storage.routes.filter { !$0.header.pointee.isShorter }.map { record in
+        let all = storage.records.routes.filter { !$0.header.pointee.isShorter }.map { record in
             let header = record.header.pointee
             return Listing(
                 pattern: record.pattern, priority: Int(header.priority), takesDeeper: header.takesDeeper,

@@ -6,12 +6,12 @@ struct Candidate {
     }
 
     let reference: UInt32
-    let record: UnsafePointer<RouteRecord>
+    let record: RouteRecordPointer
     let rank: Rank
 
     /// Whether it comes before one that was seen earlier, which of equal ones is the more specific.
     func precedes(_ other: Candidate) -> Bool {
-        let (one, two) = (record.pointee, other.record.pointee)
+        let (one, two) = (record.header.pointee, other.record.header.pointee)
         if one.priority != two.priority { return one.priority > two.priority }
         if rank != other.rank { return rank.rawValue < other.rank.rawValue }
         // The parent that has more components.
@@ -47,7 +47,7 @@ struct TableSearch {
                 return false
             }
             // Nothing comes before the first of these.
-            let isFirst = hit.rank == .whole && hit.record.pointee.priority == highestPriority
+            let isFirst = hit.rank == .whole && hit.record.header.pointee.priority == highestPriority
             if isFirst || best.map(hit.precedes) ?? true { best = hit }
             return isFirst
         }
@@ -100,8 +100,7 @@ struct TableSearch {
         // A parent with optional parts may take a URL in several ways, of which the first counts.
         var known: Set<String> = []
         matches.pointee = all.sorted { $0.precedes($1) }.filter { hit in
-            let pattern = reader.pointee.record(hit.reference).pattern
-            return known.insert("\(hit.record.pointee.priority) \(pattern)").inserted
+            known.insert("\(hit.record.header.pointee.priority) \(hit.record.pattern)").inserted
         }.map(match)
         return nil
     }
@@ -158,7 +157,7 @@ struct TableSearch {
 
     @inline(__always)
     private func behindLiteral(_ path: UInt64, _ component: UnsafePointer<PathComponent>) -> UInt64 {
-        reader.pointee.seed.literal(component.pointee.words(in: url.text), behind: path)
+        reader.pointee.seed.literal(component.pointee.text, behind: path)
     }
 
     /// The same for a node with parents, or with steps other than literals and a plain placeholder.
@@ -201,9 +200,11 @@ struct TableSearch {
 
     @inline(never)
     private func accepts(_ key: NonLiteralKey, _ component: PathComponent) -> Bool {
-        let (start, length) = (Int(component.start), Int(component.textLength))
-        return key.takes(UnsafeBufferPointer(start: url.text + start, count: length)) { hole, converter in
-            let bytes = UnsafeBufferPointer(start: url.given + (start &+ hole.lowerBound), count: hole.count)
+        let text = UnsafeBufferPointer(start: component.text.start, count: component.text.length)
+        // Converters get the case that it has in the URL.
+        let given = url.text + Int(component.start)
+        return key.takes(text) { hole, converter in
+            let bytes = UnsafeBufferPointer(start: given + hole.lowerBound, count: hole.count)
             return converter == 0
                 || reader.pointee.converters._withUnsafeGuaranteedRef {
                     $0.accepts(bytes, converter: converter &- 1)
@@ -244,7 +245,7 @@ struct TableSearch {
         guard isWhole || behind < url.end, fits(record, asFarAs: behind, checked: component) else {
             return false
         }
-        return takeAll(first, as: isWhole ? .whole : .parent)
+        return isWhole ? takeAll(first, as: .whole) : takeAll(first, as: .parent)
     }
 
     @inline(__always)
@@ -253,7 +254,7 @@ struct TableSearch {
         while next != 0 {
             let record = reader.pointee.record(next)
             if rank != .parent || record.header.pointee.takesDeeper, record.takes(url.scheme),
-                hits.pointee.take(Candidate(reference: next, record: record.header, rank: rank))
+                hits.pointee.take(Candidate(reference: next, record: record, rank: rank))
             {
                 return true
             }
@@ -271,7 +272,7 @@ struct TableSearch {
         var step = PathStep(start: record.firstStep)
         var component = UnsafePointer(url.components)
         while component < end {
-            if let next = step.behindLiteral(component.pointee, in: url.text) {
+            if let next = step.behindLiteral(component.pointee.text) {
                 step = next
             } else if step.isPlaceholder {
                 step = PathStep(start: step.content)

@@ -63,11 +63,6 @@ final class TableStorage: @unchecked Sendable {
         return record.header.pointee.own == match.record ? record : nil
     }
 
-    /// The records of all routes, oldest first.
-    var routes: some Sequence<RouteRecordPointer> {
-        records.all.lazy.map(RouteRecordPointer.init).filter { $0.header.pointee.isRoute }
-    }
-
     /// The references of the records in a list of a node.
     func list(_ list: KeyPath<TableNode, UInt32>, at path: UInt64) -> some Sequence<UInt32> {
         sequence(state: nodes[path]?[keyPath: list] ?? 0) { next in
@@ -96,7 +91,7 @@ final class TableStorage: @unchecked Sendable {
         while true {
             let new = TableStorage(converters: converters, seed: seed, ignoresCase: ignoresCase)
             do throws(HashCollision) {
-                for record in routes { try new.link(record) }
+                for record in records.routes { try new.link(record) }
                 (nodes, records, count, deadBytes) = (new.nodes, new.records, new.count, 0)
                 reader.pointee = new.reader.pointee
                 return

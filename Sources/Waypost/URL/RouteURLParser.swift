@@ -66,7 +66,6 @@ struct RouteURLParser {
         parts.start = UInt32(truncatingIfNeeded: start)
         parts.end = UInt32(truncatingIfNeeded: end)
         let marks = waypost_scan_url(text, 0, end, limit)
-        parts.slashes = marks.slashes
         let body = try readScheme(marks, from: start, to: end)
         let pathEnd = try scan(marks, from: body, to: end)
         parts.pathEnd = UInt32(truncatingIfNeeded: pathEnd)

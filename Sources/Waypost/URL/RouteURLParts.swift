@@ -17,8 +17,6 @@ struct RouteURLParts: Sendable {
     var queryEnd: UInt32 = 0
     /// The first byte after `#`; nil is `UInt32.max`.
     var fragmentStart: UInt32 = .max
-    /// Which of the first 64 bytes are a `/`, as bits; all set when that is not known.
-    var slashes: UInt64 = .max
     /// Whether the scheme stands there without `//`, as in `tel:112`.
     var isWithoutAuthority = false
     /// Whether host or path hold a `%`, and so must be decoded to be compared.
@@ -36,7 +34,6 @@ struct RouteURLParts: Sendable {
     /// Moves every offset down by `count` bytes, after the white space in front was cut off.
     mutating func shift(by count: UInt32) {
         guard count > 0 else { return }
-        slashes = .max
         start &-= count
         end &-= count
         hostStart &-= count
