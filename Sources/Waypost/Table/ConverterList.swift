@@ -6,16 +6,14 @@ final class ConverterList: Sendable {
     let names: [String]
     private let converters: [RouteConverter?]
 
-    init(_ given: [String: RouteConverter], further: [String] = []) {
-        names =
-            RouteConverter.builtIn + given.keys.filter { !RouteConverter.builtIn.contains($0) }.sorted()
-            + further
-        converters = names.map { given[$0] ?? PatternConstraint($0)?.converter }
+    convenience init(_ given: [String: RouteConverter]) {
+        let names = RouteConverter.builtIn
+        let others = given.keys.filter { !names.contains($0) }.sorted()
+        self.init(names: names + others, converters: (names + others).map { given[$0] })
     }
 
     private init(names: [String], converters: [RouteConverter?]) {
-        self.names = names
-        self.converters = converters
+        (self.names, self.converters) = (names, converters)
     }
 
     /// - Parameter name: As ``canonical(_:)`` gives it.

@@ -1,7 +1,8 @@
 /// A place in the tree of components: what the patterns have in common that begin with the same steps.
 ///
 /// A node is found by the hash of the steps that lead to it, so that one look at the memory is all that a step costs.
-/// Where only one path goes on, no more nodes are made: a leaf holds the records of that path, however long it is.
+/// Where only one path goes on, with literals and plain placeholders, no more nodes are made: a leaf holds the records of
+/// that path, however long it is.
 struct TableNode: BitwiseCopyable {
     /// The hash of the steps to it; 0 in an empty place.
     var hash: UInt64 = 0
@@ -17,7 +18,7 @@ struct TableNode: BitwiseCopyable {
     struct Traits: OptionSet, BitwiseCopyable {
         let rawValue: UInt32
 
-        /// The path of its records goes on, and no other does.
+        /// The path of its records goes on, and no other does; or it ends with a rest.
         static var isLeaf: Traits { Traits(rawValue: 1) }
         /// Some of its records take deeper URLs.
         static var hasParents: Traits { Traits(rawValue: 16) }

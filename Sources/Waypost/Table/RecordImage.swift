@@ -80,6 +80,7 @@ struct RecordImage {
             let key = NonLiteralKey.bytes(of: piece, in: text, ignoresCase: ignoresCase, number: number)
             PathStep.write(key.count, isLiteral: false, to: &bytes)
             bytes += key
+            header.keyBytes = UInt16(truncatingIfNeeded: bytes.count)
             for (number, hole) in piece.holes(in: text).enumerated() { capture(hole, number, step: step) }
             header.endsWithRest = piece.kind == .rest
             header.depth += 1

@@ -12,6 +12,8 @@ struct RouteRecord: BitwiseCopyable {
     /// The optional parts of the pattern.
     var optional = OptionalParts()
     var stepBytes: UInt16 = 0
+    /// How many of these lie before the literals and plain placeholders at the end.
+    var keyBytes: UInt16 = 0
     var textLength: UInt16 = 0
     var captureCount: UInt16 = 0
     /// How many bytes of the text are the scheme; 0 when the pattern takes any.
@@ -47,9 +49,6 @@ struct RouteRecordPointer {
 
     /// The step that begins behind so many bytes of others.
     func step(at offset: Int) -> PathStep { PathStep(start: firstStep + offset) }
-
-    /// The path that its steps begin behind.
-    var root: UInt64 { header.pointee.isFallback ? TableSeed.fallback : TableSeed.root }
 
     /// All steps.
     var steps: some Sequence<PathStep> {
@@ -100,7 +99,7 @@ struct RouteRecordPointer {
 
     // MARK: Scheme
 
-    private var scheme: UnsafeBufferPointer<UInt8> {
+    var scheme: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(rebasing: text.prefix(Int(header.pointee.schemeLength)))
     }
 
@@ -110,16 +109,13 @@ struct RouteRecordPointer {
         header.pointee.schemeLength == 0 || hasScheme(scheme)
     }
 
-    private func hasScheme(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+    func hasScheme(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         let scheme = scheme
         return scheme.count == other.count
             && scheme.indices.allSatisfy {
                 RouteScheme.lowercased(scheme[$0]) == RouteScheme.lowercased(other[$0])
             }
     }
-
-    /// Whether both take URLs of the same scheme.
-    func hasSameScheme(as other: RouteRecordPointer) -> Bool { hasScheme(other.scheme) }
 }
 
 /// One step of a path, in the bytes of a record: two of length, and what follows them.

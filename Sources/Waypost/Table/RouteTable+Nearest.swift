@@ -19,53 +19,36 @@ extension RouteTable {
         }
         let scheme = Array(url.scheme.utf8)
         let bound = max(3, wanted.reduce(0) { $0 + $1.count } / 2 + 1)
-        var found: [(distance: Int, pattern: String)] = []
-        for record in likest(to: wanted) {
-            let distance = record.distance(to: wanted, scheme: scheme, isUnderHost: syntax.host != nil)
-            if distance <= bound { found.append((distance, record.pattern)) }
+        // By a quick guess; of equally likely ones the oldest first.
+        let likest = storage.records.routes.prefix(Self.nearestRoutesLookedAt)
+            .filter { !$0.header.pointee.isShorter }.map { ($0, likeness: $0.likeness(to: wanted)) }
+            .sorted { $0.likeness > $1.likeness }.prefix(Self.nearestRoutesCompared)
+        let found = likest.map { record, _ in
+            (record.distance(to: wanted, scheme: scheme, isUnderHost: syntax.host != nil), record.pattern)
         }
-        found.sort { $0 < $1 }
         var patterns: [String] = []
-        for candidate in found where !patterns.contains(candidate.pattern) {
-            patterns.append(candidate.pattern)
-            if patterns.count == limit { break }
+        for (distance, pattern) in found.sorted(by: <)
+        where distance <= bound && patterns.count < limit && !patterns.contains(pattern) {
+            patterns.append(pattern)
         }
         return patterns
-    }
-
-    /// The records that have most in common with a path, by a quick guess; of equally likely ones the oldest first.
-    private func likest(to wanted: [[UInt8]]) -> [RouteRecordPointer] {
-        var likest: [(likeness: Int, record: RouteRecordPointer)] = []
-        for record in storage.records.routes.prefix(Self.nearestRoutesLookedAt)
-        where !record.header.pointee.isShorter {
-            let guess = record.likeness(to: wanted)
-            if likest.count == Self.nearestRoutesCompared {
-                guard let last = likest.last, guess > last.likeness else { continue }
-                likest.removeLast()
-            }
-            likest.insert(
-                (guess, record), at: likest.firstIndex { $0.likeness < guess } ?? likest.endIndex)
-        }
-        return likest.map(\.record)
     }
 }
 
 extension RouteRecordPointer {
-    /// How many components there are to compare with.
-    fileprivate var comparedSteps: Int {
-        header.pointee.isFallback ? 0 : min(Int(header.pointee.depth), RouteTable.nearestComponentsCompared)
+    /// The steps that are compared.
+    private var comparedSteps: some Sequence<PathStep> {
+        steps.prefix(header.pointee.isFallback ? 0 : RouteTable.nearestComponentsCompared)
     }
 
     /// Guesses how near its pattern is to a path: how many components are equal from either end, and whether the first
     /// letters are.
     fileprivate func likeness(to wanted: [[UInt8]]) -> Int {
-        let count = comparedSteps
-        let shift = wanted.count - count
+        let depth = header.pointee.isFallback ? 0 : Int(header.pointee.depth)
+        let shift = wanted.count - min(depth, RouteTable.nearestComponentsCompared)
         var likeness = -2 * abs(shift)
-        var step = step(at: 0)
-        for index in 0..<count {
+        for (index, step) in comparedSteps.enumerated() {
             let literal = step.literal
-            step = step.next
             if index < wanted.count {
                 if isEqual(literal, wanted[index]) {
                     likeness += 4
@@ -83,15 +66,13 @@ extension RouteRecordPointer {
     /// Literals are compared by their first 64 bytes; what a placeholder takes is not known to be wrong, but an equal
     /// literal is better.
     fileprivate func distance(to wanted: [[UInt8]], scheme wantedScheme: [UInt8], isUnderHost: Bool) -> Int {
-        let header = header.pointee
-        let scheme = text.prefix(Int(header.schemeLength)).map { RouteScheme.lowercased($0) }
+        let scheme = scheme.map { RouteScheme.lowercased($0) }
         // Behind how many components an optional part begins.
-        let cuts = header.optional.pieces.map { $0 + (isUnderHost && scheme.isEmpty ? 1 : 0) }
-        var row = [0]
-        for other in wanted { row.append((row.last ?? 0) + max(3, other.count)) }
+        let cuts = header.pointee.optional.pieces.map { $0 + (isUnderHost && scheme.isEmpty ? 1 : 0) }
+        // The distance to as many of the wanted components as the index says.
+        var row = wanted.reduce(into: [0]) { $0.append(($0.last ?? 0) + max(3, $1.count)) }
         var shorter = Int.max
-        var step = step(at: 0)
-        for number in 0..<comparedSteps {
+        for (number, step) in comparedSteps.enumerated() {
             if cuts.contains(number) { shorter = min(shorter, row.last ?? shorter) }
             let literal = step.isLiteral ? Array(step.literal.prefix(64)) : nil
             let cost = max(3, literal?.count ?? 3)
@@ -102,10 +83,9 @@ extension RouteRecordPointer {
                     min(row[index] + change, row[index + 1] + cost, next[index] + max(3, other.count)))
             }
             row = next
-            step = step.next
         }
         var distance = min(row.last ?? 0, shorter)
-        if header.endsWithRest { distance = min(distance, row.min() ?? distance) }
+        if header.pointee.endsWithRest { distance = min(distance, row.min() ?? distance) }
         if !scheme.isEmpty { distance += EditDistance.between(scheme, wantedScheme) }
         return distance
     }

@@ -134,7 +134,7 @@ struct TableSearch {
             let traits = node.pointee.traits
             if component == url.end || !traits.isDisjoint(with: [.isLeaf, .hasEdges, .hasParents]) {
                 return component == url.end || traits.contains(.isLeaf)
-                    ? show(node.pointee.first, from: component) : visitAmongEdges(node, path, component)
+                    ? show(node.pointee.first) : visitAmongEdges(node, path, component)
             }
             if traits.contains(.hasLiterals) {
                 let behind = behindLiteral(path, component)
@@ -166,7 +166,7 @@ struct TableSearch {
         _ node: UnsafePointer<TableNode>, _ path: UInt64, _ component: UnsafePointer<PathComponent>
     ) -> Bool {
         let traits = node.pointee.traits
-        if traits.contains(.hasParents), show(node.pointee.first, from: component) { return true }
+        if traits.contains(.hasParents), show(node.pointee.first) { return true }
         if traits.contains(.hasLiterals), visitChild(behindLiteral(path, component), component) {
             return true
         }
@@ -184,18 +184,13 @@ struct TableSearch {
             next = edge.header.pointee.next
             guard accepts(step.key, component.pointee) else { continue }
             let behind = step.hash(behind: path, reader.pointee.seed)
-            if visitChild(behind, component, isRest: step.key.kind == .rest) { return true }
+            if visitChild(behind, component) { return true }
         }
     }
 
-    private func visitChild(
-        _ path: UInt64, _ component: UnsafePointer<PathComponent>, isRest: Bool = false
-    ) -> Bool {
+    private func visitChild(_ path: UInt64, _ component: UnsafePointer<PathComponent>) -> Bool {
         guard let child = reader.pointee.nodes.find(path) else { return false }
-        // Behind a rest nothing follows, however much is left of the URL.
-        return isRest
-            ? show(child.pointee.first, from: component + 1)
-            : visit(child, path, component + 1)
+        return visit(child, path, component + 1)
     }
 
     @inline(never)
@@ -235,16 +230,12 @@ struct TableSearch {
 
     /// Takes the records of a list, all of one path, if they take the URL.
     @inline(__always)
-    private func show(
-        _ first: UInt32, from component: UnsafePointer<PathComponent>
-    ) -> Bool {
+    private func show(_ first: UInt32) -> Bool {
         guard first != 0 else { return false }
         let record = reader.pointee.record(first)
         let behind = UnsafePointer(url.components + Int(record.header.pointee.depth))
         let isWhole = behind == url.end || behind < url.end && record.header.pointee.endsWithRest
-        guard isWhole || behind < url.end, fits(record, asFarAs: behind, checked: component) else {
-            return false
-        }
+        guard isWhole || behind < url.end, haveLiterals(of: record, asFarAs: behind) else { return false }
         return isWhole ? takeAll(first, as: .whole) : takeAll(first, as: .parent)
     }
 
@@ -263,23 +254,19 @@ struct TableSearch {
         return false
     }
 
-    /// Whether the components as far as `end` are those of a record; before `checked` they are so except for literals.
+    /// Whether the components as far as `end` have the literals of a record.
     @inline(__always)
-    private func fits(
-        _ record: RouteRecordPointer, asFarAs end: UnsafePointer<PathComponent>,
-        checked: UnsafePointer<PathComponent>
+    private func haveLiterals(
+        of record: RouteRecordPointer, asFarAs end: UnsafePointer<PathComponent>
     ) -> Bool {
         var step = PathStep(start: record.firstStep)
         var component = UnsafePointer(url.components)
         while component < end {
             if let next = step.behindLiteral(component.pointee.text) {
                 step = next
-            } else if step.isPlaceholder {
-                step = PathStep(start: step.content)
+            } else if step.isLiteral {
+                return false
             } else {
-                if step.isLiteral || component >= checked && !accepts(step.key, component.pointee) {
-                    return false
-                }
                 step = step.next
             }
             component += 1

@@ -7,6 +7,10 @@ private struct TreePlace {
     var path: UInt64
     /// How many bytes its steps have.
     var offset = 0
+
+    init(_ record: RouteRecordPointer) {
+        path = record.header.pointee.isFallback ? TableSeed.fallback : TableSeed.root
+    }
 }
 
 extension TableStorage {
@@ -21,26 +25,25 @@ extension TableStorage {
                 $0, priority: priority, takesDeeper: takesDeeper, index: index, ignoresCase: ignoresCase,
                 number: addedNumber)
         }
-        let rivals = rows.map { row in
+        let rivals = rows.compactMap { row in
             row.withRecord { wanted in find(wanted) { $0.header.pointee.priority == priority } }
         }
-        let rival = rivals.lazy.compactMap(\.self).first.map { record($0.reference) }
+        let rival = rivals.first.map { record($0.reference) }
         let replaced = rival?.header.pointee.index
-        if let rival {
+        if let rival, let replaced {
             // Only a route that takes exactly the same is replaced: of another one, a part would be left.
-            let isSame = rivals.allSatisfy { other in
-                guard let other = other.map({ record($0.reference) }) else { return false }
-                return other.header.pointee.optional == pattern.optional
-                    && other.header.pointee.index == rival.header.pointee.index
-                    && other.pattern == rival.pattern
-            }
+            let isSame =
+                rivals.count == rows.count && rival.header.pointee.optional == pattern.optional
+                && rivals.map { record($0.reference) }.allSatisfy {
+                    $0.header.pointee.index == replaced && $0.pattern == rival.pattern
+                }
             guard replacing, isSame else {
                 throw RouteConflict(
-                    pattern: pattern.text, rival: rival.pattern, priority: Int(priority),
-                    rivalIndex: rival.header.pointee.index)
+                    pattern: pattern.text, rival: rival.pattern, priority: Int(priority), rivalIndex: replaced
+                )
             }
         }
-        for case let rival? in rivals { unlink(rival.reference, at: rival.path) }
+        for rival in rivals { unlink(rival.reference, at: rival.path) }
         for row in rows {
             row.withRecord { record in
                 do throws(HashCollision) { try link(record) } catch { rebuild(TableSeed()) }
@@ -87,12 +90,14 @@ extension TableStorage {
     private func find(
         _ wanted: RouteRecordPointer, where isMeant: (RouteRecordPointer) -> Bool
     ) -> ListedRecord? {
-        var place = TreePlace(path: wanted.root)
-        while place.offset < wanted.header.pointee.stepBytes, !isLeaf(place) {
+        var place = TreePlace(wanted)
+        while place.offset < wanted.header.pointee.stepBytes,
+            nodes[place.path]?.traits.contains(.isLeaf) == false
+        {
             place = next(place, of: wanted)
         }
         let reference = list(\.first, at: place.path).first {
-            record($0).hasSameSteps(as: wanted) && record($0).hasSameScheme(as: wanted) && isMeant(record($0))
+            record($0).hasSameSteps(as: wanted) && record($0).hasScheme(wanted.scheme) && isMeant(record($0))
         }
         return reference.map { ($0, place.path) }
     }
@@ -120,7 +125,7 @@ extension TableStorage {
         }
         reader.pointee.note(header)
         if !header.isShorter { count += 1 }
-        var place = TreePlace(path: record.root)
+        var place = TreePlace(record)
         while true {
             if let leaf = nodes[place.path], leaf.traits.contains(.isLeaf) {
                 // It was just made, or has the records of the same path; otherwise they move one step on.
@@ -144,19 +149,22 @@ extension TableStorage {
             return other.priority < header.priority
                 || other.priority == header.priority && other.schemeLength == 0 && header.schemeLength > 0
         }
-        if header.takesDeeper { nodes.update(place.path) { $0.traits.insert(.hasParents) } }
-    }
-
-    private func isLeaf(_ place: TreePlace) -> Bool {
-        nodes[place.path]?.traits.contains(.isLeaf) ?? false
+        nodes.update(place.path) {
+            if header.takesDeeper { $0.traits.insert(.hasParents) }
+            // Nothing follows, however much is left of a URL.
+            if header.endsWithRest { $0.traits.insert(.isLeaf) }
+        }
     }
 
     private func next(_ place: TreePlace, of record: RouteRecordPointer) -> TreePlace {
         let step = record.step(at: place.offset)
-        return TreePlace(path: step.hash(behind: place.path, seed), offset: place.offset + step.byteCount)
+        var next = place
+        next.path = step.hash(behind: place.path, seed)
+        next.offset += step.byteCount
+        return next
     }
 
-    /// Goes one step on with a record, and makes the node for it if there is none: a leaf, if the record goes on.
+    /// Goes one step on with a record, and makes the node for it if there is none.
     private func descend(
         from place: TreePlace, as reference: UInt32
     ) throws(HashCollision) -> TreePlace {
@@ -167,7 +175,8 @@ extension TableStorage {
                 throw HashCollision()
             }
         } else {
-            let isLeaf = next.offset < record.header.pointee.stepBytes
+            let header = record.header.pointee
+            let isLeaf = next.offset < header.stepBytes && next.offset >= header.keyBytes
             nodes.update(next.path) {
                 $0.sample = reference
                 $0.traits = isLeaf ? .isLeaf : []
