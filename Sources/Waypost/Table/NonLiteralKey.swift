@@ -1,6 +1,6 @@
 internal import CPathScan
 
-/// A step that is neither a literal nor a plain placeholder, where it lies in a record.
+/// A step that is no literal, where it lies in a record: nothing for a plain placeholder.
 ///
 /// Keys are ordered as §3 wants by their bytes, made total so that the order depends on nothing but the patterns: the
 /// kind; two bytes each for the length of all literals, and of the one in front, and one byte for the number of
@@ -8,10 +8,7 @@ internal import CPathScan
 /// two. Behind them lie the numbers of the converters plus one, 0 for none, two bytes each.
 struct NonLiteralKey {
     enum Kind: UInt8 {
-        case partial, typed, wildcard, rest
-
-        /// Whether it comes behind a plain placeholder in the order of §3.
-        var isBehindPlaceholder: Bool { self == .wildcard || self == .rest }
+        case partial, typed, placeholder, wildcard, rest
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -23,13 +20,14 @@ struct NonLiteralKey {
         of piece: PatternPiece, in text: UnsafeBufferPointer<UInt8>, ignoresCase: Bool,
         number: (String) -> Int
     ) -> [UInt8] {
-        let kind: Kind =
-            switch piece.kind {
-            case .wildcard: .wildcard
-            case .rest: .rest
-            case .typed: .typed
-            default: .partial
-            }
+        let kind: Kind
+        switch piece.kind {
+        case .placeholder: return []
+        case .wildcard: kind = .wildcard
+        case .rest: kind = .rest
+        case .typed: kind = .typed
+        default: kind = .partial
+        }
         let holes = kind == .wildcard || kind == .rest ? [] : piece.holes(in: text)
         let literals = zip([piece.start] + holes.map(\.end), holes.map(\.start) + [piece.end]).map {
             let literal = piece.decoded($0, $1, in: text).utf8
@@ -49,8 +47,9 @@ struct NonLiteralKey {
         return bytes
     }
 
-    var kind: Kind { Kind(rawValue: bytes[0]) ?? .rest }
-    private var holes: Int { Int(~bytes[5]) }
+    var kind: Kind { bytes.isEmpty ? .placeholder : Kind(rawValue: bytes[0]) ?? .rest }
+    /// How many placeholders there are, unless it is a plain one.
+    private var holes: Int { bytes.isEmpty ? 0 : Int(~bytes[5]) }
     private var ordered: UnsafeBufferPointer<UInt8>.SubSequence { bytes.dropLast(2 * holes) }
 
     /// The converter's number of one of the placeholders plus one; 0 without one.
@@ -106,7 +105,7 @@ struct NonLiteralKey {
 
     /// What one of the placeholders takes of a component that the pattern took.
     func text(of component: String, _ number: Int, ignoringCase: Bool) -> String {
-        guard !behindPrefix.isEmpty || !prefix.isEmpty else { return component }
+        guard holes > 0, !behindPrefix.isEmpty || !prefix.isEmpty else { return component }
         var hole = 0..<0
         component.utf8.map { ignoringCase ? RouteScheme.lowercased($0) : $0 }.withUnsafeBufferPointer {
             _ = eachHole(of: $0) {

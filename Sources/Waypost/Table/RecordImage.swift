@@ -71,28 +71,21 @@ struct RecordImage {
         case .literal where piece.isEncoded:
             add(literal: piece.decoded(piece.start, piece.end, in: text).utf8, ignoresCase)
         case .literal: add(literal: piece.literal(in: text), ignoresCase)
-        case .placeholder:
-            PathStep.write(0, isLiteral: false, to: &bytes)
-            capture(piece.hole, 0, step: nil)
-            header.depth += 1
         default:
-            let step = bytes.count
+            let step = UInt16(truncatingIfNeeded: bytes.count)
             let key = NonLiteralKey.bytes(of: piece, in: text, ignoresCase: ignoresCase, number: number)
             PathStep.write(key.count, isLiteral: false, to: &bytes)
             bytes += key
-            header.keyBytes = UInt16(truncatingIfNeeded: bytes.count)
-            for (number, hole) in piece.holes(in: text).enumerated() { capture(hole, number, step: step) }
+            if !key.isEmpty { header.keyBytes = UInt16(truncatingIfNeeded: bytes.count) }
+            for (number, hole) in piece.holes(in: text).enumerated() {
+                captures.append(
+                    RouteCapture(
+                        nameStart: hole.nameStart, nameEnd: hole.nameEnd, step: step, position: header.depth,
+                        number: UInt8(truncatingIfNeeded: number)))
+            }
             header.endsWithRest = piece.kind == .rest
             header.depth += 1
         }
-    }
-
-    private mutating func capture(_ hole: PatternHole, _ number: Int, step: Int?) {
-        captures.append(
-            RouteCapture(
-                nameStart: hole.nameStart, nameEnd: hole.nameEnd,
-                step: UInt16(truncatingIfNeeded: step.map { $0 + 1 } ?? 0), position: header.depth,
-                number: UInt8(truncatingIfNeeded: number)))
     }
 
     /// Calls `body` with the record where it lies.

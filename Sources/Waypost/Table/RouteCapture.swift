@@ -3,7 +3,7 @@ struct RouteCapture: BitwiseCopyable {
     /// Where in the pattern's text the name stands; nowhere for `**`.
     var nameStart: UInt16
     var nameEnd: UInt16
-    /// Where among the steps its own begins, plus one; 0 for a plain placeholder.
+    /// Where among the steps its own begins.
     var step: UInt16
     /// Which component it takes, and which one it is of several placeholders there.
     var position: UInt8
@@ -33,9 +33,8 @@ extension RouteTable {
         var components: [String]?
         for number in 0..<Int(record.header.pointee.captureCount) {
             let capture = record.captures[number]
-            let key =
-                capture.step == 0 ? nil : PathStep(start: record.firstStep + Int(capture.step) - 1).key
-            let isRest = key?.kind == .rest
+            let key = record.step(at: Int(capture.step)).key
+            let isRest = key.kind == .rest
             var text: String
             if !isRest, let range = match.range(ofParameter: number) {
                 text = url.decoded(
@@ -48,14 +47,11 @@ extension RouteTable {
                 guard position < all.count else { continue }
                 text = isRest ? all[position...].joined(separator: "/") : all[position]
             }
-            var converter = 0
-            if let key {
-                text = key.text(of: text, Int(capture.number), ignoringCase: storage.ignoresCase)
-                converter = key.converter(Int(capture.number))
-            }
+            text = key.text(of: text, Int(capture.number), ignoringCase: storage.ignoresCase)
+            let converter = key.converter(Int(capture.number)) - 1
             body(
-                record.name(capture), text, converter > 0 ? storage.converters.names[converter - 1] : nil,
-                converter > 0 ? storage.converters.value(text, converter: converter - 1) : nil)
+                record.name(capture), text, converter < 0 ? nil : storage.converters.names[converter],
+                converter < 0 ? nil : storage.converters.value(text, converter: converter))
         }
     }
 

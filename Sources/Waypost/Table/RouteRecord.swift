@@ -140,7 +140,7 @@ struct PathStep {
     }
     @inline(__always) var next: PathStep { PathStep(start: start + byteCount) }
 
-    /// One that is neither a literal nor a plain placeholder.
+    /// One that is no literal.
     var key: NonLiteralKey { NonLiteralKey(UnsafeBufferPointer(start: content, count: length)) }
 
     /// The bytes of all of it.
@@ -164,8 +164,7 @@ struct PathStep {
     /// The hash of a path that goes on with it.
     func hash(behind path: UInt64, _ seed: TableSeed) -> UInt64 {
         if isPlaceholder { return seed.placeholder(behind: path) }
-        let words = ByteWords(content, count: length)
-        return isLiteral ? seed.literal(words, behind: path) : seed.other(words, behind: path)
+        return seed.literal(ByteWords(content, count: length), behind: isLiteral ? path : ~path)
     }
 
     static func write(_ count: Int, isLiteral: Bool, to bytes: inout [UInt8]) {

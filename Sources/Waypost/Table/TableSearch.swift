@@ -175,7 +175,8 @@ struct TableSearch {
         while true {
             let edge = next == 0 ? nil : reader.pointee.record(next)
             let step = edge?.step(at: 0)
-            if isPlaceholderNext, step.map({ $0.key.kind.isBehindPlaceholder }) ?? true {
+            if isPlaceholderNext, (step?.key.kind ?? .rest).rawValue > NonLiteralKey.Kind.placeholder.rawValue
+            {
                 isPlaceholderNext = false
                 let behind = reader.pointee.seed.placeholder(behind: path)
                 if visitChild(behind, component) { return true }

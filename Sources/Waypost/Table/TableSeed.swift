@@ -54,9 +54,6 @@ struct TableSeed: BitwiseCopyable, Sendable {
     /// The hash of a path that goes on with a plain placeholder.
     @inline(__always)
     func placeholder(behind path: UInt64) -> UInt64 { (path &<< 23 | path &>> 41) ^ first | 1 }
-
-    /// The hash of a path that goes on with another step, from the bytes of its key.
-    func other(_ key: ByteWords, behind path: UInt64) -> UInt64 { literal(key, behind: ~path) }
 }
 
 /// The first eight and the last eight bytes of a text; of one of up to eight bytes, no first ones.
@@ -65,12 +62,6 @@ struct ByteWords: BitwiseCopyable, Equatable {
     let last: UInt64
     let start: UnsafePointer<UInt8>
     let length: Int
-
-    /// Those of a text whose words are known.
-    @inline(__always)
-    init(first: UInt64, last: UInt64, start: UnsafePointer<UInt8>, length: Int) {
-        (self.first, self.last, self.start, self.length) = (first, last, start, length)
-    }
 
     /// The words of the bytes from `start` to `end`, of a text of which the first eight may be read.
     @inline(__always)

@@ -86,18 +86,14 @@ final class TableStorage: @unchecked Sendable {
     }
 
     /// Builds all anew, with this seed unless two paths have one hash with it, which hardly any have.
-    func rebuild(_ first: TableSeed) {
-        var seed = first
-        while true {
-            let new = TableStorage(converters: converters, seed: seed, ignoresCase: ignoresCase)
-            do throws(HashCollision) {
-                for record in records.routes { try new.link(record) }
-                (nodes, records, count, deadBytes) = (new.nodes, new.records, new.count, 0)
-                reader.pointee = new.reader.pointee
-                return
-            } catch {
-                seed = TableSeed()
-            }
+    func rebuild(_ seed: TableSeed) {
+        let new = TableStorage(converters: converters, seed: seed, ignoresCase: ignoresCase)
+        do throws(HashCollision) {
+            for record in records.routes { try new.link(record) }
+        } catch {
+            return rebuild(TableSeed())
         }
+        (nodes, records, count, deadBytes) = (new.nodes, new.records, new.count, 0)
+        reader.pointee = new.reader.pointee
     }
 }
