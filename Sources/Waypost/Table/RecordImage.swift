@@ -30,6 +30,8 @@ struct RecordImage {
             let pieces = pattern.pieces.span
             for index in pieces.indices { add(pieces[index], in: text, ignoresCase, number) }
             header.stepBytes = UInt16(truncatingIfNeeded: bytes.count)
+            header.captureCount = UInt16(truncatingIfNeeded: captures.count)
+            captures.withUnsafeBytes { bytes += $0 }
             header.textLength = UInt16(truncatingIfNeeded: text.count)
             bytes += text
         }
@@ -43,12 +45,10 @@ struct RecordImage {
         complete()
     }
 
-    /// Puts header and captures in front of the rest.
+    /// Puts the header in front of the rest.
     private mutating func complete() {
-        header.captureCount = UInt16(truncatingIfNeeded: captures.count)
         var front = [UInt8](repeating: 0, count: MemoryLayout<RouteRecord>.stride)
         front.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
-        captures.withUnsafeBytes { front += $0 }
         bytes = front + bytes
     }
 

@@ -32,7 +32,7 @@ extension RouteTable {
         guard match.parameterCount > 0, let record = storage.record(of: match) else { return }
         var components: [String]?
         for number in 0..<Int(record.header.pointee.captureCount) {
-            let capture = record.captures[number]
+            let capture = record.capture(number)
             let key = record.step(at: Int(capture.step)).key
             let isRest = key.kind == .rest
             var text: String

@@ -19,16 +19,15 @@ public struct RouteMatch: Sendable, Hashable {
 
     @inline(__always)
     init(
-        _ reference: UInt32, _ record: RouteRecordPointer, pathEnd: UInt32,
-        components: UnsafePointer<PathComponent>
+        _ record: RouteRecordPointer, pathEnd: UInt32, components: UnsafePointer<PathComponent>
     ) {
         let header = record.header
         let count = Int(header.pointee.captureCount)
-        numbers = SIMD4(header.pointee.index, reference, UInt32(truncatingIfNeeded: count), 0)
+        numbers = SIMD4(header.pointee.index, header.pointee.own, UInt32(truncatingIfNeeded: count), 0)
         if count == 0 { return }
         withUnsafeMutableBytes(of: &captures) { captures in
             for number in 0..<min(count, Self.inlineCaptures) {
-                let component = components + Int(record.captures[number].position)
+                let component = components + Int(record.capture(number).position)
                 captures.storeBytes(
                     of: SIMD2(component.pointee.start, component.pointee.length),
                     toByteOffset: number &* 8, as: SIMD2<UInt32>.self)

@@ -1,14 +1,14 @@
-/// One route of the table, as it lies in memory: this, then its captures, its steps, and its pattern as written.
+/// One route of the table, as it lies in memory: this, then its steps, its captures, and its pattern as written.
 ///
 /// So does a step that is neither a literal nor a plain placeholder, as one of those behind a node: it has nothing else.
 struct RouteRecord: BitwiseCopyable {
     var priority: Int64 = 0
     /// What a match gives.
     var index: UInt32 = 0
-    /// The next record of the same list of a node.
-    var next: UInt32 = 0
     /// Its own reference, by which one that is made up is known.
     var own: UInt32 = 0
+    /// The next record of the same list of a node.
+    var next: UInt32 = 0
     /// The optional parts of the pattern.
     var optional = OptionalParts()
     var stepBytes: UInt16 = 0
@@ -28,12 +28,13 @@ struct RouteRecord: BitwiseCopyable {
     /// Whether it is that of a route, and was not removed.
     var isRoute = false
 
-    /// Where the steps begin.
-    @inline(__always) var stepsOffset: Int {
-        MemoryLayout<RouteRecord>.stride &+ Int(captureCount) &* MemoryLayout<RouteCapture>.stride
+    /// Where the pattern begins.
+    var textOffset: Int {
+        MemoryLayout<RouteRecord>.stride + Int(stepBytes) + Int(captureCount)
+            * MemoryLayout<RouteCapture>.stride
     }
     /// The bytes of all of it.
-    var byteCount: Int { stepsOffset + Int(stepBytes) + Int(textLength) }
+    var byteCount: Int { textOffset + Int(textLength) }
 }
 
 /// A record where it lies: in a table, or in the making.
@@ -44,7 +45,7 @@ struct RouteRecordPointer {
         memory.assumingMemoryBound(to: RouteRecord.self)
     }
     @inline(__always) var firstStep: UnsafePointer<UInt8> {
-        (memory + header.pointee.stepsOffset).assumingMemoryBound(to: UInt8.self)
+        (memory + MemoryLayout<RouteRecord>.stride).assumingMemoryBound(to: UInt8.self)
     }
 
     /// The step that begins behind so many bytes of others.
@@ -65,14 +66,15 @@ struct RouteRecordPointer {
 
     /// The pattern, as it was written.
     var text: UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(
-            start: firstStep + Int(header.pointee.stepBytes), count: Int(header.pointee.textLength))
+        let start = (memory + header.pointee.textOffset).assumingMemoryBound(to: UInt8.self)
+        return UnsafeBufferPointer(start: start, count: Int(header.pointee.textLength))
     }
     var pattern: String { String(decoding: text, as: UTF8.self) }
 
-    /// As many as the header says.
-    @inline(__always) var captures: UnsafePointer<RouteCapture> {
-        (memory + MemoryLayout<RouteRecord>.stride).assumingMemoryBound(to: RouteCapture.self)
+    @inline(__always)
+    func capture(_ number: Int) -> RouteCapture {
+        UnsafeRawPointer(firstStep + Int(header.pointee.stepBytes)).loadUnaligned(
+            fromByteOffset: number &* MemoryLayout<RouteCapture>.stride, as: RouteCapture.self)
     }
 
     func name(_ capture: RouteCapture) -> String {
@@ -80,7 +82,7 @@ struct RouteRecordPointer {
             ? "**" : String(decoding: text[Int(capture.nameStart)..<Int(capture.nameEnd)], as: UTF8.self)
     }
 
-    var names: [String] { (0..<Int(header.pointee.captureCount)).map { name(captures[$0]) } }
+    var names: [String] { (0..<Int(header.pointee.captureCount)).map { name(capture($0)) } }
 
     /// Whether another one has the same steps, of which `count` bytes are looked at.
     func shares(_ count: Int, with other: RouteRecordPointer) -> Bool {

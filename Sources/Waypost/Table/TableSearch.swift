@@ -5,7 +5,6 @@ struct Candidate {
         case whole, parent, schemeFallback, fallback
     }
 
-    let reference: UInt32
     let record: RouteRecordPointer
     let rank: Rank
 
@@ -107,7 +106,7 @@ struct TableSearch {
 
     @inline(__always)
     private func match(_ hit: Candidate) -> RouteMatch {
-        RouteMatch(hit.reference, hit.record, pathEnd: url.pathEnd, components: url.components)
+        RouteMatch(hit.record, pathEnd: url.pathEnd, components: url.components)
     }
 
     // MARK: Nodes
@@ -246,7 +245,7 @@ struct TableSearch {
         while next != 0 {
             let record = reader.pointee.record(next)
             if rank != .parent || record.header.pointee.takesDeeper, record.takes(url.scheme),
-                hits.pointee.take(Candidate(reference: next, record: record, rank: rank))
+                hits.pointee.take(Candidate(record: record, rank: rank))
             {
                 return true
             }
