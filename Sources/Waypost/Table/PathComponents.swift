@@ -44,8 +44,9 @@ struct SplitURL: BitwiseCopyable {
         var start = index
         while index < pathEnd {
             let marks = waypost_scan_path(text, index, readable)
-            // One behind the path makes the search a little slower, and nothing else.
-            if marks.percents != 0 { isEncoded = true }
+            if marks.percents != 0, index &+ marks.percents.trailingZeroBitCount < pathEnd {
+                isEncoded = true
+            }
             var slashes = marks.slashes
             while slashes != 0 {
                 let mark = index &+ slashes.trailingZeroBitCount

@@ -17,27 +17,15 @@ public struct RouteCandidates: Sequence, Sendable {
 
     /// Goes through the candidates.
     public struct Iterator: IteratorProtocol, Sendable {
-        private let table: RouteTable
-        private let url: RouteURL
-        private var given = 0
-        private var others: [RouteMatch]?
-
-        init(table: RouteTable, url: RouteURL) {
-            self.table = table
-            self.url = url
-        }
+        fileprivate let table: RouteTable
+        fileprivate let url: RouteURL
+        fileprivate var given = 0
+        fileprivate var all: [RouteMatch]?
 
         /// The next best one.
         public mutating func next() -> RouteCandidate? {
-            let match: RouteMatch?
-            if given == 0 {
-                match = table.firstMatch(url)
-                if match == nil { others = [] }
-            } else {
-                let all = others ?? table.allMatches(url)
-                others = all
-                match = given < all.count ? all[given] : nil
-            }
+            if given > 0, all == nil { all = table.allMatches(url) }
+            let match = all == nil ? table.firstMatch(url) : all?.dropFirst(given).first
             given += 1
             return match.map { RouteCandidate(match: $0, table: table, url: url) }
         }
@@ -48,14 +36,8 @@ public struct RouteCandidates: Sequence, Sendable {
 public struct RouteCandidate: Sendable {
     /// The hit itself.
     public let match: RouteMatch
-    private let table: RouteTable
-    private let url: RouteURL
-
-    init(match: RouteMatch, table: RouteTable, url: RouteURL) {
-        self.match = match
-        self.table = table
-        self.url = url
-    }
+    fileprivate let table: RouteTable
+    fileprivate let url: RouteURL
 
     /// The index that the route was added with.
     public var index: UInt32 { match.index }

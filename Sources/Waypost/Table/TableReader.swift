@@ -13,15 +13,9 @@ struct TableReader: BitwiseCopyable {
 
     // What a search may leave out. A route that goes takes none of it back.
     /// The most components of any pattern.
-    private(set) var deepest = 0
+    var deepest = 0
     /// No route has a higher one, so a search ends at the first hit of a whole URL that has it.
-    private(set) var highestPriority = Int64.min
-
-    /// Takes note of a route.
-    mutating func note(_ record: RouteRecord) {
-        deepest = max(deepest, Int(record.depth))
-        highestPriority = max(highestPriority, record.priority)
-    }
+    var highestPriority = Int64.min
 
     @inline(__always)
     func record(_ reference: UInt32) -> RouteRecordPointer {

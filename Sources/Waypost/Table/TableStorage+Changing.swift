@@ -7,10 +7,6 @@ private struct TreePlace {
     var path: UInt64
     /// How many bytes its steps have.
     var offset = 0
-
-    init(_ record: RouteRecordPointer) {
-        path = record.header.pointee.isFallback ? TableSeed.fallback : TableSeed.root
-    }
 }
 
 extension TableStorage {
@@ -90,7 +86,7 @@ extension TableStorage {
     private func find(
         _ wanted: RouteRecordPointer, where isMeant: (RouteRecordPointer) -> Bool
     ) -> ListedRecord? {
-        var place = TreePlace(wanted)
+        var place = start(of: wanted)
         while place.offset < wanted.header.pointee.stepBytes,
             nodes[place.path]?.traits.contains(.isLeaf) == false
         {
@@ -123,9 +119,10 @@ extension TableStorage {
             $0.next = 0
             $0.isRoute = true
         }
-        reader.pointee.note(header)
+        reader.pointee.deepest = max(reader.pointee.deepest, Int(header.depth))
+        reader.pointee.highestPriority = max(reader.pointee.highestPriority, header.priority)
         if !header.isShorter { count += 1 }
-        var place = TreePlace(record)
+        var place = start(of: record)
         while true {
             if let leaf = nodes[place.path], leaf.traits.contains(.isLeaf) {
                 // It was just made, or has the records of the same path; otherwise they move one step on.
@@ -156,12 +153,13 @@ extension TableStorage {
         }
     }
 
+    private func start(of record: RouteRecordPointer) -> TreePlace {
+        TreePlace(path: record.header.pointee.isFallback ? TableSeed.fallback : TableSeed.root)
+    }
+
     private func next(_ place: TreePlace, of record: RouteRecordPointer) -> TreePlace {
         let step = record.step(at: place.offset)
-        var next = place
-        next.path = step.hash(behind: place.path, seed)
-        next.offset += step.byteCount
-        return next
+        return TreePlace(path: step.hash(behind: place.path, seed), offset: place.offset + step.byteCount)
     }
 
     /// Goes one step on with a record, and makes the node for it if there is none.
