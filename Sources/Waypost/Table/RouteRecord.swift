@@ -112,11 +112,7 @@ struct RouteRecordPointer {
     }
 
     func hasScheme(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        let scheme = scheme
-        return scheme.count == other.count
-            && scheme.indices.allSatisfy {
-                RouteScheme.lowercased(scheme[$0]) == RouteScheme.lowercased(other[$0])
-            }
+        scheme.elementsEqual(other) { RouteScheme.lowercased($0) == RouteScheme.lowercased($1) }
     }
 }
 
