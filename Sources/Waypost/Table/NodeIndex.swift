@@ -38,7 +38,7 @@ struct TableNode: BitwiseCopyable {
 /// A change copies the pages that it touches. Growing copies all nodes, which takes some milliseconds for 100 000, and
 /// comes after as many again were added.
 struct NodeIndex {
-    private static let pageShift = 8
+    private static let pageShift = 9
     private static let pageNodes = 1 << pageShift
 
     /// What a search reads.

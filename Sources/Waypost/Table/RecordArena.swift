@@ -3,7 +3,7 @@
 /// A reference is the page's number and the offset in it, and 0 is none. Records are added and never taken out.
 struct RecordArena {
     private static let pageShift: UInt32 = 16
-    private static let pageBytes = 1 << 14
+    private static let pageBytes = 1 << 16
     private static let firstOffset = 8
 
     private var memory = PagedMemory()
@@ -32,7 +32,9 @@ struct RecordArena {
         let byteCount = (record.count + 7) & ~7
         if used + byteCount > memory.pages.last?.byteCount ?? 0 {
             used = Self.firstOffset
-            memory.append(byteCount: max(Self.pageBytes, used + byteCount))
+            // The first page is small, for most tables are.
+            let usual = memory.pages.isEmpty ? 1 << 12 : Self.pageBytes
+            memory.append(byteCount: max(usual, used + byteCount))
         }
         let page = memory.pages.count - 1
         memory.prepare(page)

@@ -3,7 +3,8 @@
 /// It has less than 60 000 bytes: a pattern is at most ``RoutePattern/maximumBytes`` long and stands in it twice, and a
 /// placeholder, which takes three bytes of it, adds eleven, and a short literal up to eight.
 struct RecordImage {
-    private var bytes: [UInt8] = []
+    private static let stepsOffset = MemoryLayout<RouteRecord>.stride
+    private var bytes = [UInt8](repeating: 0, count: Self.stepsOffset)
     private var header = RouteRecord()
     private var captures: [RouteCapture] = []
 
@@ -14,6 +15,7 @@ struct RecordImage {
         _ pattern: RoutePattern, priority: Int64 = 0, takesDeeper: Bool = false, index: UInt32 = 0,
         ignoresCase: Bool, number: (String) -> Int
     ) {
+        bytes.reserveCapacity(Self.stepsOffset + 2 * pattern.text.utf8.count + 48)
         header.priority = priority
         header.index = index
         header.takesDeeper = takesDeeper
@@ -29,7 +31,7 @@ struct RecordImage {
         pattern.text.utf8Span.span.withUnsafeBufferPointer { text in
             let pieces = pattern.pieces.span
             for index in pieces.indices { add(pieces[index], in: text, ignoresCase, number) }
-            header.stepBytes = UInt16(truncatingIfNeeded: bytes.count)
+            header.stepBytes = stepBytes
             header.captureCount = UInt16(truncatingIfNeeded: captures.count)
             captures.withUnsafeBytes { bytes += $0 }
             header.textLength = UInt16(truncatingIfNeeded: text.count)
@@ -40,16 +42,16 @@ struct RecordImage {
 
     /// The record of one step.
     init(edge step: PathStep) {
-        bytes = Array(UnsafeBufferPointer(start: step.start, count: step.byteCount))
-        header.stepBytes = UInt16(truncatingIfNeeded: step.byteCount)
+        bytes += UnsafeBufferPointer(start: step.start, count: step.byteCount)
+        header.stepBytes = stepBytes
         complete()
     }
 
-    /// Puts the header in front of the rest.
+    /// The bytes of the steps so far.
+    private var stepBytes: UInt16 { UInt16(truncatingIfNeeded: bytes.count - Self.stepsOffset) }
+
     private mutating func complete() {
-        var front = [UInt8](repeating: 0, count: MemoryLayout<RouteRecord>.stride)
-        front.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
-        bytes = front + bytes
+        bytes.withUnsafeMutableBytes { [header] in $0.storeBytes(of: header, as: RouteRecord.self) }
     }
 
     private mutating func add(literal text: some Collection<UInt8>, _ ignoresCase: Bool = false) {
@@ -72,11 +74,11 @@ struct RecordImage {
             add(literal: piece.decoded(piece.start, piece.end, in: text).utf8, ignoresCase)
         case .literal: add(literal: piece.literal(in: text), ignoresCase)
         default:
-            let step = UInt16(truncatingIfNeeded: bytes.count)
+            let step = stepBytes
             let key = NonLiteralKey.bytes(of: piece, in: text, ignoresCase: ignoresCase, number: number)
             PathStep.write(key.count, isLiteral: false, to: &bytes)
             bytes += key
-            if !key.isEmpty { header.keyBytes = UInt16(truncatingIfNeeded: bytes.count) }
+            if !key.isEmpty { header.keyBytes = stepBytes }
             for (number, hole) in piece.holes(in: text).enumerated() {
                 captures.append(
                     RouteCapture(

@@ -215,11 +215,12 @@ extension TableStorage {
     ) {
         var references = Array(self.list(list, at: path))
         change(&references)
-        nodes.update(path) { $0[keyPath: list] = references.first ?? 0 }
-        for (reference, next) in zip(references, references.dropFirst() + [0])
-        where record(reference).header.pointee.next != next {
-            records.update(reference) { $0.next = next }
+        var next: UInt32 = 0
+        for reference in references.reversed() {
+            if record(reference).header.pointee.next != next { records.update(reference) { $0.next = next } }
+            next = reference
         }
+        nodes.update(path) { $0[keyPath: list] = next }
     }
 
     /// Takes a record out of the list of a node.
