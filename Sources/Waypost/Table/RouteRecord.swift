@@ -105,12 +105,6 @@ struct RouteRecordPointer {
         UnsafeBufferPointer(rebasing: text.prefix(Int(header.pointee.schemeLength)))
     }
 
-    /// Whether it takes a URL of this scheme.
-    @inline(__always)
-    func takes(_ scheme: UnsafeBufferPointer<UInt8>) -> Bool {
-        header.pointee.schemeLength == 0 || hasScheme(scheme)
-    }
-
     func hasScheme(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
         scheme.elementsEqual(other) { RouteScheme.lowercased($0) == RouteScheme.lowercased($1) }
     }

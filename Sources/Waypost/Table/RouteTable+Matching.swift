@@ -70,20 +70,24 @@ extension RouteTable {
         }
         return withUnsafeBytes(of: &copy) { copy in
             let copy = copy.assumingMemoryBound(to: UInt8.self).baseAddress ?? start
-            return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: Self.stackComponents) {
-                stack -> RouteMatch? in
-                // One behind those of the deepest pattern is enough to see that a URL is deeper.
-                let capacity = reader.pointee.deepest &+ 1
-                let heap =
-                    capacity > Self.stackComponents
-                    ? UnsafeMutablePointer<PathComponent>.allocate(capacity: capacity) : nil
-                defer { heap?.deallocate() }
-                guard let target = heap ?? stack.baseAddress else { return nil }
-                let url = SplitURL(
-                    count < 16 ? copy : start, readable: max(count, 16), parts, into: target,
-                    limit: target + capacity)
-                return TableSearch.run(reader, url, all)
+            let bytes = UnsafeBufferPointer(start: count < 16 ? copy : start, count: max(count, 16))
+            if reader.pointee.deepest >= Self.stackComponents {
+                return withUnsafePointer(to: parts) { searchDeep(bytes, $0, all) }
             }
+            return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: Self.stackComponents) {
+                TableSearch.run(reader, bytes, parts, all, space: $0)
+            }
+        }
+    }
+
+    @inline(never)
+    private func searchDeep(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ parts: UnsafePointer<RouteURLParts>,
+        _ all: UnsafeMutablePointer<[RouteMatch]>?
+    ) -> RouteMatch? {
+        let reader = storage.reader
+        return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: reader.pointee.deepest &+ 1) {
+            TableSearch.run(reader, bytes, parts.pointee, all, space: $0)
         }
     }
 }

@@ -5,6 +5,7 @@ struct TableReader: BitwiseCopyable {
     var nodes: NodeIndex.Reader
     /// The node that all paths but those of the fallbacks begin at.
     var root: UnsafePointer<TableNode>?
+    var fallback: UnsafePointer<TableNode>?
     var records: PagedMemory.Directory
     var converters: Unmanaged<ConverterList>
     let seed: TableSeed

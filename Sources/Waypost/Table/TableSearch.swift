@@ -33,34 +33,36 @@ struct TableSearch {
 
     /// What was found.
     private struct Hits {
-        let highestPriority: Int64
         var best: Candidate?
         /// All of them in the order of components, when not only the best is wanted.
         var all: UnsafeMutablePointer<[Candidate]>?
 
-        /// Takes a hit; true when it is all that is wanted.
+        /// Takes a hit, before the first of which nothing comes; true when it is all that is wanted.
         @inline(__always)
-        mutating func take(_ hit: Candidate) -> Bool {
+        mutating func take(_ hit: Candidate, isFirst: Bool) -> Bool {
             if let all {
                 all.pointee.append(hit)
                 return false
             }
-            // Nothing comes before the first of these.
-            let isFirst = hit.rank == .whole && hit.record.header.pointee.priority == highestPriority
             if isFirst || best.map(hit.precedes) ?? true { best = hit }
             return isFirst
         }
     }
 
-    /// The match that comes first in the order of §3 for a URL.
+    /// The match that comes first in the order of §3 for the URL in `bytes`, of which sixteen at least are there.
     ///
     /// With `all` they are put there in this order, and none is given.
     @inline(__always)
     static func run(
-        _ reader: UnsafeMutablePointer<TableReader>, _ url: SplitURL,
-        _ all: UnsafeMutablePointer<[RouteMatch]>?
+        _ reader: UnsafeMutablePointer<TableReader>, _ bytes: UnsafeBufferPointer<UInt8>,
+        _ parts: RouteURLParts, _ all: UnsafeMutablePointer<[RouteMatch]>?,
+        space: UnsafeMutableBufferPointer<PathComponent>
     ) -> RouteMatch? {
-        var hits = Hits(highestPriority: reader.pointee.highestPriority)
+        guard let text = bytes.baseAddress, let target = space.baseAddress else { return nil }
+        // One behind those of the deepest pattern is enough to see that a URL is deeper.
+        let limit = target + (reader.pointee.deepest &+ 1)
+        let url = SplitURL(text, readable: bytes.count, parts, into: target, limit: limit)
+        var hits = Hits()
         return withUnsafeMutablePointer(to: &hits) { hits in
             let search = TableSearch(reader: reader, url: url, hits: hits)
             if url.isEncoded || reader.pointee.ignoresCase { return search.runDecoded(all) }
@@ -115,10 +117,10 @@ struct TableSearch {
     @inline(__always)
     private func visitAll() {
         guard let root = reader.pointee.root, !visit(root, TableSeed.root, UnsafePointer(url.components)),
-            let node = reader.pointee.nodes.find(TableSeed.fallback)
+            let node = reader.pointee.fallback
         else { return }
         if node.pointee.traits.contains(.hasLiterals), showSchemeFallbacks() { return }
-        _ = takeAll(node.pointee.first, as: .fallback)
+        if node.pointee.first != 0 { _ = takeAll(reader.pointee.record(node.pointee.first), as: .fallback) }
     }
 
     /// Looks at what lies behind a node.
@@ -220,10 +222,11 @@ struct TableSearch {
                     ByteWords($0 + 8, count: scheme.count), behind: TableSeed.fallback)
             }
         }
-        guard let path, let node = reader.pointee.nodes.find(path), node.pointee.first != 0,
-            reader.pointee.record(node.pointee.first).header.pointee.isFallback
-        else { return false }
-        return takeAll(node.pointee.first, as: .schemeFallback)
+        guard let path, let node = reader.pointee.nodes.find(path), node.pointee.first != 0 else {
+            return false
+        }
+        let record = reader.pointee.record(node.pointee.first)
+        return record.header.pointee.isFallback && takeAll(record, as: .schemeFallback)
     }
 
     // MARK: Records
@@ -235,24 +238,34 @@ struct TableSearch {
         let record = reader.pointee.record(first)
         let behind = UnsafePointer(url.components + Int(record.header.pointee.depth))
         let isWhole = behind == url.end || behind < url.end && record.header.pointee.endsWithRest
-        guard isWhole || behind < url.end, haveLiterals(of: record, asFarAs: behind) else { return false }
-        return isWhole ? takeAll(first, as: .whole) : takeAll(first, as: .parent)
+        guard isWhole else { return behind < url.end && showParents(record, behind) }
+        return haveLiterals(of: record, asFarAs: behind) && takeAll(record, as: .whole)
+    }
+
+    @inline(never)
+    private func showParents(_ first: RouteRecordPointer, _ behind: UnsafePointer<PathComponent>) -> Bool {
+        haveLiterals(of: first, asFarAs: behind) && takeAll(first, as: .parent)
     }
 
     @inline(__always)
-    private func takeAll(_ first: UInt32, as rank: Candidate.Rank) -> Bool {
-        var next = first
-        while next != 0 {
-            let record = reader.pointee.record(next)
-            if rank != .parent || record.header.pointee.takesDeeper, record.takes(url.scheme),
-                hits.pointee.take(Candidate(record: record, rank: rank))
+    private func takeAll(_ first: RouteRecordPointer, as rank: Candidate.Rank) -> Bool {
+        var record = first
+        while true {
+            let header = record.header
+            let isFirst = rank == .whole && header.pointee.priority == reader.pointee.highestPriority
+            if rank != .parent || header.pointee.takesDeeper,
+                header.pointee.schemeLength == 0 || takesScheme(record),
+                hits.pointee.take(Candidate(record: record, rank: rank), isFirst: isFirst)
             {
                 return true
             }
-            next = record.header.pointee.next
+            if header.pointee.next == 0 { return false }
+            record = reader.pointee.record(header.pointee.next)
         }
-        return false
     }
+
+    @inline(never)
+    private func takesScheme(_ record: RouteRecordPointer) -> Bool { record.hasScheme(url.scheme) }
 
     /// Whether the components as far as `end` have the literals of a record.
     @inline(__always)
@@ -264,6 +277,8 @@ struct TableSearch {
         while component < end {
             if let next = step.behindLiteral(component.pointee.text) {
                 step = next
+            } else if step.isPlaceholder {
+                step = PathStep(start: step.content)
             } else if step.isLiteral {
                 return false
             } else {

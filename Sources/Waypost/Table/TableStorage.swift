@@ -48,6 +48,7 @@ final class TableStorage: @unchecked Sendable {
     func publish() {
         reader.pointee.nodes = nodes.reader
         reader.pointee.root = nodes.reader.find(TableSeed.root)
+        reader.pointee.fallback = nodes.reader.find(TableSeed.fallback)
         reader.pointee.records = records.directory
         reader.pointee.converters = .passUnretained(converters)
     }
