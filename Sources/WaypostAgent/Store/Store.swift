@@ -24,7 +24,7 @@ package final class Store: Sendable {
     private static let changesBetweenLooks = 16
     /// How many rows had been changed at the last look; SQLite begins at −2³¹ again after 2³¹ − 1.
     private let measuredChanges = Atomic<Int>(-changesBetweenLooks)
-    /// Nil once it is closed. Its lock is held for the whole of a transaction: there is one after the other.
+    /// The file, until it is closed, behind the lock that lets one transaction follow the other.
     private let database: Guarded<Database?>
     private let lock: StateLock
     private let file: StateFile
