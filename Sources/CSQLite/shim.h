@@ -2,12 +2,12 @@
 
 #include <sqlite3.h>
 
-// SQLITE_TRANSIENT is a cast, which Swift does not import: SQLite copies the bytes before these return.
-static inline int waypost_bind_text(sqlite3_stmt *statement, int place, const char *text, sqlite3_uint64 count) {
-    return sqlite3_bind_text64(statement, place, text, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+// SQLITE_TRANSIENT is a cast, which Swift does not import: SQLite copies the bytes before these return. What is empty
+// needs an address too, or it would be NULL.
+static inline int waypost_bind_text(sqlite3_stmt *statement, int place, const void *text, sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, place, count == 0 ? "" : text, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 static inline int waypost_bind_blob(sqlite3_stmt *statement, int place, const void *bytes, sqlite3_uint64 count) {
-    // Without an address it would be NULL.
     return sqlite3_bind_blob64(statement, place, count == 0 ? "" : bytes, count, SQLITE_TRANSIENT);
 }
 static inline void waypost_result_text(sqlite3_context *context, const char *text, sqlite3_uint64 count) {

@@ -49,7 +49,9 @@ final class Statement {
             switch value {
             case .null: sqlite3_bind_null(handle, place)
             case .integer(let number): sqlite3_bind_int64(handle, place, number)
-            case .text(let text): waypost_bind_text(handle, place, text, UInt64(text.utf8.count))
+            case .text(var text):
+                // Handed on as it is, a short text would be copied into an array first.
+                text.withUTF8 { waypost_bind_text(handle, place, $0.baseAddress, UInt64($0.count)) }
             case .blob(let bytes): waypost_bind_blob(handle, place, bytes, UInt64(bytes.count))
             }
         guard code == SQLITE_OK else { throw SQLiteError(code, sqlite3_db_handle(handle)) }
