@@ -32,7 +32,7 @@ final class EventLog: Sendable {
 
     fileprivate struct State {
         var sequence: Int64 = 0
-        var ring: Deque<LogEvent> = []
+        var recent: RecentEvents
         var pending: Deque<LogEvent> = []
         var dropped: Int64 = 0
         var droppedEver: Int64 = 0
@@ -59,7 +59,7 @@ final class EventLog: Sendable {
         self.clock = clock
         self.limits = limits
         let bucket = TokenBucket(rate: limits.logRate, burst: limits.logBurst, at: clock.monotonic())
-        state = Guarded(State(bucket: bucket, level: level))
+        state = Guarded(State(recent: RecentEvents(limit: limits.logRing), bucket: bucket, level: level))
     }
 
     /// The highest sequence number given so far.
@@ -111,8 +111,7 @@ final class EventLog: Sendable {
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
             event.sequence = state.sequence
-            state.ring.append(event)
-            if state.ring.count > limits.logRing { state.ring.removeFirst() }
+            state.recent.append(event)
             // Errors are never dropped because of the rate of other events.
             guard state.bucket.take(at: clock.monotonic()) || level >= .error else {
                 state.dropped += 1
@@ -129,7 +128,7 @@ final class EventLog: Sendable {
     /// Publishes recent events again; returns how many, and the number of the last.
     func replay(since sequence: Int64, maximum: Int) -> (count: Int, last: Int64) {
         let events = state.withLock { state in
-            Array(state.ring.lazy.filter { $0.sequence > sequence }.suffix(maximum))
+            state.recent.events(after: sequence, maximum: maximum, boot: boot, process: process)
         }
         connection.withLock { $0?.publish(events) }
         return (events.count, events.last?.sequence ?? sequence)

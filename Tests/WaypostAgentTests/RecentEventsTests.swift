@@ -1,0 +1,62 @@
+import Testing
+import WaypostMessages
+
+@testable import WaypostAgent
+
+@Suite("Recent events")
+struct RecentEventsTests {
+    private func event(_ sequence: Int64, _ message: String = "m", url: String? = nil, ref: String? = nil)
+        -> LogEvent
+    {
+        LogEvent(
+            time: 1_795_216_999_123 + sequence, level: .info, tag: "Router", boot: "B", sequence: sequence,
+            process: 71, thread: 72, message: message, url: url, ref: ref)
+    }
+
+    private func recent(_ events: RecentEvents, after sequence: Int64 = 0, maximum: Int = .max) -> [LogEvent]
+    {
+        events.events(after: sequence, maximum: maximum, boot: "B", process: 71)
+    }
+
+    @Test func `are what they were, whatever they have`() {
+        var events = RecentEvents(limit: 100)
+        let all = LogLevel.allCases.enumerated().map { place, level in
+            LogEvent(
+                time: -1 - Int64(place), level: level, tag: level == .info ? "" : "Tag \(place)", boot: "B",
+                sequence: Int64(place + 7), process: 71, thread: .max - Int64(place),
+                message: String(repeating: "ä\n", count: place * 300),
+                url: place > 2 ? "app://a/\(place)" : nil,
+                isError: level > .warning, ref: place % 2 == 0 ? "c\(place)" : nil)
+        }
+        for event in all { events.append(event) }
+        #expect(recent(events) == all)
+    }
+
+    @Test(arguments: [1, 2, 999, 2_000]) func `are the last ones, in order`(limit: Int) {
+        var events = RecentEvents(limit: limit)
+        #expect(recent(events).isEmpty)
+        for number in 1...10_000 {
+            events.append(event(Int64(number), String(repeating: "x", count: number % 97), ref: "c\(number)"))
+        }
+        let last = recent(events)
+        #expect(last.map(\.sequence) == Array(Int64(10_001 - limit)...10_000))
+        #expect(
+            last.allSatisfy { $0.message.utf8.count == Int($0.sequence % 97) && $0.ref == "c\($0.sequence)" })
+        #expect(
+            recent(events, maximum: 5).map(\.sequence)
+                == Array((1...10_000).map(Int64.init).suffix(min(5, limit))))
+        #expect(recent(events, after: 9_999).map(\.sequence) == [10_000])
+        #expect(recent(events, after: 10_000).isEmpty)
+        #expect(recent(events, after: .max).isEmpty)
+        #expect(recent(events, maximum: 0).isEmpty)
+    }
+
+    @Test func `may be longer than all that is kept in one piece`() {
+        var events = RecentEvents(limit: 3)
+        let long = String(repeating: "u", count: 70_000)
+        for number in 1...5 { events.append(event(Int64(number), url: long)) }
+        let last = recent(events)
+        #expect(last.map(\.sequence) == [3, 4, 5])
+        #expect(last.allSatisfy { ($0.url ?? "").utf8.count <= 65_535 && ($0.url ?? "").hasSuffix("u…") })
+    }
+}
