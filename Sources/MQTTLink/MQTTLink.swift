@@ -87,6 +87,11 @@ public final class MQTTLink: Sendable {
         mailbox.post(.renew(credentials, tls))
     }
 
+    /// Gives up memory that was only needed while there was more to do; for a pause.
+    public func releaseMemory() {
+        mailbox.post(.releaseMemory)
+    }
+
     /// Ends the link for good: publishes the goodbyes behind what waits, waits for their acknowledgements, and says
     /// DISCONNECT, so that the will is not sent.
     ///

@@ -1,3 +1,5 @@
+import MQTTLink
+import Threading
 import Waypost
 import WaypostMessages
 
@@ -24,19 +26,25 @@ extension Agent {
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
-            if spareMemory.isDue(afterChanges: store.changeCount) {
-                // Not here: on a disk that hangs, it waits for the commit that hangs there.
-                AgentThreads.start { [store] in
-                    store.releaseMemory()
-                    SpareMemory.release()
-                }
-            }
+            if spareMemory.isDue(afterChanges: store.changeCount, at: now) { releaseMemory() }
             guard now - lastHealth >= healthAfter else { continue }
             lastHealth = now
             healthAfter = nextHealth()
             checkSelfTest()
             publishHealth()
             cursor = forgetEndedCommands(after: cursor)
+        }
+    }
+
+    private func releaseMemory() {
+        outbox.releaseMemory()
+        intake.releaseMemory()
+        reloadable.withLock(\.link)?.releaseMemory()
+        AgentThreads.pool.renewThreads()
+        // Not here: on a disk that hangs, it waits for the commit that hangs there.
+        AgentThreads.start { [store] in
+            store.releaseMemory()
+            SpareMemory.release()
         }
     }
 
@@ -85,6 +93,9 @@ extension Agent {
         if result.next == nil {
             try? store.commit { try $0.incrementalVacuum() }
         }
+        // Else the pages that were looked through would stay in memory until there is much work again.
+        store.releaseMemory()
+        SpareMemory.releaseHeap()
         return result.next ?? 0
     }
 }

@@ -23,6 +23,8 @@ final class InMemoryLink: MessageLink {
         acknowledgement.set(body)
     }
 
+    func releaseMemory() {}
+
     // MARK: The broker's side
 
     func connect(

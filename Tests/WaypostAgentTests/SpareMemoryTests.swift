@@ -12,15 +12,26 @@ struct SpareMemoryTests {
             (10, false), (20, false), (20, true), (20, false), (21, false), (21, false), (2_000, false),
             (5_000, false), (5_000, true), (5_000, false), (-2_147_480_000, false), (-2_147_480_000, true),
         ]
-        for (changes, isDue) in looks { #expect(memory.isDue(afterChanges: changes) == isDue) }
+        for (changes, isDue) in looks { #expect(memory.isDue(afterChanges: changes, at: 0) == isDue) }
+    }
+
+    @Test func `goes back once more when the threads that worked have ended`() {
+        var memory = SpareMemory()
+        // Number of changes and time at each look, and whether memory goes back.
+        let looks: [(Int, Int64, Bool)] = [
+            (10, 0, false), (10, 10_000, true), (10, 39_999, false), (10, 40_000, true), (10, 90_000, false),
+            (5_000, 100_000, false), (5_000, 110_000, true), (5_100, 150_000, false), (5_100, 160_000, true),
+            (5_100, 990_000, false),
+        ]
+        for (changes, now, isDue) in looks { #expect(memory.isDue(afterChanges: changes, at: now) == isDue) }
     }
 
     @Test func `one commit that holds many changes is much work`() throws {
         let store = try Store(directory: NSTemporaryDirectory() + "waypost-memory-\(UUID().uuidString)")
         var memory = SpareMemory()
         func isDueInPause() -> Bool {
-            _ = memory.isDue(afterChanges: store.changeCount)
-            return memory.isDue(afterChanges: store.changeCount)
+            _ = memory.isDue(afterChanges: store.changeCount, at: 0)
+            return memory.isDue(afterChanges: store.changeCount, at: 0)
         }
         #expect(isDueInPause())
         try store.commit { _ in }

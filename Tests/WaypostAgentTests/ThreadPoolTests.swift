@@ -1,11 +1,31 @@
 import Dispatch
 import Glibc
+import MQTTLink
 import Synchronization
 import TestSupport
 import Testing
 import Threading
 
 @testable import WaypostAgent
+
+@Suite(.timeLimit(.minutes(10))) struct `The threads of a pool` {
+    @Test func `end when they are renewed and have nothing to do, and others take their place`() async throws
+    {
+        let pool = ThreadPool(name: "wp-test", usual: 1, limit: 1)
+        func thread() async -> Int64 {
+            // A moment later, when the thread that ran the last one has nothing to do.
+            try? await Task.sleep(for: .milliseconds(1))
+            return await Task(executorPreference: pool) { CurrentThread.id }.value
+        }
+        let first = await thread()
+        for _ in 0..<20 { #expect(await thread() == first) }
+        pool.renewThreads()
+        // Far less than the time after which a thread ends that has nothing to do.
+        var others = 0
+        while await thread() == first, others < 1_000 { others += 1 }
+        #expect(others < 1_000)
+    }
+}
 
 @Suite(.timeLimit(.minutes(10))) struct `A guest in a thread pool` {
     /// The threads on which something ran, in order.

@@ -50,6 +50,8 @@ final class LinkLoop {
     var goodbyes: [MQTTMessage] = []
     var hasDisconnected = false
     var isFinished = false
+    /// The loop goes on on another thread: what one has freed it keeps for itself until it ends.
+    private var wantsNewThread = false
     /// The delegate got a batch, and was not lent the thread yet.
     var hasDelivered = false
     /// What brought a batch whose acknowledgements it has not agreed to yet.
@@ -89,7 +91,7 @@ final class LinkLoop {
     /// Turns until the link has ended, or its delegate has kept the thread.
     private func goOn() {
         while !isFinished {
-            guard turn() else { return }
+            guard turn(), !movesOn() else { return }
         }
         let last = mailbox.close()
         for case .subscribe(_, let reply) in last.commands { reply(nil) }
@@ -128,9 +130,22 @@ final class LinkLoop {
         hasDelivered = false
         // The loan hands the loop over behind its lock, and only once: this thread leaves it untouched after that.
         nonisolated(unsafe) let loop = self
-        let loan = ThreadLoan { PlainThread.start(name: Self.threadName) { loop.goOn() } == nil }
+        let loan = ThreadLoan { loop.goesOnElsewhere() }
         delegate?.link(lends: loan)
         return loan.end()
+    }
+
+    /// Whether another thread has taken over, as was wanted; this one leaves the loop untouched then.
+    private func movesOn() -> Bool {
+        guard wantsNewThread, !isFinished else { return false }
+        wantsNewThread = false
+        return goesOnElsewhere()
+    }
+
+    /// Goes on on another thread; false when there is none.
+    private func goesOnElsewhere() -> Bool {
+        nonisolated(unsafe) let loop = self
+        return PlainThread.start(name: Self.threadName) { loop.goOn() } == nil
     }
 
     /// Lets the acknowledgements go only if the delegate agrees; another thread may have read what they are for.
@@ -203,6 +218,9 @@ final class LinkLoop {
                 configuration.tls = tls
                 // Without a DISCONNECT: should the new ones not do, the will says that we are gone.
                 perform(state.renewed(at: now))
+            case .releaseMemory:
+                inFlight.releaseMemory()
+                wantsNewThread = true
             case .stop(let messages, let limit):
                 goodbyes = messages
                 perform(state.stopRequested(at: now, within: limit))

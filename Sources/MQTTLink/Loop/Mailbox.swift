@@ -20,6 +20,8 @@ final class Mailbox: Sendable {
         case subscribe([Subscription], reply: @Sendable ([SubscriptionResult]?) -> Void)
         /// Connect anew with these.
         case renew(Credentials?, TLSOptions?)
+        /// Nothing is done for a while.
+        case releaseMemory
         case stop(goodbyes: [MQTTMessage], within: Duration)
         /// The link was let go of: end without a word.
         case abandon

@@ -37,6 +37,11 @@ struct InFlight: Sendable {
         return entry.origin
     }
 
+    /// Gives up the space for more than there are now.
+    mutating func releaseMemory() {
+        if entries.isEmpty { entries = [:] }
+    }
+
     /// Forgets all, oldest first.
     mutating func lostAll() -> [Origin] {
         let origins = entries.values.sorted { $0.order < $1.order }.map(\.origin)

@@ -9,6 +9,9 @@ package protocol MessageLink: AnyObject, Sendable {
     /// Connects again, with these credentials and certificates.
     func renew(credentials: Credentials?, tls: TLSOptions?)
 
+    /// Gives up memory that was only needed while there was more to do.
+    func releaseMemory()
+
     /// Publishes the goodbyes after what waits, disconnects, and returns when that is done or the limit has passed.
     func stop(after goodbyes: [MQTTMessage], within limit: Duration) async
 }

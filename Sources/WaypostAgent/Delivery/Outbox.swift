@@ -215,6 +215,9 @@ final class Outbox: Sendable {
         }
     }
 
+    /// Gives up the space for more than there are now.
+    func releaseMemory() { state.withLock { $0.items.releaseMemory() } }
+
     private func change(_ body: (inout State) -> Void) {
         for call in decide(body) { call() }
     }

@@ -82,6 +82,12 @@ struct OutboxState: Sendable {
     /// Stored messages that the broker refused.
     var refusedAndKept: Int { parked.count + retrying.count { $0.item.isStored } }
 
+    /// Gives up the space for more than there are now.
+    mutating func releaseMemory() {
+        if underWay.isEmpty { underWay = [:] }
+        for index in queues.indices where queues[index].isEmpty { queues[index] = [] }
+    }
+
     // MARK: Coming in
 
     /// Takes a message; false when it is dropped, because too much waits that is not stored.

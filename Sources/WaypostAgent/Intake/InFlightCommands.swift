@@ -57,4 +57,9 @@ final class InFlightCommands: Sendable {
             }
         }
     }
+
+    /// Gives up the space for more than there are now.
+    func releaseMemory() {
+        state.withLock { if $0.keys.isEmpty { $0 = State() } }
+    }
 }

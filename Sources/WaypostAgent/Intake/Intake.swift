@@ -128,6 +128,13 @@ final class Intake: Sendable {
         state.withLock { $0.caution.connected(at: now) }
     }
 
+    /// Gives up the space for more than there is now.
+    func releaseMemory() {
+        shares.releaseMemory()
+        inFlight.releaseMemory()
+        state.withLock { if $0.admitted.isEmpty { $0.admitted = [] } }
+    }
+
     /// Takes a batch; refuses it when it has to be stored at once, and can't be.
     func take(_ batch: [MQTTMessage]) -> BatchDecision { takeAll(batch) ? .acknowledge : refuse() }
 

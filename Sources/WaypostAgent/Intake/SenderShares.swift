@@ -139,6 +139,11 @@ final class SenderShares: Sendable {
         }
     }
 
+    /// Gives up the space for more than there are now.
+    func releaseMemory() {
+        state.withLock { if $0.open.isEmpty { $0.open = [:] } }
+    }
+
     private static func use(of bytes: Int) -> Use {
         Use(ids: 1, bytes: bytes + rowOverhead, waiting: 1, waitingBytes: bytes)
     }

@@ -12,6 +12,8 @@ package final class ThreadPool: TaskExecutor {
     struct State {
         var jobs: Deque<UnownedJob> = []
         var threads = 0
+        /// How often they were renewed.
+        var generation = 0
         /// Threads that wait and were not woken yet.
         var idle = 0
         /// Wake-ups that no thread has taken yet.
@@ -86,11 +88,17 @@ package final class ThreadPool: TaskExecutor {
     }
 
     func run() {
-        while let job = nextJob() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        let generation = state.withLock { ($0.generation, wakes: false) }
+        while let job = nextJob(generation) { job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
+    /// Lets other threads take the place of those there are, each once it has nothing to do.
+    ///
+    /// What a thread has freed it keeps for itself until it ends.
+    func renewThreads() { state.withLock { ($0.generation += 1, wakes: false) } }
+
     /// Waits for a job; nil when the thread is to end.
-    private func nextJob() -> UnownedJob? {
+    private func nextJob(_ generation: Int) -> UnownedJob? {
         var isIdle = false
         let limit = MonotonicTime.after(Self.idleTime)
         return state.wait { state, isTimeUp in
@@ -104,7 +112,7 @@ package final class ThreadPool: TaskExecutor {
                 return .end(job)
             }
             state.isExhausted = false
-            if isTimeUp {
+            if isTimeUp || state.generation != generation {
                 state.threads -= 1
                 return .end(nil)
             }

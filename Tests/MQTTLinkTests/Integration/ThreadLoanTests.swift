@@ -71,6 +71,33 @@ import Testing
         await observer.disconnect()
     }
 
+    @Test func `changes in a pause, when the link gives up memory`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let url = try BrokerURL(broker.url)
+        let observer = try await observer(at: url)
+        let threads = EventLog<Int64>()
+        let recorder = LinkRecorder(lent: { _ in threads.append(CurrentThread.id) })
+        let link = MQTTLink(
+            configuration: MQTTLinkConfiguration(
+                brokers: [url], clientID: "mover", subscriptions: [Subscription("in", qos: .atLeastOnce)]),
+            delegate: recorder)
+        link.start()
+        try await recorder.connected()
+        try await publish(1...3, to: recorder, from: observer)
+        link.releaseMemory()
+        // The first may still find the old one.
+        try await publish(4...6, to: recorder, from: observer)
+        try await threads.wait(for: "six batches") { $0.count == 6 }
+        #expect(Set(threads.events.prefix(3)).count == 1)
+        #expect(Set(threads.events.suffix(2)).count == 1)
+        #expect(threads.events[0] != threads.events[5])
+        await link.stop(within: .seconds(10))
+        #expect(recorder.messages.map(\.payload) == (1...6).map { [$0] })
+        #expect(recorder.connections.count == 1)
+        await observer.disconnect()
+    }
+
     /// Sends a message to a link whose delegate refuses its acknowledgement the first time; returns the two deliveries.
     private func deliveries(
         _ version: MQTTLinkConfiguration.ProtocolVersion, lent: @escaping @Sendable (ThreadLoan) -> Void
