@@ -41,6 +41,7 @@ extension Agent {
         intake.releaseMemory()
         reloadable.withLock(\.link)?.releaseMemory()
         AgentThreads.pool.renewThreads()
+        TimerThread.shared.renewThread()
         // Not here: on a disk that hangs, it waits for the commit that hangs there.
         AgentThreads.start { [store] in
             store.releaseMemory()

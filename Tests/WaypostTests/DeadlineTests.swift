@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 import Threading
@@ -15,6 +16,28 @@ import Threading
         let before = pthread_self()
         #expect(await router.open("a://x").isSuccess)
         #expect(inside.withLock { $0 } == before)
+    }
+
+    @Test func `the thread of the timers gives way to another when it is renewed, and no time is missed`()
+        async
+    {
+        // A name of its own for each thread, which no later one gets.
+        func thread() async -> String {
+            let found = Race<String>()
+            TimerThread.shared.call(after: .zero) {
+                found.finish(
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? "")
+            }
+            return await found.outcome()
+        }
+        let later = Race<Void>()
+        TimerThread.shared.call(after: .milliseconds(200)) { later.finish(()) }
+        let before = await thread()
+        TimerThread.shared.renewThread()
+        // The first may still find the old one.
+        _ = await thread()
+        #expect(await thread() != before)
+        await later.outcome()
     }
 
     @Test func `what is cancelled before it begins does not run`() async throws {

@@ -8,6 +8,22 @@ import Testing
         #expect(value.text == #"{"a":"x/y\"\\\n\u0001é","b":[1,2.5,null,true]}"#)
     }
 
+    @Test func `what must be escaped is, wherever it stands, and nothing else is`() throws {
+        for byte in UInt8(0)..<0x80 {
+            for before in 0...9 {
+                for after in [0, 1, 7, 8] {
+                    let text =
+                        "\(String(repeating: "é", count: before % 2))\(String(repeating: "x", count: before))"
+                        + String(UnicodeScalar(byte)) + String(repeating: "y", count: after)
+                    let written = JSONValue.string(text).text
+                    let escapes = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+                    #expect(written.contains("\\") == escapes)
+                    #expect(try JSONValue(parsing: written) == .string(text))
+                }
+            }
+        }
+    }
+
     @Test func `a number that is not finite is written as null`() {
         #expect(JSONValue.array([.double(.nan), .double(.infinity)]).text == "[null,null]")
     }

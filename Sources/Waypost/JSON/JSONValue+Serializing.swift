@@ -66,7 +66,7 @@ enum JSONText {
                 if place > 0 { bytes.append(UInt8(ascii: ",")) }
                 newLine(indent + 1)
                 append(member.key, to: &bytes)
-                bytes.append(contentsOf: ": ".utf8)
+                bytes.append(text: ": ")
                 appendPretty(member.value, indent: indent + 1, to: &bytes)
             }
             newLine(indent)
@@ -81,20 +81,20 @@ enum JSONText {
         case .int(let number): append(number, to: &bytes)
         case .double(let number): append(number, to: &bytes)
         case .string(let text): append(text, to: &bytes)
-        default: bytes.append(contentsOf: "null".utf8)
+        default: bytes.append(text: "null")
         }
     }
 
     static func append(_ flag: Bool, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+        bytes.append(text: flag ? "true" : "false")
     }
 
     static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: String(number).utf8)
+        bytes.append(text: String(number))
     }
 
     static func append(_ number: Double, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: (number.isFinite ? number.description : "null").utf8)
+        bytes.append(text: number.isFinite ? number.description : "null")
     }
 
     static func append(_ text: String, to bytes: inout [UInt8]) {
@@ -102,18 +102,29 @@ enum JSONText {
         var text = text
         text.withUTF8 { buffer in
             var first = 0
-            // As a buffer, because a slice of one is appended byte by byte.
-            func appendAll(before place: Int) {
+            while true {
+                let place = placeToEscape(buffer, from: first)
+                // As a buffer, because a slice of one is appended byte by byte.
                 bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[first..<place]))
-            }
-            for (place, byte) in buffer.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
-                appendAll(before: place)
-                escape(byte, to: &bytes)
+                guard place < buffer.count else { break }
+                escape(buffer[place], to: &bytes)
                 first = place + 1
             }
-            appendAll(before: buffer.count)
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// The first place of a byte that must be escaped, or the end.
+    private static func placeToEscape(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        guard let bytes = text.baseAddress else { return start }
+        for place in stride(from: start, to: text.count, by: 8) {
+            let word = ByteWord.load(bytes, at: place, limit: text.count)
+            let found =
+                (ByteWord.find(below: 0x20, in: word) | ByteWord.find(0x22, in: word)
+                    | ByteWord.find(0x5C, in: word)) & ByteWord.mask(text.count - place)
+            if found != 0 { return place + found.trailingZeroBitCount / 8 }
+        }
+        return text.count
     }
 
     private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
@@ -127,7 +138,7 @@ enum JSONText {
         case 0x22, 0x5C: bytes.append(byte)
         default:
             let digits = Array("0123456789abcdef".utf8)
-            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(text: "u00")
             bytes.append(digits[Int(byte >> 4)])
             bytes.append(digits[Int(byte & 15)])
         }

@@ -16,10 +16,12 @@ package struct JSONWriter {
     package mutating func beginArray() { open(UInt8(ascii: "[")) }
     package mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// The name of the member whose value is written next.
-    package mutating func key(_ name: String) {
+    /// The name of the member whose value is written next; nothing in it needs an escape.
+    package mutating func key(_ name: StaticString) {
         separate()
-        JSONText.append(name, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
@@ -51,34 +53,34 @@ package struct JSONWriter {
         JSONText.append(flag, to: &bytes)
     }
 
-    package mutating func member(_ name: String, _ value: JSONValue) {
+    package mutating func member(_ name: StaticString, _ value: JSONValue) {
         key(name)
         self.value(value)
     }
 
-    package mutating func member(_ name: String, _ text: String) {
+    package mutating func member(_ name: StaticString, _ text: String) {
         key(name)
         value(text)
     }
 
-    package mutating func member(_ name: String, _ number: Int64) {
+    package mutating func member(_ name: StaticString, _ number: Int64) {
         key(name)
         value(number)
     }
 
-    package mutating func member(_ name: String, _ number: Int) { member(name, Int64(number)) }
+    package mutating func member(_ name: StaticString, _ number: Int) { member(name, Int64(number)) }
 
-    package mutating func member(_ name: String, _ number: Double) {
+    package mutating func member(_ name: StaticString, _ number: Double) {
         key(name)
         value(number)
     }
 
-    package mutating func member(_ name: String, _ flag: Bool) {
+    package mutating func member(_ name: StaticString, _ flag: Bool) {
         key(name)
         value(flag)
     }
 
-    package mutating func member(_ name: String, _ texts: [String]) {
+    package mutating func member(_ name: StaticString, _ texts: [String]) {
         key(name)
         beginArray()
         for text in texts { value(text) }

@@ -19,6 +19,7 @@ package final class TimerThread: Sendable {
 
     private let state = Monitor(TimerQueue())
     private let isRunning = Guarded(false)
+    private let mustRenew = Guarded(false)
 
     private init() {}
 
@@ -41,9 +42,16 @@ package final class TimerThread: Sendable {
     private func start() {
         isRunning.withLock { isRunning in
             guard !isRunning else { return }
-            isRunning = PlainThread.start(name: "wp-timer") { self.run() } == nil
+            isRunning = startThread()
         }
     }
+
+    private func startThread() -> Bool { PlainThread.start(name: "wp-timer") { self.run() } == nil }
+
+    /// Lets another thread take the place of this one once something is due.
+    ///
+    /// What a thread has freed it keeps for itself until it ends.
+    package func renewThread() { mustRenew.withLock { $0 = true } }
 
     private func run() {
         while true {
@@ -52,6 +60,11 @@ package final class TimerThread: Sendable {
                 return due.isEmpty ? .wait(until: state.nextTime) : .end(due)
             }
             for body in due { body() }
+            let isRenewed = mustRenew.withLock { mustRenew in
+                defer { mustRenew = false }
+                return mustRenew && startThread()
+            }
+            if isRenewed { return }
         }
     }
     #else
@@ -73,6 +86,9 @@ package final class TimerThread: Sendable {
                 if (try? await Task.sleep(for: delay)) != nil { body() }
             })
     }
+
+    /// Does nothing: there is no thread.
+    package func renewThread() {}
     #endif
 
     /// Waits that long, or until the task is cancelled.

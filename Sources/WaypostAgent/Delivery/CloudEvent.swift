@@ -72,14 +72,16 @@ extension [UInt8] {
 
 extension ArraySlice<UInt8> {
     /// The number behind the first occurrence of `key`.
-    fileprivate func number(behind key: String) -> Int64? {
-        let (bytes, key) = (span, Array(key.utf8))
-        func isKey(at place: Int) -> Bool {
-            key.indices.allSatisfy { bytes[place + $0] == key[$0] }
+    fileprivate func number(behind key: StaticString) -> Int64? {
+        let place = withUnsafeBytes { bytes in
+            key.withUTF8Buffer { key in
+                (0..<Swift.max(0, bytes.count - key.count)).first {
+                    bytes[$0] == key[0] && bytes[$0...].starts(with: key)
+                }
+            }
         }
-        guard bytes.count >= key.count, let place = (0...bytes.count - key.count).first(where: isKey)
-        else { return nil }
-        let digits = dropFirst(place + key.count).prefix(14).prefix { (0x30...0x39).contains($0) }
+        guard let place else { return nil }
+        let digits = dropFirst(place + key.utf8CodeUnitCount).prefix(14).prefix { (0x30...0x39).contains($0) }
         return Int64(String(decoding: digits, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
     }
 }

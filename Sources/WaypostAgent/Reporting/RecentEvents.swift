@@ -4,55 +4,52 @@ import WaypostMessages
 
 /// The last events of this process, packed: one takes about 90 bytes, where the value itself takes several hundred.
 struct RecentEvents {
-    /// Packed events in order of their numbers, which follow one another.
-    private struct Block {
-        let first: Int64
-        var count = 0
-        var bytes: [UInt8] = []
-    }
-
-    /// In blocks, so that few pages of memory are held, and none of them by a single event.
-    private static let blockBytes = 16_384
-    private let limit: Int
-    private var blocks: Deque<Block> = []
+    /// All in one piece, so that no page of memory is held by a single event.
+    private var bytes: Deque<UInt8> = []
     private var count = 0
+    /// The number of the newest; they follow one another.
+    private var last: Int64 = 0
+    private let limit: Int
+    /// In bytes; by itself the space would grow by half.
+    private static let growth = 32_768
 
     /// - Parameter limit: How many events are kept.
     init(limit: Int) { self.limit = limit }
 
     mutating func append(_ event: LogEvent) {
+        if count == limit {
+            bytes.removeFirst(oldestSize)
+            count -= 1
+        }
         let packed = event.packed
-        if blocks.last.map({ $0.bytes.count + packed.count > Self.blockBytes }) ?? true {
-            blocks.append(Block(first: event.sequence))
-            blocks[blocks.count - 1].bytes.reserveCapacity(max(packed.count, Self.blockBytes))
-        }
-        blocks[blocks.count - 1].bytes += packed
-        blocks[blocks.count - 1].count += 1
+        bytes.reserveCapacity((bytes.count + packed.count + Self.growth - 1) / Self.growth * Self.growth)
+        bytes += packed
         count += 1
-        if let oldest = blocks.first?.count, count - oldest >= limit {
-            blocks.removeFirst()
-            count -= oldest
-        }
+        last = event.sequence
+    }
+
+    /// In bytes.
+    private var oldestSize: Int {
+        var packed = PackedReader(bytes.prefix(MemoryLayout<UInt32>.size))
+        return Int(packed.number() as UInt32)
     }
 
     /// The last events with a higher number than `sequence`, at most `maximum`, in the order of their numbers.
     func events(after sequence: Int64, maximum: Int, boot: String, process: Int64) -> [LogEvent] {
+        var packed = PackedReader(bytes[...])
         var events: [LogEvent] = []
-        for block in blocks where block.first + Int64(block.count) - 1 > sequence {
-            var packed = PackedReader(block.bytes)
-            for offset in 0..<block.count {
-                events.append(
-                    LogEvent(&packed, sequence: block.first + Int64(offset), boot: boot, process: process))
-            }
+        for number in (last - Int64(count) + 1)..<(last + 1) {
+            let event = LogEvent(&packed, sequence: number, boot: boot, process: process)
+            if number > sequence { events.append(event) }
         }
-        return events.suffix(min(limit, maximum)).filter { $0.sequence > sequence }
+        return events.suffix(maximum)
     }
 }
 
 extension LogEvent {
     private static let longestText = Int(UInt16.max)
 
-    /// All that differs from one event of a process to the next, but its number.
+    /// All that differs from one event of a process to the next, but its number; in front of it its size.
     fileprivate var packed: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(128)
@@ -62,8 +59,9 @@ extension LogEvent {
         func append(_ text: String?) {
             guard let text = text?.cut(to: Self.longestText) else { return }
             append(UInt16(text.utf8.count))
-            bytes += text.utf8
+            bytes.append(text: text)
         }
+        append(UInt32(0))
         bytes.append(level.rawValue)
         bytes.append((isError ? 1 : 0) | (url == nil ? 0 : 2) | (ref == nil ? 0 : 4))
         append(time)
@@ -72,10 +70,12 @@ extension LogEvent {
         append(message)
         append(url)
         append(ref)
+        withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { bytes.replaceSubrange(..<$0.count, with: $0) }
         return bytes
     }
 
     fileprivate init(_ packed: inout PackedReader, sequence: Int64, boot: String, process: Int64) {
+        _ = packed.number() as UInt32
         let level = LogLevel(rawValue: packed.number()) ?? .warning
         let flags: UInt8 = packed.number()
         self.init(
@@ -90,9 +90,9 @@ extension LogEvent {
 
 /// Reads packed events one after the other.
 private struct PackedReader {
-    private var rest: ArraySlice<UInt8>
+    private var rest: Slice<Deque<UInt8>>
 
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
+    init(_ bytes: Slice<Deque<UInt8>>) { rest = bytes }
 
     mutating func number<Number: FixedWidthInteger>() -> Number {
         let size = Number.bitWidth / 8

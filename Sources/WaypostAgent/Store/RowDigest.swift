@@ -1,3 +1,4 @@
+import Waypost
 import WaypostMessages
 
 /// A digest of a row's columns, stored in the row: what the disk changed is noticed when the row is read.
@@ -17,7 +18,7 @@ enum RowDigest {
             case .text(let text):
                 bytes.append(2)
                 append(Int64(text.utf8.count), to: &bytes)
-                bytes += text.utf8
+                bytes.append(text: text)
             case .blob(let blob):
                 bytes.append(3)
                 append(Int64(blob.count), to: &bytes)
