@@ -103,7 +103,8 @@ enum JSONText {
         text.withUTF8 { buffer in
             var first = 0
             while true {
-                let place = placeToEscape(buffer, from: first)
+                let place =
+                    buffer[first...].firstIndex { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C } ?? buffer.count
                 // As a buffer, because a slice of one is appended byte by byte.
                 bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[first..<place]))
                 guard place < buffer.count else { break }
@@ -112,19 +113,6 @@ enum JSONText {
             }
         }
         bytes.append(UInt8(ascii: "\""))
-    }
-
-    /// The first place of a byte that must be escaped, or the end.
-    private static func placeToEscape(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-        guard let bytes = text.baseAddress else { return start }
-        for place in stride(from: start, to: text.count, by: 8) {
-            let word = ByteWord.load(bytes, at: place, limit: text.count)
-            let found =
-                (ByteWord.find(below: 0x20, in: word) | ByteWord.find(0x22, in: word)
-                    | ByteWord.find(0x5C, in: word)) & ByteWord.mask(text.count - place)
-            if found != 0 { return place + found.trailingZeroBitCount / 8 }
-        }
-        return text.count
     }
 
     private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
