@@ -91,12 +91,13 @@ extension Agent {
         for use in result.removed {
             intake.shares.forgot(use, of: topics.sender(ofCommandOn: use.topic) ?? "")
         }
-        if result.next == nil {
+        guard let next = result.next else {
             try? store.commit { try $0.incrementalVacuum() }
+            return 0
         }
         // Else the pages that were looked through would stay in memory until there is much work again.
         store.releaseMemory()
         SpareMemory.releaseHeap()
-        return result.next ?? 0
+        return next
     }
 }

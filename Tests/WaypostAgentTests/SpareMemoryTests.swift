@@ -19,9 +19,10 @@ struct SpareMemoryTests {
         var memory = SpareMemory()
         // Number of changes and time at each look, and whether memory goes back.
         let looks: [(Int, Int64, Bool)] = [
-            (10, 0, false), (10, 10_000, true), (10, 39_999, false), (10, 40_000, true), (10, 90_000, false),
-            (5_000, 100_000, false), (5_000, 110_000, true), (5_100, 150_000, false), (5_100, 160_000, true),
-            (5_100, 990_000, false),
+            (10, 0, false), (10, 10_000, true), (10, 90_000, false), (5_000, 100_000, false),
+            (5_000, 110_000, true), (5_000, 139_999, false), (5_000, 140_000, true), (5_000, 290_000, false),
+            (9_000, 300_000, false), (9_000, 310_000, true), (9_100, 350_000, false), (9_100, 360_000, true),
+            (9_100, 990_000, false),
         ]
         for (changes, now, isDue) in looks { #expect(memory.isDue(afterChanges: changes, at: now) == isDue) }
     }

@@ -2,10 +2,10 @@ import CMemory
 
 /// Says when memory that nothing uses any more goes back to the system.
 ///
-/// That is in the first pause after the start, and in the first one after much work; and once more when the threads
-/// that did it have ended, with what each had kept for itself. The allocator keeps what is freed, for it may be wanted
-/// soon again, and code stays mapped that ran once; on a device that then idles for hours, other processes can use the
-/// memory.
+/// That is in the first pause after the start, and in the first one after much work; after that once more, when the
+/// threads that did it have ended, with what each had kept for itself. The allocator keeps what is freed, for it may be
+/// wanted soon again, and code stays mapped that ran once; on a device that then idles for hours, other processes can
+/// use the memory.
 struct SpareMemory {
     private static let muchWork = 1_000
     /// In milliseconds, longer than a thread stays that has nothing to do.
@@ -27,8 +27,8 @@ struct SpareMemory {
             onceMore = nil
             return true
         }
+        onceMore = released == nil ? nil : now + Self.untilOnceMore
         released = changes
-        onceMore = now + Self.untilOnceMore
         return true
     }
 
