@@ -128,14 +128,14 @@ final class LinkLoop {
     private func lend() -> Bool {
         guard hasDelivered else { return true }
         hasDelivered = false
-        // The loan hands the loop over behind its lock, and only once: this thread leaves it untouched after that.
+        // Safe because the loan calls it behind its lock, and only once.
         nonisolated(unsafe) let loop = self
         let loan = ThreadLoan { loop.goesOnElsewhere() }
         delegate?.link(lends: loan)
         return loan.end()
     }
 
-    /// Whether another thread has taken over, as was wanted; this one leaves the loop untouched then.
+    /// Whether another thread has taken over, as was wanted.
     private func movesOn() -> Bool {
         guard wantsNewThread, !isFinished else { return false }
         wantsNewThread = false
@@ -144,6 +144,7 @@ final class LinkLoop {
 
     /// Goes on on another thread; false when there is none.
     private func goesOnElsewhere() -> Bool {
+        // Safe because the caller's thread leaves the loop untouched once the other has it.
         nonisolated(unsafe) let loop = self
         return PlainThread.start(name: Self.threadName) { loop.goOn() } == nil
     }

@@ -20,7 +20,7 @@ final class Mailbox: Sendable {
         case subscribe([Subscription], reply: @Sendable ([SubscriptionResult]?) -> Void)
         /// Connect anew with these.
         case renew(Credentials?, TLSOptions?)
-        /// Nothing is done for a while.
+        /// Give up what only more traffic needs.
         case releaseMemory
         case stop(goodbyes: [MQTTMessage], within: Duration)
         /// The link was let go of: end without a word.

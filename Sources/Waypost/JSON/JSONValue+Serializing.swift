@@ -103,8 +103,7 @@ enum JSONText {
         text.withUTF8 { buffer in
             var first = 0
             while true {
-                let place =
-                    buffer[first...].firstIndex { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C } ?? buffer.count
+                let place = buffer[first...].firstIndex(where: mustEscape) ?? buffer.count
                 // As a buffer, because a slice of one is appended byte by byte.
                 bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[first..<place]))
                 guard place < buffer.count else { break }
@@ -114,6 +113,8 @@ enum JSONText {
         }
         bytes.append(UInt8(ascii: "\""))
     }
+
+    static func mustEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
 
     private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\\"))

@@ -20,7 +20,10 @@ package struct JSONWriter {
     package mutating func key(_ name: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        name.withUTF8Buffer {
+            assert(!$0.contains(where: JSONText.mustEscape))
+            bytes.append(contentsOf: $0)
+        }
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
