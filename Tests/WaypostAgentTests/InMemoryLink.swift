@@ -12,6 +12,8 @@ final class InMemoryLink: MessageLink {
     let published = TestSupport.EventLog<MQTTMessage>()
     /// Gets an element when the agent starts the link.
     let started = TestSupport.EventLog<Void>()
+    /// Gets an element each time the agent lets the link give up memory.
+    let released = TestSupport.EventLog<Void>()
     let delegate = Guarded<(any MQTTLinkDelegate)?>(nil)
     private let acknowledgement = Callback<MQTTMessage, PublishReceipt.Result?> { _ in .acknowledged }
     private let queue = DispatchQueue(label: "in-memory-link")
@@ -23,7 +25,7 @@ final class InMemoryLink: MessageLink {
         acknowledgement.set(body)
     }
 
-    func releaseMemory() {}
+    func releaseMemory() { released.append(()) }
 
     // MARK: The broker's side
 

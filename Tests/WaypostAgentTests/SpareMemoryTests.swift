@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Waypost
 
 @testable import WaypostAgent
 
@@ -25,6 +26,14 @@ struct SpareMemoryTests {
             (9_100, 990_000, false),
         ]
         for (changes, now, isDue) in looks { #expect(memory.isDue(afterChanges: changes, at: now) == isDue) }
+    }
+
+    @Test func `goes back from the link too, and the agent works on`() async throws {
+        let agent = try await AgentHarness { $0.healthInterval = .seconds(1) }
+        try await agent.link.released.wait(for: "a pause") { !$0.isEmpty }
+        let reply = try await agent.command(#"{"id":"c1","type":"ping"}"#)
+        #expect(reply.code == .ok)
+        try await agent.close()
     }
 
     @Test func `one commit that holds many changes is much work`() throws {

@@ -10,8 +10,9 @@ struct RecentEvents {
     /// The number of the newest; they follow one another.
     private var last: Int64 = 0
     private let limit: Int
-    /// In bytes; by itself the space would grow by half.
-    private static let growth = 32_768
+    /// In bytes. It grows by an eighth, and at least by this: by itself it would grow by half.
+    private var space = 0
+    private static let leastGrowth = 32_768
 
     /// - Parameter limit: How many events are kept.
     init(limit: Int) { self.limit = limit }
@@ -22,7 +23,10 @@ struct RecentEvents {
             count -= 1
         }
         let packed = event.packed
-        bytes.reserveCapacity((bytes.count + packed.count + Self.growth - 1) / Self.growth * Self.growth)
+        if bytes.count + packed.count > space {
+            space = bytes.count + packed.count + max(Self.leastGrowth, bytes.count / 8)
+            bytes.reserveCapacity(space)
+        }
         bytes += packed
         count += 1
         last = event.sequence
@@ -36,13 +40,13 @@ struct RecentEvents {
 
     /// The last events with a higher number than `sequence`, at most `maximum`, in the order of their numbers.
     func events(after sequence: Int64, maximum: Int, boot: String, process: Int64) -> [LogEvent] {
+        let wanted = min(count, maximum, Int(clamping: last - sequence))
+        guard wanted > 0 else { return [] }
         var packed = PackedReader(bytes[...])
-        var events: [LogEvent] = []
-        for number in (last - Int64(count) + 1)..<(last + 1) {
-            let event = LogEvent(&packed, sequence: number, boot: boot, process: process)
-            if number > sequence { events.append(event) }
+        for _ in wanted..<count { packed.skip() }
+        return (last - Int64(wanted) + 1...last).map {
+            LogEvent(&packed, sequence: $0, boot: boot, process: process)
         }
-        return events.suffix(maximum)
     }
 }
 
@@ -93,6 +97,12 @@ private struct PackedReader {
     private var rest: Slice<Deque<UInt8>>
 
     init(_ bytes: Slice<Deque<UInt8>>) { rest = bytes }
+
+    /// Goes on behind the next one.
+    mutating func skip() {
+        var next = self
+        rest = rest.dropFirst(Int(next.number() as UInt32))
+    }
 
     mutating func number<Number: FixedWidthInteger>() -> Number {
         let size = Number.bitWidth / 8
