@@ -52,10 +52,10 @@ struct RecentEventsTests {
     }
 
     @Test func `are many where many are wanted, and only those that are asked for are read`() {
-        var events = RecentEvents(limit: 1_000_000)
-        for number in 1...1_000_000 { events.append(event(Int64(number))) }
-        #expect(recent(events, maximum: 500).map(\.sequence) == Array(999_501...1_000_000))
-        #expect(recent(events, after: 999_999, maximum: 500).map(\.sequence) == [1_000_000])
+        var events = RecentEvents(limit: 200_000)
+        for number in 1...200_000 { events.append(event(Int64(number))) }
+        #expect(recent(events, maximum: 500).map(\.sequence) == Array(199_501...200_000))
+        #expect(recent(events, after: 199_999, maximum: 500).map(\.sequence) == [200_000])
     }
 
     @Test func `may be longer than all that is kept in one piece`() {

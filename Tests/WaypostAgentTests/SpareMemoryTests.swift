@@ -1,6 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 import Waypost
+import WaypostMessages
 
 @testable import WaypostAgent
 

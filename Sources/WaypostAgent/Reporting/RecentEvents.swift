@@ -10,7 +10,7 @@ struct RecentEvents {
     /// The number of the newest; they follow one another.
     private var last: Int64 = 0
     private let limit: Int
-    /// In bytes. It grows by an eighth, and at least by this: by itself it would grow by half.
+    /// In bytes; it grows by an eighth, and at least by this, where by itself it would grow by half.
     private var space = 0
     private static let leastGrowth = 32_768
 
