@@ -24,6 +24,11 @@ import Testing
         }
     }
 
+    @Test(arguments: [Int64.min, -1_234_567_890_123, -10, -9, -1, 0, 1, 9, 10, 99, 1_764_000_000_000, .max])
+    func `an integer is written as Swift writes it`(_ number: Int64) {
+        #expect(JSONValue.int(number).text == String(number))
+    }
+
     @Test func `a number that is not finite is written as null`() {
         #expect(JSONValue.array([.double(.nan), .double(.infinity)]).text == "[null,null]")
     }

@@ -90,7 +90,21 @@ enum JSONText {
     }
 
     static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        bytes.append(text: String(number))
+        // Digit by digit from the last; 19 and a sign are the most.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { text in
+            var first = text.count
+            var rest = number.magnitude
+            repeat {
+                first -= 1
+                text[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 {
+                first -= 1
+                text[first] = UInt8(ascii: "-")
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[first...]))
+        }
     }
 
     static func append(_ number: Double, to bytes: inout [UInt8]) {

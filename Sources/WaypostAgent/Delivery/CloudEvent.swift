@@ -1,3 +1,4 @@
+import Glibc
 import MQTTLink
 import WaypostMessages
 
@@ -73,15 +74,21 @@ extension [UInt8] {
 extension ArraySlice<UInt8> {
     /// The number behind the first occurrence of `key`.
     fileprivate func number(behind key: StaticString) -> Int64? {
-        let place = withUnsafeBytes { bytes in
+        withUnsafeBytes { bytes in
             key.withUTF8Buffer { key in
-                (0..<Swift.max(0, bytes.count - key.count)).first {
-                    bytes[$0] == key[0] && bytes[$0...].starts(with: key)
+                var place = 0
+                while place + key.count < bytes.count {
+                    if bytes[place] == key[0], bytes[place...].starts(with: key) {
+                        let rest = bytes[(place + key.count)...]
+                        // So few that it does not overflow.
+                        let digits = rest.prefix(14).prefix { (0x30...0x39).contains($0) }
+                        let number = digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+                        return number > 0 ? number : nil
+                    }
+                    place += 1
                 }
+                return nil
             }
         }
-        guard let place else { return nil }
-        let digits = dropFirst(place + key.utf8CodeUnitCount).prefix(14).prefix { (0x30...0x39).contains($0) }
-        return Int64(String(decoding: digits, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
     }
 }

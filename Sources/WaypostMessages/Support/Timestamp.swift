@@ -12,7 +12,28 @@ package enum Timestamp {
 
     /// RFC 3339 with milliseconds, in UTC: `2026-11-20T23:16:39.123Z`.
     package static func rfc3339(_ milliseconds: Int64) -> String {
-        text(milliseconds, "%Y-%m-%dT%H:%M:%S.", gmtime_r, hasFraction: true, suffix: "Z")
+        let parts = split(milliseconds, gmtime_r)
+        // One goes with each message; what takes a format needs three times as long.
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var place = 0
+            func put(_ number: Int, _ digits: Int, _ end: StaticString) {
+                var rest = number
+                for digit in (place..<place + digits).reversed() {
+                    text[digit] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+                text[place + digits] = end.utf8Start[0]
+                place += digits + 1
+            }
+            put(Int(parts.tm_year) + 1900, 4, "-")
+            put(Int(parts.tm_mon) + 1, 2, "-")
+            put(Int(parts.tm_mday), 2, "T")
+            put(Int(parts.tm_hour), 2, ":")
+            put(Int(parts.tm_min), 2, ":")
+            put(Int(parts.tm_sec), 2, ".")
+            put(Int(inRange(milliseconds) % 1_000), 3, "Z")
+            return place
+        }
     }
 
     /// For the name of a file, in UTC: `20261120-231639`.
@@ -34,27 +55,33 @@ package enum Timestamp {
             isUTC ? gmtime_r : localtime_r, hasFraction: true)
     }
 
-    private static func text(
-        _ milliseconds: Int64, _ format: String,
-        _ split: (UnsafePointer<time_t>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<tm>?,
-        hasFraction: Bool = false, suffix: String = ""
-    ) -> String {
-        let time = min(max(milliseconds, range.lowerBound), range.upperBound)
-        var seconds = time_t(time / 1_000)
+    private typealias Split = (UnsafePointer<time_t>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<tm>?
+
+    private static func inRange(_ milliseconds: Int64) -> Int64 {
+        min(max(milliseconds, range.lowerBound), range.upperBound)
+    }
+
+    private static func split(_ milliseconds: Int64, _ split: Split) -> tm {
+        var seconds = time_t(inRange(milliseconds) / 1_000)
         var parts = tm()
         _ = split(&seconds, &parts)
+        return parts
+    }
+
+    private static func text(
+        _ milliseconds: Int64, _ format: String, _ split: Split, hasFraction: Bool = false
+    ) -> String {
+        let time = inRange(milliseconds)
+        var parts = self.split(milliseconds, split)
         return String(unsafeUninitializedCapacity: 32) { buffer in
             buffer.withMemoryRebound(to: CChar.self) { buffer in
                 guard let start = buffer.baseAddress else { return 0 }
                 let length = strftime(start, buffer.count, format, &parts)
-                guard hasFraction, length + 3 + suffix.utf8.count < buffer.count else { return length }
+                guard hasFraction, length + 3 < buffer.count else { return length }
                 buffer[length] = CChar(48 + time / 100 % 10)
                 buffer[length + 1] = CChar(48 + time / 10 % 10)
                 buffer[length + 2] = CChar(48 + time % 10)
-                for (place, byte) in suffix.utf8.enumerated() {
-                    buffer[length + 3 + place] = CChar(bitPattern: byte)
-                }
-                return length + 3 + suffix.utf8.count
+                return length + 3
             }
         }
     }
