@@ -16,3 +16,6 @@ static inline void waypost_result_text(sqlite3_context *context, const char *tex
 static inline void waypost_result_blob(sqlite3_context *context, const void *bytes, sqlite3_uint64 count) {
     sqlite3_result_blob64(context, bytes, count, SQLITE_TRANSIENT);
 }
+
+// A function with any number of arguments, which Swift does not import.
+static inline int waypost_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

@@ -33,6 +33,12 @@ package final class Store: Sendable {
     private let currentProblem = Guarded<StoreError?>(nil)
     private let whenFailed = Callback<StoreError, Void> { _ in }
 
+    /// Has SQLite not count how much memory it takes, for which it would lock a mutex with each piece.
+    ///
+    /// That is for the whole process, and only before it opens a first database: for a program of our own, not for one
+    /// that an agent is a part of.
+    package static func countNoMemory() { _ = waypost_count_no_memory() }
+
     /// Opens, or creates, the state file in `directory`.
     ///
     /// - Parameters:

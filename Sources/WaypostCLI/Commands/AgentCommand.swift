@@ -64,6 +64,7 @@ struct AgentCommand: OperatorCommand {
         let registry = MetricRegistry(help: AgentMetrics.help)
         let server = try settings.metrics.map { try MetricsServer(at: $0) }
         if server != nil { MetricsSystem.bootstrap(registry) }
+        Store.countNoMemory()
         let router = try Self.router(settings, logger)
         let agent: Agent
         do {
