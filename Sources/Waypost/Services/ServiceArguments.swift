@@ -66,11 +66,12 @@ struct ArgumentReader {
 
     mutating func next<T: Decodable>(_ type: T.Type) throws -> T {
         let (name, found) = try next("\(type)", isOptional: T.self is any OptionalArgument.Type)
-        guard let found else {
-            if let absent = T.self as? any OptionalArgument.Type, let none = absent.none as? T { return none }
-            throw missing(name, "\(type)")
+        guard let found else { return try none(type, name) }
+        do {
+            return try JSONValueDecoder(readsText: source.readsText).decode(type, from: found)
+        } catch {
+            return try decode(found, as: type, name: name, after: error)
         }
-        return try decode(found, as: type, name: name)
     }
 
     /// The next argument's name for people, and its value; nil when it is absent and may be.
@@ -86,6 +87,14 @@ struct ArgumentReader {
         return (name, found)
     }
 
+    /// What an absent argument is, if it may be absent.
+    ///
+    /// Not in ``next(_:)``: that would look the type `T?` up each time, only because it occurs there.
+    private func none<T>(_ type: T.Type, _ name: String) throws -> T {
+        if let absent = T.self as? any OptionalArgument.Type, let none = absent.none as? T { return none }
+        throw missing(name, "\(type)")
+    }
+
     private func missing(_ name: String, _ type: String) -> ServiceFailure {
         .badField("argument \"\(name)\" of \(method.full) is missing (\(type))", argument: name)
     }
@@ -98,22 +107,20 @@ struct ArgumentReader {
         return .object(source.labeled)
     }
 
-    private func decode<T: Decodable>(_ found: JSONValue, as type: T.Type, name: String) throws -> T {
-        let decoder = JSONValueDecoder(readsText: source.readsText)
-        do {
-            return try decoder.decode(type, from: found)
-        } catch {
-            // In a query an object can only be written as JSON text.
-            if source.readsText, case .string(let text) = found, let json = try? JSONValue(parsing: text),
-                let value = try? decoder.decode(type, from: json)
-            {
-                return value
-            }
-            let place = (error as? DecodingError)?.place ?? ""
-            let reason = DecodingError.reason(of: error)
-            let path = place.isEmpty ? name : place.hasPrefix("[") ? name + place : "\(name).\(place)"
-            throw ServiceFailure.badField("argument \"\(path)\" of \(method.full) \(reason)", argument: name)
+    /// What a value is that does not fit as it is; apart for the same reason.
+    private func decode<T: Decodable>(
+        _ found: JSONValue, as type: T.Type, name: String, after error: any Error
+    ) throws -> T {
+        // In a query an object can only be written as JSON text.
+        if source.readsText, case .string(let text) = found, let json = try? JSONValue(parsing: text),
+            let value = try? JSONValueDecoder(readsText: true).decode(type, from: json)
+        {
+            return value
         }
+        let place = (error as? DecodingError)?.place ?? ""
+        let reason = DecodingError.reason(of: error)
+        let path = place.isEmpty ? name : place.hasPrefix("[") ? name + place : "\(name).\(place)"
+        throw ServiceFailure.badField("argument \"\(path)\" of \(method.full) \(reason)", argument: name)
     }
 }
 

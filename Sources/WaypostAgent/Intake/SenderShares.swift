@@ -38,8 +38,9 @@ final class SenderShares: Sendable {
 
         mutating func add(_ use: Use, to sender: String, times sign: Int = 1) {
             total.add(use, times: sign)
-            senders[sender, default: Use()].add(use, times: sign)
-            if senders[sender] == Use() { senders[sender] = nil }
+            var mine = senders[sender] ?? Use()
+            mine.add(use, times: sign)
+            senders[sender] = mine == Use() ? nil : mine
         }
     }
 

@@ -103,14 +103,14 @@ final class EventLog: Sendable {
         isError: Bool = false, ref: String? = nil
     ) {
         guard isPublished(level, tag: tag) else { return }
-        var event = LogEvent(
-            time: clock.wall(), level: level, tag: tag, boot: boot, sequence: 0, process: process,
-            thread: CurrentThread.id,
-            message: redaction.masked(message()).cut(to: LogEvent.maximumMessageBytes),
-            url: url.map(redaction.masked), isError: isError, ref: ref)
+        let message = redaction.masked(message()).cut(to: LogEvent.maximumMessageBytes)
+        let url = url.map(redaction.masked)
+        let (time, thread) = (clock.wall(), CurrentThread.id)
         let mustFlush = state.withLock { state -> Bool in
             state.sequence += 1
-            event.sequence = state.sequence
+            let event = LogEvent(
+                time: time, level: level, tag: tag, boot: boot, sequence: state.sequence, process: process,
+                thread: thread, message: message, url: url, isError: isError, ref: ref)
             state.recent.append(event)
             // Errors are never dropped because of the rate of other events.
             guard state.bucket.take(at: clock.monotonic()) || level >= .error else {

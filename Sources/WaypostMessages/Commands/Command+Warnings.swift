@@ -11,7 +11,7 @@ extension Command {
         let own = operation.fields
         // A longer name is no slip of the fingers.
         let unknown = fields.names.filter {
-            $0.utf8.count <= 32 && !commonFields.contains($0) && !own.contains($0)
+            $0.utf8.count <= 32 && !own.contains($0) && !commonFields.contains($0)
         }
         var warnings: [String] = []
         for name in unknown.sorted().prefix(maximumWarnings) where name.utf8.count > 2 {
