@@ -10,6 +10,26 @@ public enum CapturedValue: Sendable, Hashable {
     case bool(Bool)
 }
 
+/// A placeholder, and what it took of a URL.
+public struct CapturedParameter: Sendable, Hashable {
+    /// The placeholder's name; `**` for a rest without one.
+    public var name: String
+    /// The decoded text.
+    package var text: String
+    /// The name of the placeholder's converter.
+    package var converter: String?
+    /// The text, or what the converter made of it.
+    public var value: CapturedValue
+
+    /// A parameter by its parts.
+    package init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
+        self.name = name
+        self.text = text
+        self.converter = converter
+        self.value = value ?? .text(text)
+    }
+}
+
 /// Decides whether a component fits a typed placeholder, and what value it gives.
 ///
 ///     let year = RouteConverter { text in

@@ -50,18 +50,19 @@ struct NodeIndex {
         /// The node with a hash.
         @inline(__always)
         func find(_ hash: UInt64) -> UnsafePointer<TableNode>? {
-            var place = home(hash)
-            while true {
-                let node = node(place)
-                if node.pointee.hash == hash { return UnsafePointer(node) }
-                if node.pointee.hash == 0 { return nil }
-                place = (place &+ 1) & mask
-            }
+            let node = node(place(of: hash))
+            return node.pointee.hash == 0 ? nil : UnsafePointer(node)
         }
 
-        /// Where the search for a hash begins.
+        /// Where the node with a hash is, or the empty place that it gets.
         @inline(__always)
-        fileprivate func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash &>> shift) }
+        fileprivate func place(of hash: UInt64) -> Int {
+            var place = Int(truncatingIfNeeded: hash &>> shift)
+            while node(place).pointee.hash != hash, node(place).pointee.hash != 0 {
+                place = (place &+ 1) & mask
+            }
+            return place
+        }
 
         @inline(__always)
         fileprivate func node(_ place: Int) -> UnsafeMutablePointer<TableNode> {
@@ -102,12 +103,9 @@ struct NodeIndex {
         change(&node.pointee)
     }
 
-    /// The place of a hash, or the empty one that it gets, which no one else sees.
+    /// The place of a hash, in a page that no one else sees.
     private mutating func prepare(_ hash: UInt64) -> UnsafeMutablePointer<TableNode> {
-        var place = reader.home(hash)
-        while reader.node(place).pointee.hash != hash, reader.node(place).pointee.hash != 0 {
-            place = (place + 1) & (capacity - 1)
-        }
+        let place = reader.place(of: hash)
         memory.prepare(place >> Self.pageShift)
         return reader.node(place)
     }

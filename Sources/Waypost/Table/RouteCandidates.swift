@@ -7,27 +7,30 @@ public struct RouteCandidates: Sequence, Sendable {
 
     /// Finds the candidates one after the other.
     public func makeIterator() -> Iterator {
-        Iterator(table: table, url: url)
+        Iterator(candidates: self)
     }
 
     /// The best one.
     public var first: RouteCandidate? {
-        table.firstMatch(url).map { RouteCandidate(match: $0, table: table, url: url) }
+        table.firstMatch(url).map(candidate)
+    }
+
+    fileprivate func candidate(_ match: RouteMatch) -> RouteCandidate {
+        RouteCandidate(match: match, table: table, url: url)
     }
 
     /// Goes through the candidates.
     public struct Iterator: IteratorProtocol, Sendable {
-        fileprivate let table: RouteTable
-        fileprivate let url: RouteURL
+        fileprivate let candidates: RouteCandidates
         fileprivate var given = 0
-        fileprivate var all: [RouteMatch]?
+        fileprivate var all: [RouteMatch] = []
 
         /// The next best one.
         public mutating func next() -> RouteCandidate? {
-            if given > 0, all == nil { all = table.allMatches(url) }
-            let match = all == nil ? table.firstMatch(url) : all?.dropFirst(given).first
-            given += 1
-            return match.map { RouteCandidate(match: $0, table: table, url: url) }
+            defer { given += 1 }
+            if given == 0 { return candidates.first }
+            if given == 1 { all = candidates.table.allMatches(candidates.url) }
+            return given < all.count ? candidates.candidate(all[given]) : nil
         }
     }
 }

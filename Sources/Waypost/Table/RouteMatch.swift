@@ -51,23 +51,3 @@ public struct RouteMatch: Sendable, Hashable {
         return start..<start + Int(captures[2 * number + 1])
     }
 }
-
-/// The value of a placeholder.
-public struct CapturedParameter: Sendable, Hashable {
-    /// The placeholder's name; `**` for a rest without one.
-    public var name: String
-    /// The decoded text.
-    package var text: String
-    /// The name of the placeholder's converter.
-    package var converter: String?
-    /// The text, or what the converter made of it.
-    public var value: CapturedValue
-
-    /// A parameter by its parts.
-    package init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {
-        self.name = name
-        self.text = text
-        self.converter = converter
-        self.value = value ?? .text(text)
-    }
-}

@@ -85,28 +85,23 @@ public struct RouteTable: Sendable {
         _ pattern: RoutePattern, priority: Int = 0, takesDeeper: Bool = false, index: UInt32,
         replacing: Bool = false
     ) throws(RouteConflict) -> UInt32? {
-        makeUnique()
-        defer { storage.publish() }
-        return try storage.insert(
-            pattern, priority: Int64(priority), takesDeeper: takesDeeper || syntax.parentsTakeDeeper,
-            index: index, replacing: replacing)
+        let takesDeeper = takesDeeper || syntax.parentsTakeDeeper
+        return try change { (storage) throws(RouteConflict) in
+            try storage.insert(
+                pattern, priority: Int64(priority), takesDeeper: takesDeeper, index: index,
+                replacing: replacing)
+        }
     }
 
     /// Removes the routes that have exactly this pattern, names of placeholders included, with any priority or with
     /// the one given, and returns their indices.
     @discardableResult
     public mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> [UInt32] {
-        makeUnique()
-        defer { storage.publish() }
-        return storage.remove(pattern, priority: priority.map { Int64($0) })
+        change { $0.remove(pattern, priority: priority.map { Int64($0) }) }
     }
 
     /// Frees the space that a table has for growing, and what was removed; worth it after many changes.
-    public mutating func compact() {
-        makeUnique()
-        storage.compact()
-        storage.publish()
-    }
+    public mutating func compact() { change { $0.compact() } }
 
     /// The index of the route that has exactly this pattern, the one with the highest priority unless one is given.
     public func index(of pattern: RoutePattern, priority: Int? = nil) -> UInt32? {
@@ -114,8 +109,12 @@ public struct RouteTable: Sendable {
             .map { storage.record($0.reference).header.pointee.index }
     }
 
-    private mutating func makeUnique() {
+    private mutating func change<Result, Failure: Error>(
+        _ body: (TableStorage) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         if !isKnownUniquelyReferenced(&storage) { storage = TableStorage(copying: storage) }
+        defer { storage.publish() }
+        return try body(storage)
     }
 
     // MARK: Listing

@@ -65,14 +65,12 @@ struct TableSearch {
         var hits = Hits()
         return withUnsafeMutablePointer(to: &hits) { hits in
             let search = TableSearch(reader: reader, url: url, hits: hits)
-            if url.isEncoded || reader.pointee.ignoresCase { return search.runDecoded(all) }
-            if let all { return search.findAll(all) }
-            return search.findBest()
+            return url.isEncoded || reader.pointee.ignoresCase ? search.findDecoded(all) : search.find(all)
         }
     }
 
     @inline(never)
-    private func runDecoded(_ all: UnsafeMutablePointer<[RouteMatch]>?) -> RouteMatch? {
+    private func findDecoded(_ all: UnsafeMutablePointer<[RouteMatch]>?) -> RouteMatch? {
         let space = max(Int(url.pathEnd), 16)
         let ignoresCase = reader.pointee.ignoresCase
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ignoresCase ? 2 * space : space) {
@@ -80,13 +78,13 @@ struct TableSearch {
             guard let given = scratch.baseAddress else { return nil }
             var search = self
             search.url.decode(into: given, lower: ignoresCase ? given + space : nil)
-            if let all { return search.findAll(all) }
-            return search.findBest()
+            return search.find(all)
         }
     }
 
     @inline(__always)
-    private func findBest() -> RouteMatch? {
+    private func find(_ all: UnsafeMutablePointer<[RouteMatch]>?) -> RouteMatch? {
+        if let all { return findAll(all) }
         visitAll()
         return hits.pointee.best.map(match)
     }
