@@ -39,6 +39,7 @@ extension Agent {
     private func releaseMemory() {
         outbox.releaseMemory()
         intake.releaseMemory()
+        executor.releaseMemory()
         reloadable.withLock(\.link)?.releaseMemory()
         AgentThreads.pool.renewThreads()
         TimerThread.shared.renewThread()

@@ -125,6 +125,14 @@ final class CommandExecutor: Sendable {
     /// Returns after ``stop()`` and the end of the last command that runs.
     func stopped() async { await ended.wait() }
 
+    /// Gives up the space for more than there are now.
+    func releaseMemory() {
+        state.withLock { state in
+            state.queues.releaseMemory()
+            if state.tasks.isEmpty { state.tasks = [:] }
+        }
+    }
+
     /// Cancels at once: in a lane it would wait behind the command that it cancels.
     private static func cancel(
         _ target: String, for job: CommandJob, _ queues: inout LaneQueues

@@ -203,4 +203,11 @@ struct LaneQueues: Sendable {
         count -= waiting.values.reduce(0) { $0 + $1.count }
         waiting = [:]
     }
+
+    /// Gives up the space for more than there are now.
+    mutating func releaseMemory() {
+        if waiting.isEmpty { waiting = [:] }
+        if occupied.isEmpty { occupied = [:] }
+        if running.isEmpty { running = [:] }
+    }
 }

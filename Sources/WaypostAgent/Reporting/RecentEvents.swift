@@ -2,7 +2,7 @@ import DequeModule
 import Waypost
 import WaypostMessages
 
-/// The last events of this process, packed: one takes about 90 bytes, where the value itself takes several hundred.
+/// The last events of this process, packed: one takes about 70 bytes, where the value itself takes several hundred.
 struct RecentEvents {
     /// All in one piece, so that no page of memory is held by a single event.
     private var bytes: Deque<UInt8> = []
@@ -13,6 +13,8 @@ struct RecentEvents {
     /// In bytes; it grows by an eighth, and at least by this, where by itself it would grow by half.
     private var space = 0
     private static let leastGrowth = 32_768
+    /// How many bytes a packed number may take.
+    private static let longestNumber = 10
 
     /// - Parameter limit: How many events are kept.
     init(limit: Int) { self.limit = limit }
@@ -23,10 +25,12 @@ struct RecentEvents {
             count -= 1
         }
         let packed = event.packed
-        if bytes.count + packed.count > space {
-            space = bytes.count + packed.count + max(Self.leastGrowth, bytes.count / 8)
+        let needed = bytes.count + packed.count + Self.longestNumber
+        if needed > space {
+            space = needed + max(Self.leastGrowth, bytes.count / 8)
             bytes.reserveCapacity(space)
         }
+        bytes.append(number: packed.count)
         bytes += packed
         count += 1
         last = event.sequence
@@ -34,8 +38,9 @@ struct RecentEvents {
 
     /// In bytes.
     private var oldestSize: Int {
-        var packed = PackedReader(bytes.prefix(MemoryLayout<UInt32>.size))
-        return Int(packed.number() as UInt32)
+        var packed = PackedReader(bytes[...])
+        packed.skip()
+        return bytes.count - packed.rest.count
     }
 
     /// The last events with a higher number than `sequence`, at most `maximum`, in the order of their numbers.
@@ -53,35 +58,30 @@ struct RecentEvents {
 extension LogEvent {
     private static let longestText = Int(UInt16.max)
 
-    /// All that differs from one event of a process to the next, but its number; in front of it its size.
+    /// All that differs from one event of a process to the next, but its number.
     fileprivate var packed: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(128)
-        func append(_ number: some FixedWidthInteger) {
-            withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
-        }
+        bytes.reserveCapacity(96)
         func append(_ text: String?) {
             guard let text = text?.cut(to: Self.longestText) else { return }
-            append(UInt16(text.utf8.count))
+            bytes.append(number: text.utf8.count)
             bytes.append(text: text)
         }
-        append(UInt32(0))
         bytes.append(level.rawValue)
         bytes.append((isError ? 1 : 0) | (url == nil ? 0 : 2) | (ref == nil ? 0 : 4))
-        append(time)
-        append(thread)
+        bytes.append(number: time)
+        bytes.append(number: thread)
         append(tag)
         append(message)
         append(url)
         append(ref)
-        withUnsafeBytes(of: UInt32(bytes.count).littleEndian) { bytes.replaceSubrange(..<$0.count, with: $0) }
         return bytes
     }
 
     fileprivate init(_ packed: inout PackedReader, sequence: Int64, boot: String, process: Int64) {
-        _ = packed.number() as UInt32
-        let level = LogLevel(rawValue: packed.number()) ?? .warning
-        let flags: UInt8 = packed.number()
+        _ = packed.number()
+        let level = LogLevel(rawValue: packed.byte()) ?? .warning
+        let flags = packed.byte()
         self.init(
             time: packed.number(), level: level, tag: "", boot: boot, sequence: sequence, process: process,
             thread: packed.number(), message: "", isError: flags & 1 != 0)
@@ -92,26 +92,44 @@ extension LogEvent {
     }
 }
 
+extension RangeReplaceableCollection<UInt8> {
+    /// Seven bits in a byte, the lowest first; all but the last have the highest bit set.
+    fileprivate mutating func append(number: some BinaryInteger) {
+        var rest = UInt64(truncatingIfNeeded: number)
+        while rest > 0x7f {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+}
+
 /// Reads packed events one after the other.
 private struct PackedReader {
-    private var rest: Slice<Deque<UInt8>>
+    private(set) var rest: Slice<Deque<UInt8>>
 
     init(_ bytes: Slice<Deque<UInt8>>) { rest = bytes }
 
     /// Goes on behind the next one.
     mutating func skip() {
-        var next = self
-        rest = rest.dropFirst(Int(next.number() as UInt32))
+        let size = Int(number())
+        rest = rest.dropFirst(size)
     }
 
-    mutating func number<Number: FixedWidthInteger>() -> Number {
-        let size = Number.bitWidth / 8
-        defer { rest = rest.dropFirst(size) }
-        return rest.prefix(size).reversed().reduce(0) { $0 << 8 | Number($1) }
+    mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+    mutating func number() -> Int64 {
+        var (number, shift): (UInt64, UInt64) = (0, 0)
+        while true {
+            let byte = byte()
+            number |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return Int64(truncatingIfNeeded: number) }
+            shift += 7
+        }
     }
 
     mutating func text() -> String {
-        let size = Int(number() as UInt16)
+        let size = Int(number())
         defer { rest = rest.dropFirst(size) }
         return String(decoding: rest.prefix(size), as: UTF8.self)
     }
