@@ -17,10 +17,10 @@ public final class RunningCommand: Sendable {
     private enum Event: Sendable {
         case output(String)
         case errorLine(String)
-        case closed
+        case outputClosed
+        case errorsClosed
         case ended(Int32)
 
-        var isClosed: Bool { if case .closed = self { true } else { false } }
         var status: Int32? { if case .ended(let status) = self { status } else { nil } }
     }
 
@@ -43,8 +43,8 @@ public final class RunningCommand: Sendable {
             log.append(.ended(process.terminationReason == .uncaughtSignal ? -status : status))
         }
         try withNoSignalBlocked { try process.run() }
-        log.follow(output.fileHandleForReading, Event.output, last: .closed)
-        log.follow(errors.fileHandleForReading, Event.errorLine, last: .closed)
+        log.follow(output.fileHandleForReading, Event.output, last: .outputClosed)
+        log.follow(errors.fileHandleForReading, Event.errorLine, last: .errorsClosed)
         if let input { try source.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
         try source.fileHandleForWriting.close()
     }
@@ -108,14 +108,15 @@ public final class RunningCommand: Sendable {
     /// Waits for the end, and for all that was printed.
     public func ending() async throws -> Ending {
         var ending = Ending(status: try await status(), output: [], errorLines: [])
-        try await log.wait(for: "the output of \(process.arguments ?? [])") { events in
-            events.count(where: \.isClosed) == 2
-        }
+        // Not with a look at all lines for each that comes: of many, that takes minutes on a busy machine.
+        let what = "the output of \(process.arguments ?? [])"
+        try await log.first(what) { if case .outputClosed = $0 { () } else { nil } }
+        try await log.first(what) { if case .errorsClosed = $0 { () } else { nil } }
         for event in log.events {
             switch event {
             case .output(let line): ending.output.append(line)
             case .errorLine(let line): ending.errorLines.append(line)
-            case .ended, .closed: break
+            case .ended, .outputClosed, .errorsClosed: break
             }
         }
         return ending
