@@ -119,7 +119,7 @@ extension Agent {
 
     private func command(of record: InboxRecord) throws(Rejection) -> Command {
         let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
-        return try Command(id: record.id, fields: payload.json, arrival: record.received)
+        return try Command(id: record.id, fields: payload.fields, arrival: record.received)
     }
 
     // MARK: Damage

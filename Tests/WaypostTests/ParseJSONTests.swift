@@ -49,6 +49,29 @@ import Testing
         }
     }
 
+    /// Objects of so many members whose last key is the same as that at `repeated`, in another Unicode form.
+    private static func object(_ count: Int, repeating repeated: Int? = nil) -> String {
+        var keys = (0..<count).map { "é\($0)" }
+        if let repeated { keys[count - 1] = "e\u{301}\(repeated)" }
+        return "{" + keys.map { "\"\($0)\":[\"\($0)\"]" }.joined(separator: ",") + "}"
+    }
+
+    @Test(
+        arguments: valid.map(\.0) + [
+            "", "{", "{}", "{} {}", "[1", "\u{FEFF}{}", object(15), object(16), object(17), object(40),
+            object(3, repeating: 0), object(16, repeating: 3), object(17, repeating: 3),
+            object(17, repeating: 15), object(40, repeating: 2), object(40, repeating: 38), object(257),
+        ])
+    func `the members of an object are those of its value, or the same error`(text: String) {
+        let whole = Result { () throws(JSONError) in try JSONValue(parsing: text) }
+        let members = Result { () throws(JSONError) in
+            let (members, other) = try JSONValue.members(parsing: Array(text.utf8), limits: .protocolDefaults)
+            #expect(members.isEmpty || other == nil)
+            return other ?? .object(Dictionary(uniqueKeysWithValues: members))
+        }
+        #expect(members == whole)
+    }
+
     @Test func `invalid UTF-8 is refused`() {
         #expect(throws: JSONError(.notUTF8, at: 0)) { try JSONValue(parsing: [0x22, 0xC3, 0x28, 0x22]) }
         #expect(throws: JSONError(.notUTF8, at: 0)) {

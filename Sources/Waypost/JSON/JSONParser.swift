@@ -18,6 +18,35 @@ struct JSONParser {
     }
 
     mutating func document() throws(JSONError) -> JSONValue {
+        try begin()
+        let value = try value(depth: 0)
+        try finish()
+        return value
+    }
+
+    /// The members of the object that the text is, in their order; nil when it is no object.
+    mutating func members() throws(JSONError) -> [(key: String, value: JSONValue)]? {
+        try begin()
+        guard bytes[at] == UInt8(ascii: "{") else { return nil }
+        var members: [(key: String, value: JSONValue)] = []
+        members.reserveCapacity(8)
+        var keys: Set<String> = []
+        try eachMember(depth: 1) { key, value in
+            // To compare with each is quicker than a hash, as long as there are few.
+            if members.count < 16 {
+                guard !members.contains(where: { $0.key == key }) else { return false }
+            } else {
+                if keys.isEmpty { keys = Set(members.lazy.map(\.key)) }
+                guard keys.insert(key).inserted else { return false }
+            }
+            members.append((key, value))
+            return true
+        }
+        try finish()
+        return members
+    }
+
+    private mutating func begin() throws(JSONError) {
         guard end <= limits.maximumBytes else {
             throw JSONError(.tooLong(limit: limits.maximumBytes), at: limits.maximumBytes)
         }
@@ -26,10 +55,11 @@ struct JSONParser {
         }
         skipSpace()
         guard at < end else { throw JSONError(.empty, at: at) }
-        let value = try value(depth: 0)
+    }
+
+    private mutating func finish() throws(JSONError) {
         skipSpace()
         guard at == end else { throw expected("the end of the text") }
-        return value
     }
 
     private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
@@ -47,12 +77,26 @@ struct JSONParser {
     }
 
     private mutating func object(depth: Int) throws(JSONError) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        try eachMember(depth: depth) { key, value in
+            // Space for six at once: growing from one would move a small object three times.
+            if members.isEmpty { members.reserveCapacity(6) }
+            return members.updateValue(value, forKey: key) == nil
+        }
+        return members
+    }
+
+    /// Calls `isNew` with each member of an object; it is false for a key that came before.
+    ///
+    /// Keys that differ only in Unicode normalisation count as equal: a reader after us may take either.
+    private mutating func eachMember(
+        depth: Int, _ isNew: (String, JSONValue) -> Bool
+    ) throws(JSONError) {
         guard depth <= deepest else { throw JSONError(.tooDeep(limit: deepest), at: at) }
         at += 1
         skipSpace()
-        if take(UInt8(ascii: "}")) { return [:] }
-        // Space for six at once: growing from one would move a small object three times.
-        var members = [String: JSONValue](minimumCapacity: 6)
+        if take(UInt8(ascii: "}")) { return }
+        var count = 0
         while true {
             let start = at
             guard at < end, bytes[at] == UInt8(ascii: "\"") else { throw expected("a key in quotes") }
@@ -60,19 +104,16 @@ struct JSONParser {
             skipSpace()
             guard take(UInt8(ascii: ":")) else { throw expected("\":\"") }
             skipSpace()
-            guard members.count < limits.maximumKeys else {
+            guard count < limits.maximumKeys else {
                 throw JSONError(.tooManyKeys(limit: limits.maximumKeys), at: start)
             }
-            let member = try value(depth: depth)
-            // Keys that differ only in Unicode normalisation count as equal: a reader after us may take either.
-            if members.updateValue(member, forKey: key) != nil {
-                throw JSONError(.duplicateKey(key), at: start)
-            }
+            count += 1
+            guard isNew(key, try value(depth: depth)) else { throw JSONError(.duplicateKey(key), at: start) }
             skipSpace()
             if take(UInt8(ascii: ",")) {
                 skipSpace()
             } else if take(UInt8(ascii: "}")) {
-                return members
+                return
             } else {
                 throw expected("\",\" or \"}\"")
             }
@@ -85,6 +126,7 @@ struct JSONParser {
         skipSpace()
         var elements: [JSONValue] = []
         if take(UInt8(ascii: "]")) { return elements }
+        elements.reserveCapacity(2)
         while true {
             elements.append(try value(depth: depth))
             skipSpace()
@@ -132,22 +174,25 @@ struct JSONParser {
 extension JSONParser {
     private mutating func string() throws(JSONError) -> String {
         let start = at
-        at += 1
-        let first = at
-        while at < end {
-            switch bytes[at] {
-            case UInt8(ascii: "\""):
-                let text = try validated(UnsafeBufferPointer(rebasing: bytes[first..<at]), from: start)
-                at += 1
-                return text
-            case UInt8(ascii: "\\"): return try stringWithEscapes(from: start, first: first)
-            case 0..<0x20: throw expected("no control character in a string")
-            default: at += 1
+        let first = at + 1
+        var place = first
+        var bits: UInt8 = 0
+        while place < end {
+            let byte = bytes[place]
+            if byte == UInt8(ascii: "\"") {
+                at = place + 1
+                return try validated(
+                    UnsafeBufferPointer(rebasing: bytes[first..<place]), isASCII: bits < 0x80, from: start)
             }
+            if byte == UInt8(ascii: "\\") || byte < 0x20 { break }
+            bits |= byte
+            place += 1
         }
-        throw expected("the closing quote")
+        at = place
+        return try stringWithEscapes(from: start, first: first)
     }
 
+    /// Goes on at what is no part of the text as it stands.
     private mutating func stringWithEscapes(from start: Int, first: Int) throws(JSONError) -> String {
         var copy = Array(bytes[first..<at])
         while at < end {
@@ -155,7 +200,7 @@ extension JSONParser {
             switch byte {
             case UInt8(ascii: "\""):
                 let text = try copy.withUnsafeBufferPointer { (buffer) throws(JSONError) in
-                    try validated(buffer, from: start)
+                    try validated(buffer, isASCII: false, from: start)
                 }
                 at += 1
                 return text
@@ -169,11 +214,14 @@ extension JSONParser {
         throw expected("the closing quote")
     }
 
-    private func validated(_ buffer: UnsafeBufferPointer<UInt8>, from start: Int) throws(JSONError) -> String
-    {
+    private func validated(
+        _ buffer: UnsafeBufferPointer<UInt8>, isASCII: Bool, from start: Int
+    ) throws(JSONError) -> String {
         guard buffer.count <= limits.maximumStringBytes else {
             throw JSONError(.stringTooLong(limit: limits.maximumStringBytes), at: start)
         }
+        // ASCII is valid as it is.
+        if isASCII { return String(copying: UTF8Span(unchecked: buffer.span, isKnownASCII: true)) }
         guard let utf8 = try? UTF8Span(validating: buffer.span) else {
             throw JSONError(.notUTF8, at: start)
         }

@@ -17,6 +17,20 @@ extension JSONValue {
         }
     }
 
+    /// Reads one JSON text from bytes: the members of an object in their order, or what it is when it is no object.
+    ///
+    /// For objects with few members, which it takes less time to look through than to make a dictionary of.
+    package static func members(
+        parsing bytes: [UInt8], limits: JSONLimits
+    ) throws(JSONError) -> (members: [(key: String, value: JSONValue)], other: JSONValue?) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in
+            var parser = JSONParser(buffer, limits: limits)
+            if let members = try parser.members() { return (members, nil) }
+            parser = JSONParser(buffer, limits: limits)
+            return ([], try parser.document())
+        }
+    }
+
     /// Reads one JSON text from any collection of bytes.
     public init(
         parsing bytes: some Collection<UInt8>, limits: JSONLimits = .protocolDefaults

@@ -3,9 +3,9 @@ extension JSONValue {
     ///
     /// Equal values give equal bytes. A number that is not finite, which no parsed value holds, becomes `null`.
     public func serialized() -> [UInt8] {
-        var bytes: [UInt8] = []
+        var bytes = JSONBytes(reserving: 256)
         JSONText.append(self, to: &bytes)
-        return bytes
+        return bytes.array
     }
 
     /// The compact JSON text, keys sorted.
@@ -15,15 +15,15 @@ extension JSONValue {
 
     /// The JSON text for people: two spaces a level, keys sorted.
     package var prettyText: String {
-        var bytes: [UInt8] = []
+        var bytes = JSONBytes(reserving: 256)
         JSONText.appendPretty(self, indent: 0, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        return String(decoding: bytes.array, as: UTF8.self)
     }
 }
 
 /// How values become bytes; shared by the serializer and the writer.
 enum JSONText {
-    static func append(_ value: JSONValue, to bytes: inout [UInt8]) {
+    static func append(_ value: JSONValue, to bytes: inout JSONBytes) {
         switch value {
         case .array(let elements):
             bytes.append(UInt8(ascii: "["))
@@ -45,10 +45,10 @@ enum JSONText {
         }
     }
 
-    static func appendPretty(_ value: JSONValue, indent: Int, to bytes: inout [UInt8]) {
+    static func appendPretty(_ value: JSONValue, indent: Int, to bytes: inout JSONBytes) {
         func newLine(_ level: Int) {
             bytes.append(UInt8(ascii: "\n"))
-            bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: level * 2))
+            for _ in 0..<level { bytes.append(text: "  ") }
         }
         switch value {
         case .array(let elements) where !elements.isEmpty:
@@ -75,7 +75,7 @@ enum JSONText {
         }
     }
 
-    private static func appendScalar(_ value: JSONValue, to bytes: inout [UInt8]) {
+    private static func appendScalar(_ value: JSONValue, to bytes: inout JSONBytes) {
         switch value {
         case .bool(let flag): append(flag, to: &bytes)
         case .int(let number): append(number, to: &bytes)
@@ -85,11 +85,11 @@ enum JSONText {
         }
     }
 
-    static func append(_ flag: Bool, to bytes: inout [UInt8]) {
+    static func append(_ flag: Bool, to bytes: inout JSONBytes) {
         bytes.append(text: flag ? "true" : "false")
     }
 
-    static func append(_ number: Int64, to bytes: inout [UInt8]) {
+    static func append(_ number: Int64, to bytes: inout JSONBytes) {
         // Digit by digit from the last; 19 and a sign are the most.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { text in
             var first = text.count
@@ -103,23 +103,24 @@ enum JSONText {
                 first -= 1
                 text[first] = UInt8(ascii: "-")
             }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[first...]))
+            bytes.append(UnsafeBufferPointer(rebasing: text[first...]))
         }
     }
 
-    static func append(_ number: Double, to bytes: inout [UInt8]) {
-        bytes.append(text: number.isFinite ? number.description : "null")
+    static func append(_ number: Double, to bytes: inout JSONBytes) {
+        guard number.isFinite else { return bytes.append(text: "null") }
+        var text = number.description
+        text.withUTF8 { bytes.append($0) }
     }
 
-    static func append(_ text: String, to bytes: inout [UInt8]) {
+    static func append(_ text: String, to bytes: inout JSONBytes) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { buffer in
             var first = 0
             while true {
                 let place = buffer[first...].firstIndex(where: mustEscape) ?? buffer.count
-                // As a buffer, because a slice of one is appended byte by byte.
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[first..<place]))
+                bytes.append(UnsafeBufferPointer(rebasing: buffer[first..<place]))
                 guard place < buffer.count else { break }
                 escape(buffer[place], to: &bytes)
                 first = place + 1
@@ -130,7 +131,7 @@ enum JSONText {
 
     static func mustEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
 
-    private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
+    private static func escape(_ byte: UInt8, to bytes: inout JSONBytes) {
         bytes.append(UInt8(ascii: "\\"))
         switch byte {
         case 0x0A: bytes.append(UInt8(ascii: "n"))

@@ -216,14 +216,13 @@ extension JSONTree: SingleValueDecodingContainer {
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         // A JSONValue takes the tree as it stands; every other type asks for what it needs. The two commonest are
-        // taken without a container.
+        // taken without a container. They are known to be of the type: `as?` would look it up, and that of its optional.
         switch value {
         case .int(let number) where type == Int.self:
-            if let exact = Int(exactly: number) as? T { return exact }
-        case .string(let text) where type == String.self: if let text = text as? T { return text }
-        default: break
+            if let exact = Int(exactly: number) { return unsafeBitCast(exact, to: type) }
+        case .string(let text) where type == String.self: return unsafeBitCast(text, to: type)
+        default: if type == JSONValue.self { return unsafeBitCast(value, to: type) }
         }
-        if type == JSONValue.self, let whole = value as? T { return whole }
         return try T(from: self)
     }
 

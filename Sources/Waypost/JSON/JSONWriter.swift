@@ -2,14 +2,14 @@
 ///
 /// For replies and events, where a tree of values would be built only to be taken apart again.
 /// Commas are put by the writer; that begins and ends pair is the caller's part.
-package struct JSONWriter {
-    /// What was written so far.
-    package private(set) var bytes: [UInt8] = []
+package struct JSONWriter: ~Copyable {
+    private var output: JSONBytes
     private var needsComma = false
 
-    package init(reserving capacity: Int = 256) {
-        bytes.reserveCapacity(capacity)
-    }
+    package init(reserving capacity: Int = 256) { output = JSONBytes(reserving: capacity) }
+
+    /// What was written so far.
+    package var bytes: [UInt8] { output.array }
 
     package mutating func beginObject() { open(UInt8(ascii: "{")) }
     package mutating func endObject() { close(UInt8(ascii: "}")) }
@@ -19,41 +19,41 @@ package struct JSONWriter {
     /// The name of the member whose value is written next; nothing in it needs an escape.
     package mutating func key(_ name: StaticString) {
         separate()
-        bytes.append(UInt8(ascii: "\""))
+        output.append(UInt8(ascii: "\""))
         name.withUTF8Buffer {
             assert(!$0.contains(where: JSONText.mustEscape))
-            bytes.append(contentsOf: $0)
+            output.append($0)
         }
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        output.append(UInt8(ascii: "\""))
+        output.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     package mutating func value(_ value: JSONValue) {
         separate()
-        JSONText.append(value, to: &bytes)
+        JSONText.append(value, to: &output)
     }
 
     package mutating func value(_ text: String) {
         separate()
-        JSONText.append(text, to: &bytes)
+        JSONText.append(text, to: &output)
     }
 
     package mutating func value(_ number: Int64) {
         separate()
-        JSONText.append(number, to: &bytes)
+        JSONText.append(number, to: &output)
     }
 
     package mutating func value(_ number: Int) { value(Int64(number)) }
 
     package mutating func value(_ number: Double) {
         separate()
-        JSONText.append(number, to: &bytes)
+        JSONText.append(number, to: &output)
     }
 
     package mutating func value(_ flag: Bool) {
         separate()
-        JSONText.append(flag, to: &bytes)
+        JSONText.append(flag, to: &output)
     }
 
     package mutating func member(_ name: StaticString, _ value: JSONValue) {
@@ -92,17 +92,17 @@ package struct JSONWriter {
 
     private mutating func open(_ byte: UInt8) {
         separate()
-        bytes.append(byte)
+        output.append(byte)
         needsComma = false
     }
 
     private mutating func close(_ byte: UInt8) {
-        bytes.append(byte)
+        output.append(byte)
         needsComma = true
     }
 
     private mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        if needsComma { output.append(UInt8(ascii: ",")) }
         needsComma = true
     }
 }

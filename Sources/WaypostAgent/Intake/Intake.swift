@@ -167,15 +167,17 @@ final class Intake: Sendable {
         let now = clock.wall()
         var commands: [ReceivedCommand] = []
         // Most of a batch have the same topic.
-        var last: (text: String, topic: InboundTopic?) = ("", nil)
+        var last = Origin()
         for message in batch {
-            if message.topic != last.text { last = (message.topic, topics.inbound(message.topic)) }
+            if message.topic != last.text { last = origin(message.topic) }
             let topic = last.topic
             switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:
                 let admission = admit(sender)
-                if let command = read(message, for: audience, from: sender, admission, at: now) {
+                if let command = read(
+                    message, for: audience, from: sender, repliesTo: last.replies, admission, at: now)
+                {
                     commands.append(command)
                 }
             case .map?, .patch?:
@@ -193,6 +195,22 @@ final class Intake: Sendable {
             }
         }
         return dispatch(&commands, at: now)
+    }
+
+    /// What the topic of a message says.
+    private struct Origin {
+        var text = ""
+        var topic: InboundTopic?
+        /// Where replies to its sender go.
+        var replies = ""
+    }
+
+    private func origin(_ text: String) -> Origin {
+        var origin = Origin(text: text, topic: topics.inbound(text))
+        if case .command(_, let sender) = origin.topic {
+            origin.replies = topics.reply(of: agent, to: sender)
+        }
+        return origin
     }
 
     /// Counts a message before anything of it is read; those on topics without a valid sender count together.
@@ -222,7 +240,7 @@ final class Intake: Sendable {
 
     /// Reads a command as far as it can be stored; what can't be is reported here.
     private func read(
-        _ message: MQTTMessage, for audience: Audience, from sender: String,
+        _ message: MQTTMessage, for audience: Audience, from sender: String, repliesTo topic: String,
         _ admission: SenderTable.Admission, at now: Int64
     ) -> ReceivedCommand? {
         guard admission != .unread else {
@@ -242,10 +260,9 @@ final class Intake: Sendable {
                     message.payload, limits: limits.json, trusted: trusted, mustBeSigned: mustBeSigned,
                     for: audience, from: sender, arrival: clockMonitor.isCorrect(at: now) ? now : nil)
                 : try CommandPayload(stored: message.payload, limits: limits.json)
-            let json = payload.json
-            let id = try Command.id(in: json)
+            let id = try Command.id(in: payload.fields)
             let command = Result { () throws(Rejection) -> Command in
-                let command = try Command(id: id, fields: json, arrival: now)
+                let command = try Command(id: id, fields: payload.fields, arrival: now)
                 try checkClock(command, at: now)
                 return command
             }
@@ -257,7 +274,8 @@ final class Intake: Sendable {
             }
             return ReceivedCommand(
                 message, from: sender, id: id,
-                address: replyAddress(of: message, to: sender, trace: json["trace"]?.stringValue),
+                address: replyAddress(
+                    of: message, from: sender, topic, trace: payload.fields["trace"]?.stringValue),
                 command: command, rejection: rejection(of: message, sender, admission) ?? payload.fault,
                 at: now, isStoredFirst: isStoredFirst, earlierStarts: earlierStarts)
         } catch {
@@ -310,9 +328,8 @@ final class Intake: Sendable {
 
     /// The sender's own reply topic, with what its command wants returned.
     private func replyAddress(
-        of message: MQTTMessage, to sender: String, trace: String?
+        of message: MQTTMessage, from sender: String, _ topic: String, trace: String?
     ) -> ReplyAddress {
-        let topic = topics.reply(of: agent, to: sender)
         if let wanted = message.properties.responseTopic, !wanted.utf8.elementsEqual(topic.utf8) {
             // Any other would be read as an answer of this agent to someone else.
             warn(

@@ -4,26 +4,25 @@ extension Command {
     /// Reads the id out of a payload, before anything else is looked at, so that a refusal can be answered.
     ///
     /// - Throws: ``Rejection`` 422 when it is missing or not `[A-Za-z0-9_-]{1,64}`.
-    package static func id(in json: JSONValue) throws(Rejection) -> String {
-        guard let fields = json.objectValue else {
-            throw Rejection(.badField, "a command is one JSON object; found \(json.kind)")
+    package static func id(in fields: Fields) throws(Rejection) -> String {
+        if let other = fields.other {
+            throw Rejection(.badField, "a command is one JSON object; found \(other.kind)")
         }
-        guard let id = fields["id"] else { throw Rejection(.badField, "id is missing") }
-        guard let text = id.stringValue else {
-            throw Rejection(.badField, "id must be a string; found \(id.kind)")
-        }
-        guard Name.isValid(text) else {
+        let id = try fields.required("id", fields.text("id"))
+        guard Name.isValid(id) else {
             throw Rejection(.badField, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
-        return text
+        return id
     }
+
+    /// Reads the id out of a JSON value.
+    package static func id(in json: JSONValue) throws(Rejection) -> String { try id(in: Fields(of: json)) }
 
     /// Checks the fields of a command whose `id` was read already.
     ///
     /// - Parameter arrival: the agent's clock, in milliseconds since 1970.
     /// - Throws: ``Rejection`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
-    package init(id: String, fields json: JSONValue, arrival: Int64) throws(Rejection) {
-        let fields = Fields(of: json)
+    package init(id: String, fields: Fields, arrival: Int64) throws(Rejection) {
         try fields.checkVersion()
         let at = try fields.integer("at", in: 0...Fields.latestTime)
         let expires = try fields.integer("exp", in: 0...Fields.latestTime)
@@ -43,6 +42,11 @@ extension Command {
             sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
             trace: try fields.text("trace"))
         warnings = Self.warnings(of: fields, operation)
+    }
+
+    /// Checks the fields of a JSON value.
+    package init(id: String, fields json: JSONValue, arrival: Int64) throws(Rejection) {
+        try self.init(id: id, fields: Fields(of: json), arrival: arrival)
     }
 }
 

@@ -2,8 +2,9 @@ package import Waypost
 
 /// A command's payload: the object itself, or the object in a signed envelope.
 package struct CommandPayload: Sendable {
-    /// The command's fields.
-    package let json: JSONValue
+    package let fields: Fields
+    /// The command as one value.
+    package var json: JSONValue { fields.json }
     /// Why the signatures are not accepted; nil when they are, or none is required.
     package private(set) var fault: Rejection?
 
@@ -11,7 +12,7 @@ package struct CommandPayload: Sendable {
     ///
     /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
     package init(stored bytes: [UInt8], limits: JSONLimits) throws(Rejection) {
-        (json, _) = try Self.unwrap(bytes, limits)
+        (fields, _) = try Self.unwrap(bytes, limits)
     }
 
     /// Reads a payload for an audience, and checks its signatures and what they must cover.
@@ -24,7 +25,7 @@ package struct CommandPayload: Sendable {
         for audience: Audience, from sender: String, arrival: Int64?
     ) throws(Rejection) {
         let envelope: SignedEnvelope?
-        (json, envelope) = try Self.unwrap(bytes, limits)
+        (fields, envelope) = try Self.unwrap(bytes, limits)
         guard trusted.arePinned else { return }
         do throws(Rejection) {
             guard let envelope else {
@@ -45,7 +46,6 @@ package struct CommandPayload: Sendable {
     private func checkScope(
         _ audience: Audience, _ sender: String, _ arrival: Int64?
     ) throws(Rejection) {
-        let fields = Fields(of: json)
         for (name, wanted) in [("aud", audience.description), ("from", sender)] {
             guard let found = try fields.text(name) else {
                 throw Rejection(.badField, "\(name) is missing; a signed command contains it")
@@ -65,16 +65,16 @@ package struct CommandPayload: Sendable {
 
     private static func unwrap(
         _ bytes: [UInt8], _ limits: JSONLimits
-    ) throws(Rejection) -> (JSONValue, SignedEnvelope?) {
-        let outer: JSONValue
+    ) throws(Rejection) -> (Fields, SignedEnvelope?) {
+        let outer: Fields
         do {
-            outer = try JSONValue(parsing: bytes, limits: limits)
+            outer = try Fields(parsing: bytes, limits: limits)
         } catch {
             guard case .stringTooLong = error.reason else { throw error.rejection }
             // A command in its envelope is one long text.
             var longer = limits
             longer.maximumStringBytes = limits.maximumBytes
-            guard let long = try? JSONValue(parsing: bytes, limits: longer), SignedEnvelope.isOne(long) else {
+            guard let long = try? Fields(parsing: bytes, limits: longer), SignedEnvelope.isOne(long) else {
                 throw error.rejection
             }
             return try open(long, limits)
@@ -82,15 +82,15 @@ package struct CommandPayload: Sendable {
         return SignedEnvelope.isOne(outer) ? try open(outer, limits) : (outer, nil)
     }
 
-    private static func open(_ json: JSONValue, _ limits: JSONLimits) throws(Rejection) -> (
-        JSONValue, SignedEnvelope?
-    ) {
-        let envelope = try SignedEnvelope(json)
+    private static func open(
+        _ fields: Fields, _ limits: JSONLimits
+    ) throws(Rejection) -> (Fields, SignedEnvelope?) {
+        let envelope = try SignedEnvelope(fields)
         guard envelope.payloadType != SignedEnvelope.mapType else {
             throw Rejection(.badField, "payloadType is that of a map, not of a command")
         }
         do {
-            return (try JSONValue(parsing: envelope.payload, limits: limits), envelope)
+            return (try Fields(parsing: envelope.payload, limits: limits), envelope)
         } catch {
             throw error.rejection
         }

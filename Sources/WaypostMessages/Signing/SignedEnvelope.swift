@@ -22,22 +22,24 @@ package struct SignedEnvelope: Sendable, Hashable {
     private static let maximumSignatures = 2 * TrustedKeys.maximumThreshold
 
     /// Whether an object is meant as an envelope.
-    package static func isOne(_ json: JSONValue) -> Bool {
-        json["payload"] != nil && json["signatures"] != nil && json["payloadType"] != nil
+    package static func isOne(_ fields: Fields) -> Bool {
+        ["payload", "signatures", "payloadType"].allSatisfy(fields.names.contains)
     }
+
+    /// Whether a JSON value is meant as an envelope.
+    package static func isOne(_ json: JSONValue) -> Bool { isOne(Fields(of: json)) }
 
     /// Reads an envelope; nothing of it is checked yet.
     ///
     /// - Throws: ``Rejection`` 422 naming the field.
-    package init(_ json: JSONValue) throws(Rejection) {
-        let fields = Fields(of: json)
+    package init(_ fields: Fields) throws(Rejection) {
         guard let type = try fields.text("payloadType"), type.hasSuffix("json") else {
             throw Rejection(.badField, "payloadType must be a JSON type, such as \(Self.mapType)")
         }
         guard let text = try fields.text("payload"), let bytes = Base64.decode(text) else {
             throw Rejection(.badField, "payload must be the document in base64")
         }
-        guard let list = json["signatures"]?.arrayValue, list.count <= Self.maximumSignatures else {
+        guard let list = fields["signatures"]?.arrayValue, list.count <= Self.maximumSignatures else {
             throw Rejection(.badField, "signatures must be an array of at most \(Self.maximumSignatures)")
         }
         payloadType = type
@@ -51,6 +53,9 @@ package struct SignedEnvelope: Sendable, Hashable {
             signatures.append(Signature(keyID: keyID, bytes: signature))
         }
     }
+
+    /// Reads an envelope out of a JSON value.
+    package init(_ json: JSONValue) throws(Rejection) { try self.init(Fields(of: json)) }
 
     /// An envelope around a document, without a signature yet.
     package init(payloadType: String, payload: [UInt8]) {

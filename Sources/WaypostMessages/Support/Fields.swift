@@ -9,11 +9,23 @@ package struct Fields: Sendable {
 
     /// There are few, and each name is short: to look at each is quicker than a hash.
     private let members: [(key: String, value: JSONValue)]
+    /// What was found in the place of an object; it has no members.
+    package let other: JSONValue?
 
     package var names: some Sequence<String> { members.lazy.map(\.key) }
 
+    /// All of it.
+    package var json: JSONValue { other ?? .object(Dictionary(members) { first, _ in first }) }
+
     package init(of json: JSONValue) {
-        members = json.objectValue.map { Array($0) } ?? []
+        let object = json.objectValue
+        members = object.map { Array($0) } ?? []
+        other = object == nil ? json : nil
+    }
+
+    /// Reads one JSON text.
+    package init(parsing bytes: [UInt8], limits: JSONLimits) throws(JSONError) {
+        (members, other) = try JSONValue.members(parsing: bytes, limits: limits)
     }
 
     package subscript(_ name: String) -> JSONValue? {

@@ -13,7 +13,7 @@ package enum SHA256 {
 
     /// The digest of some bytes: 32 bytes.
     package static func digest(of bytes: [UInt8]) -> [UInt8] {
-        var digest: [UInt8] = Array(repeatElement(0, count: 32))
+        var digest = [UInt8](repeating: 0, count: 32)
         let isDone = context.withLock { context in
             EVP_DigestInit_ex(context, nil, nil) == 1
                 && EVP_DigestUpdate(context, bytes, bytes.count) == 1
