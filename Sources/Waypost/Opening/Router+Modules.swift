@@ -6,10 +6,13 @@ extension Router {
     /// of its name is declared. When one of its routes or services can't be registered, none is.
     public func declare(_ modules: [any RouteModule]) {
         loadLinked()
-        registry.waitForModules(of: ObjectIdentifier(self.modules)) { [weak self] deadline in
-            guard let self else { return nil }
-            return await loadModules(within: deadline).map { ServiceFailure($0.code, $0.detail) }
-        }
+        let declared = ServiceRegistry.Modules(
+            mustWait: { [weak loader = self.modules] in loader?.mustWait ?? false },
+            wait: { [weak self] deadline in
+                guard let self else { return nil }
+                return await loadModules(within: deadline).map { ServiceFailure($0.code, $0.detail) }
+            })
+        registry.wait(for: declared, of: ObjectIdentifier(self.modules))
         for module in modules {
             let (routes, services) = (module.routes, module.services)
             let isKept = self.modules.declare(module) { declared, replaced throws(RegistrationError) in

@@ -9,19 +9,12 @@
 /// Arguments are decoded and the result is encoded; the closure may be async and throw, and is cancelled at the
 /// call's deadline.
 public struct Exposed<Service: Sendable>: Sendable {
-    /// A call as a method gets it.
-    struct Invocation: Sendable {
-        var service: Service
-        var source: ArgumentSource
-        var result: ServiceResultType
-    }
-
     let name: String
     let selector: String?
     let idempotent: Bool
     let arguments: [MethodDescription.Value]
     let result: MethodDescription.Value
-    let work: Work<Invocation, JSONValue>
+    let work: Work<ExposedMethod.Call, JSONValue>
 
     /// A method with a result.
     ///
@@ -38,8 +31,9 @@ public struct Exposed<Service: Sendable>: Sendable {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Answer.self, repeat (each Argument).self) {
             .waiting { call in
+                let service: Service = try call.service()
                 let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
-                let answer = try await body(call.service, repeat each arguments)
+                let answer = try await body(service, repeat each arguments)
                 return try Self.encode(answer, of: name, as: call.result)
             }
         }
@@ -53,8 +47,9 @@ public struct Exposed<Service: Sendable>: Sendable {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Answer.self, repeat (each Argument).self) {
             .immediate { call in
+                let service: Service = try call.service()
                 let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
-                let answer = try body(call.service, repeat each arguments)
+                let answer = try body(service, repeat each arguments)
                 return try Self.encode(answer, of: name, as: call.result)
             }
         }
@@ -68,8 +63,9 @@ public struct Exposed<Service: Sendable>: Sendable {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Void.self, repeat (each Argument).self) {
             .waiting { call in
+                let service: Service = try call.service()
                 let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
-                try await body(call.service, repeat each arguments)
+                try await body(service, repeat each arguments)
                 return .null
             }
         }
@@ -83,8 +79,9 @@ public struct Exposed<Service: Sendable>: Sendable {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Void.self, repeat (each Argument).self) {
             .immediate { call in
+                let service: Service = try call.service()
                 let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
-                try body(call.service, repeat each arguments)
+                try body(service, repeat each arguments)
                 return .null
             }
         }
@@ -92,7 +89,7 @@ public struct Exposed<Service: Sendable>: Sendable {
 
     private init<each Argument, Answer>(
         _ name: String, _ selector: String?, _ idempotent: Bool, _ answer: Answer.Type,
-        _ types: repeat (each Argument).Type, work: () -> Work<Invocation, JSONValue>
+        _ types: repeat (each Argument).Type, work: () -> Work<ExposedMethod.Call, JSONValue>
     ) {
         self.name = name
         self.selector = selector

@@ -67,9 +67,7 @@ final class ExposedMethod: Sendable {
         var source: ArgumentSource
         var result: ServiceResultType
 
-        func of<Service>(_ type: Service.Type) throws -> Exposed<Service>.Invocation {
-            .init(service: try registry.instance(of: type), source: source, result: result)
-        }
+        func service<Service>() throws -> Service { try registry.instance(of: Service.self) }
     }
 
     init(
@@ -99,13 +97,8 @@ final class ExposedMethod: Sendable {
             } else {
                 nil
             }
-        let work: Work<Call, JSONValue> =
-            switch method.work {
-            case .immediate(let body): .immediate { try body($0.of(Service.self)) }
-            case .waiting(let body): .waiting { try await body($0.of(Service.self)) }
-            }
         self.init(
             description, names: Set(selectors + [description.name]), base: name?.base ?? method.name,
-            mistake: mistake, work: work)
+            mistake: mistake, work: method.work)
     }
 }

@@ -65,8 +65,8 @@ extension ServiceRegistry {
     }
 
     /// Has each call wait for modules first.
-    func waitForModules(of router: ObjectIdentifier, _ wait: @escaping ModuleWait) {
-        state.withLock { $0.waits[router] = wait }
+    func wait(for modules: Modules, of router: ObjectIdentifier) {
+        state.withLock { $0.modules[router] = modules }
     }
 
     /// Allows only these names to be called from outside: `Service`, or `Service.add(a:b:)`.
@@ -204,8 +204,8 @@ extension ServiceRegistry {
     private func findWhenLoaded(
         _ service: String, _ method: String, _ deadline: Duration?
     ) async -> Result<ExposedMethod, ServiceFailure> {
-        for wait in state.withLock({ $0.waits }).values {
-            if let failure = await wait(deadline) { return .failure(failure) }
+        for modules in state.withLock({ $0.modules }).values where modules.mustWait() {
+            if let failure = await modules.wait(deadline) { return .failure(failure) }
         }
         return find(service, method).flatMap { method, module in
             guard let obstacle = module?.obstacle else { return .success(method) }

@@ -19,12 +19,17 @@ public final class ServiceRegistry: Sendable {
         var allowed: Set<String>?
         var listeners = ListenerList<ServiceEvent>()
         var changes = ListenerList<Void>()
-        /// What waits until the modules of a router are set up, by router.
-        var waits: [ObjectIdentifier: ModuleWait] = [:]
+        /// The modules of routers, by router.
+        var modules: [ObjectIdentifier: Modules] = [:]
     }
 
-    /// Waits for modules, but no longer than the deadline; gives the reason when a call can't go on.
-    typealias ModuleWait = @Sendable (_ deadline: Duration?) async -> ServiceFailure?
+    /// What a call has to wait for.
+    struct Modules: Sendable {
+        /// Whether some are not set up.
+        var mustWait: @Sendable () -> Bool
+        /// Waits for them, but no longer than the deadline; gives the reason when a call can't go on.
+        var wait: @Sendable (_ deadline: Duration?) async -> ServiceFailure?
+    }
 
     let state = Guarded(State())
     let clock: any Clock<Duration>
@@ -122,10 +127,11 @@ public final class ServiceRegistry: Sendable {
         guard let entry = entry(of: type) else {
             throw ServiceFailure.noService(Self.name(of: type), nearest: [])
         }
-        guard let service = try instance(from: entry) as? Service else {
-            throw ServiceFailure.failed("\(entry.name) is not a \(type)")
+        // With `as?`, the type of an optional service would be looked up each time.
+        switch try instance(from: entry) {
+        case let service as Service: return service
+        default: throw ServiceFailure.failed("\(entry.name) is not a \(type)")
         }
-        return service
     }
 
     private func entry<Service>(of type: Service.Type) -> ServiceEntry? {

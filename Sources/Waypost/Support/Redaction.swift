@@ -89,6 +89,7 @@ package struct Redaction: Sendable, Hashable {
 
     /// Where the ending begins in the key, when it has it; case, `-` and `_` do not count.
     private static func start(of ending: [UInt8], endingIn key: ArraySlice<UInt8>) -> Int? {
+        guard key.count >= ending.count else { return nil }
         var index = key.endIndex
         for wanted in ending.reversed() {
             repeat {
