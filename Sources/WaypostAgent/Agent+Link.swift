@@ -7,6 +7,8 @@ import WaypostMessages
 /// What the link calls, all on the link's thread.
 final class LinkListener: MQTTLinkDelegate {
     private let agent: Agent
+    /// That of the last message: most of a batch have the same topic.
+    private let source = Guarded<CloudEvent.Source?>(nil)
 
     init(_ agent: Agent) { self.agent = agent }
 
@@ -22,7 +24,11 @@ final class LinkListener: MQTTLinkDelegate {
     func link(skipped message: SkippedMessage) { agent.skipped(message) }
     func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }
     func link(propertiesFor message: MQTTMessage) -> [MQTTProperties.User] {
-        CloudEvent(message, agent.topics, at: agent.clock.wall())?.properties ?? []
+        let source = source.withLock { last in
+            if last?.topic != message.topic { last = CloudEvent.Source(message.topic, agent.topics) }
+            return last
+        }
+        return source.map { CloudEvent(message, from: $0, at: agent.clock.wall()).properties } ?? []
     }
     func link(settled receipts: [PublishReceipt]) { agent.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
@@ -161,9 +167,10 @@ extension Agent {
 
     /// The final outcome of messages.
     func settled(_ results: [OutboxState.Settled]) {
+        var delivered: [OutboxItem] = []
         for result in results {
             switch result {
-            case .delivered(let item): journal.acknowledged(item)
+            case .delivered(let item): delivered.append(item)
             case .tooLarge(let item):
                 journal.tooLarge(item, limit: status.current.connection?.maximumPacketSize.map { Int($0) })
                 logRefusal(of: item, "a smaller one takes its place")
@@ -174,6 +181,7 @@ extension Agent {
             case .retried: break
             }
         }
+        journal.acknowledged(delivered)
     }
 
     private func logRefusal(of item: OutboxItem, _ consequence: String) {

@@ -11,8 +11,9 @@ import WaypostMessages
     private func attributes(_ topic: String, _ payload: String) -> [String: String]? {
         let message = MQTTMessage(
             topic: topic, payload: Array(payload.utf8), qos: .atLeastOnce, retain: false)
-        return CloudEvent(message, .standard, at: Self.now).map { event in
-            Dictionary(uniqueKeysWithValues: event.properties.map { ($0.name, $0.value) })
+        return CloudEvent.Source(topic, .standard).map { source in
+            let event = CloudEvent(message, from: source, at: Self.now)
+            return Dictionary(uniqueKeysWithValues: event.properties.map { ($0.name, $0.value) })
         }
     }
 

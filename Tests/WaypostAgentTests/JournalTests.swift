@@ -88,10 +88,10 @@ import WaypostMessages
     }
 
     private func acknowledge(_ command: EndedCommand, in other: Journal? = nil) {
-        (other ?? journal).acknowledged(
-            OutboxItem(
-                origin: .reply(sequence: command.job.sequence), kind: .reply,
-                message: MQTTMessage(topic: "r", payload: [])))
+        let item = OutboxItem(
+            origin: .reply(sequence: command.job.sequence), kind: .reply,
+            message: MQTTMessage(topic: "r", payload: []))
+        (other ?? journal).acknowledged([item])
     }
 
     @Test func `stores what a free thread brings before it returns, and sends the reply after that`() throws {

@@ -64,8 +64,8 @@ import Testing
             item("b", .reply, .reply(sequence: 2), bytes: 200))
         let sent = outbox.messagesToSend()
         #expect(sent.map(\.message.topic) == ["a"])
-        var again = item("a again", .reply, .reply(sequence: 1), bytes: 200)
-        again.isRepeat = true
+        let first = item("a again", .reply, .reply(sequence: 1), bytes: 200)
+        let again = OutboxItem(origin: first.origin, kind: .reply, message: first.message, isRepeat: true)
         let isTaken = outbox.enqueued(again)
         let repeated = outbox.messagesToSend()
         #expect(isTaken && repeated.map(\.message.topic) == ["a again"])

@@ -18,6 +18,8 @@ final class CallbackSink {
     }
 
     var messages: [MQTTMessage] = []
+    /// That of the last message: most have the same.
+    private var topic = ""
     /// Whether the packet that is being read has the DUP flag, which the library does not hand on.
     var isDuplicate = false
     var acknowledgementsOwed = 0
@@ -89,9 +91,12 @@ final class CallbackSink {
         let count = Int(message.payloadlen)
         let payload = [UInt8](UnsafeRawBufferPointer(start: message.payload, count: max(count, 0)))
         if message.qos > 0 { acknowledgementsOwed += 1 }
+        if let name = message.topic, topic.withCString({ strcmp($0, name) }) != 0 {
+            topic = String(cString: name)
+        }
         messages.append(
             MQTTMessage(
-                topic: message.topic.map { String(cString: $0) } ?? "", payload: payload,
+                topic: message.topic == nil ? "" : topic, payload: payload,
                 qos: message.qos > 0 ? .atLeastOnce : .atMostOnce, retain: message.retain,
                 isDuplicate: isDuplicate,
                 properties: properties == nil

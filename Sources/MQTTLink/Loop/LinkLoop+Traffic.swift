@@ -79,16 +79,18 @@ extension LinkLoop {
         guard let handle, let connection, !hasDisconnected else { return }
         let window = min(Int(connection.receiveMaximum), max(configuration.inFlightLimit, 1))
         let free = min(window - inFlight.unacknowledged, Self.unwrittenLimit - inFlight.unwritten)
+        // Most of a batch have the same topic.
+        var checked: String?
         for waiting in mailbox.take(free) {
-            if let reason = Topic.fault(inName: waiting.message.topic) {
-                settle(
-                    waiting.origin,
-                    .rejected(.topic(TopicError(topic: waiting.message.topic, reason: reason))))
+            var message = waiting.message
+            if message.topic != checked, let reason = Topic.fault(inName: message.topic) {
+                settle(waiting.origin, .rejected(.topic(TopicError(topic: message.topic, reason: reason))))
                 continue
             }
-            var message = waiting.message
-            if connection.version == .v5 {
-                message.properties.user += delegate?.link(propertiesFor: message) ?? []
+            checked = message.topic
+            if connection.version == .v5, let more = delegate?.link(propertiesFor: message), !more.isEmpty {
+                let own = message.properties.user
+                message.properties.user = own.isEmpty ? more : own + more
             }
             guard let size = message.packetSize(connection.version),
                 size <= connection.maximumPacketSize.map(Int.init) ?? .max

@@ -33,9 +33,8 @@ final class CommandJob: Sendable {
 ///
 /// A class for the reason of ``CommandJob``.
 final class ReceivedCommand: Sendable {
-    let topic: String
+    let key: CommandKey
     let sender: String
-    let id: String
     /// SHA-256 of the payload.
     let digest: [UInt8]
     let payload: [UInt8]
@@ -51,16 +50,18 @@ final class ReceivedCommand: Sendable {
     /// How often it may have been started before it came.
     let earlierStarts: Int
 
+    var topic: String { key.topic }
+    var id: String { key.id }
+
     init(
         _ message: MQTTMessage, from sender: String, id: String, address: ReplyAddress,
         command: Result<Command, Rejection>, rejection: Rejection?, at now: Int64, isStoredFirst: Bool,
         earlierStarts: Int
     ) {
-        topic = message.topic
+        key = CommandKey(topic: message.topic, id: id)
         payload = message.payload
         digest = SHA256.digest(of: message.payload)
         self.sender = sender
-        self.id = id
         self.address = address
         self.command = command
         self.rejection = rejection

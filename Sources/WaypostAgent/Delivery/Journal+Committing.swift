@@ -117,13 +117,17 @@ extension Journal {
     /// Stores commands as far as they have come by now; returns the rows of those that have results.
     private func store(_ batch: Batch, in transaction: Store.Transaction) throws -> Set<Int64> {
         guard !batch.received.isEmpty else { return [] }
-        var results: [Int64: InboxResult] = [:]
+        var results = [Int64: InboxResult](minimumCapacity: batch.received.count)
         for case .ended(let result, _) in batch.entries { results[result.sequence] = result }
         // With ``Durability/off`` the broker may have the reply before the command is stored.
         let now = clock.wall()
         for case .replyAcknowledged(let sequence) in batch.entries { results[sequence]?.acknowledged = now }
         try transaction.receive(batch.received, results: results)
-        return Set(batch.received.lazy.compactMap(\.sequence).filter { results[$0] != nil })
+        var ended = Set<Int64>(minimumCapacity: results.count)
+        for case let sequence? in batch.received.lazy.map(\.sequence) where results[sequence] != nil {
+            ended.insert(sequence)
+        }
+        return ended
     }
 
     /// - Parameter ended: rows that have their results already, and their acknowledgements.
@@ -264,8 +268,8 @@ extension Journal.State {
     /// What was patient waits for the next commit like all else.
     mutating func endPatience() {
         groups += 1
-        waiting += patient
-        patient = []
+        if waiting.isEmpty { swap(&waiting, &patient) } else { waiting += patient }
+        patient.removeAll(keepingCapacity: true)
     }
 
     /// Takes what was received, for nothing else of a command may be stored before, and the first entries that wait,

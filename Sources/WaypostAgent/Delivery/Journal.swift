@@ -93,8 +93,8 @@ final class Journal: Sendable {
     private static let patience = Duration.milliseconds(50)
     /// So many patient entries go with the next commit: each by itself would make it a good part longer.
     static let patientGroup = 16
-    /// So many do not wait any longer.
-    private static let patientLimit = 256
+    /// So many do not wait any longer: enough that most commands have their acknowledgement by then, and are written once.
+    private static let patientLimit = 1_024
     /// How long a commit that failed waits for the next try.
     static let retryInterval = Duration.seconds(1)
 
@@ -236,16 +236,20 @@ final class Journal: Sendable {
         if mayWait { send([.failed(report)], .soon) }
     }
 
-    /// The broker has a stored message.
-    func acknowledged(_ item: OutboxItem) {
-        switch item.origin {
-        case .reply(let sequence):
-            FaultPoint.beforeReplyAcknowledged.reached()
-            // After a crash before that, the reply goes out once more: it can wait for the next commit.
-            send([.replyAcknowledged(sequence: sequence)], .patient)
-        case .stored(let sequence): send([.reportRemoved(sequence: sequence)], .patient)
-        case .volatile: break
+    /// The broker has these messages.
+    ///
+    /// After a crash before that is stored they go out once more: it can wait for the next commit.
+    func acknowledged(_ items: [OutboxItem]) {
+        let entries = items.compactMap { item -> Entry? in
+            switch item.origin {
+            case .reply(let sequence):
+                FaultPoint.beforeReplyAcknowledged.reached()
+                return .replyAcknowledged(sequence: sequence)
+            case .stored(let sequence): return .reportRemoved(sequence: sequence)
+            case .volatile: return nil
+            }
         }
+        if !entries.isEmpty { send(entries, .patient) }
     }
 
     /// A stored reply is too large for the broker: one that says so takes its place.

@@ -92,9 +92,9 @@ struct OutboxState: Sendable {
 
     /// Takes a message; false when it is dropped, because too much waits that is not stored.
     mutating func enqueued(_ item: OutboxItem) -> Bool {
-        var item = item
-        // On disk it could not be told from the delivery that is under way, whose end would be its end too.
-        item.isRepeat = item.isRepeat && volatileInMemory + item.bytes <= volatileBytes
+        // On disk a repeated one could not be told from the delivery that is under way, whose end would be its end too.
+        let fits = volatileInMemory + item.bytes <= volatileBytes
+        let item = item.isRepeat && !fits ? OutboxItem(item) : item
         if item.isRepeat {
         } else if item.isStored {
             if unread.contains(item.kind) || storedInMemory > 0 && storedInMemory + item.bytes > memoryBytes {
@@ -102,7 +102,7 @@ struct OutboxState: Sendable {
                 if reading[item.kind] != nil { reading[item.kind] = true }
                 return true
             }
-        } else if volatileInMemory + item.bytes > volatileBytes {
+        } else if !fits {
             return false
         }
         append(item)
@@ -222,14 +222,13 @@ struct OutboxState: Sendable {
         if let index = documents.firstIndex(where: { $0.underWay == receipt.token }) {
             return settled(document: index, receipt.result)
         }
-        guard var item = underWay.removeValue(forKey: receipt.token) else { return nil }
+        guard let item = underWay.removeValue(forKey: receipt.token) else { return nil }
         let entry = Entry(token: receipt.token, item: item)
         switch receipt.result {
         case .acknowledged:
             count(item, -1)
             // Its row waits for the one that is sent again.
-            if repeats[item.origin] != nil { item.origin = .volatile }
-            return .delivered(item)
+            return .delivered(repeats[item.origin] == nil ? item : OutboxItem(item, origin: .volatile))
         case .lost:
             putBack(entry)
             return nil
@@ -293,8 +292,8 @@ extension PublishReceipt.Result {
     }
 }
 
-/// A message on its way to the broker.
-struct OutboxItem: Sendable {
+/// A message on its way to the broker; a class for the reason of ``CommandJob``.
+final class OutboxItem: Sendable {
     /// What the broker's acknowledgement settles.
     enum Origin: Sendable, Hashable {
         /// The terminal reply of the stored command.
@@ -310,13 +309,21 @@ struct OutboxItem: Sendable {
         case presence, reply, failure, log
     }
 
-    var origin: Origin
-    var kind: Kind
-    var message: MQTTMessage
+    let origin: Origin
+    let kind: Kind
+    let message: MQTTMessage
     /// Events in the message, so that they are counted when it is dropped.
-    var events = 0
+    let events: Int
     /// Whether it is a stored reply for a command that came again.
-    var isRepeat = false
+    let isRepeat: Bool
+
+    init(origin: Origin, kind: Kind, message: MQTTMessage, events: Int = 0, isRepeat: Bool = false) {
+        self.origin = origin
+        self.kind = kind
+        self.message = message
+        self.events = events
+        self.isRepeat = isRepeat
+    }
 
     /// Its row on disk; nil when it can't be read again.
     var sequence: Int64? {
@@ -336,8 +343,14 @@ struct OutboxItem: Sendable {
 }
 
 extension OutboxItem {
+    /// The same message, perhaps of another origin, and not as one that is sent again.
+    convenience init(_ item: OutboxItem, origin: Origin? = nil) {
+        self.init(
+            origin: origin ?? item.origin, kind: item.kind, message: item.message, events: item.events)
+    }
+
     /// A failure report that waits on disk.
-    init(_ record: OutboxRecord) {
+    convenience init(_ record: OutboxRecord) {
         self.init(
             origin: .stored(sequence: record.sequence), kind: .failure,
             message: ReplyAddress(topic: record.topic).message(record.payload))

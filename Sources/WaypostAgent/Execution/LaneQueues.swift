@@ -34,10 +34,15 @@ struct LaneQueues: Sendable {
         var isCanceled = false
     }
 
+    /// A lane that a command occupies; there is none without one.
+    private struct Lane {
+        var occupant: Int64
+        var waiting: Deque<CommandJob> = []
+    }
+
     /// How long a handler may run, in milliseconds.
     private let deadline: Int64
-    private var waiting: [String: Deque<CommandJob>] = [:]
-    private var occupied: [String: Int64] = [:]
+    private var lanes: [String: Lane] = [:]
     private var running: [Int64: Running] = [:]
 
     /// Commands that wait or run.
@@ -52,9 +57,13 @@ struct LaneQueues: Sendable {
 
     mutating func admitted(_ job: CommandJob, at now: Int64) -> [Action] {
         count += 1
-        // Nothing waits in a lane that no command occupies.
-        guard occupied[job.command.lane] != nil else { return [run(job, at: now)] }
-        waiting[job.command.lane, default: []].append(job)
+        let lane = job.command.lane
+        guard let place = lanes.index(forKey: lane) else {
+            let action = run(job, at: now)
+            if case .run = action { lanes[lane] = Lane(occupant: job.sequence) }
+            return [action]
+        }
+        lanes.values[place].waiting.append(job)
         return []
     }
 
@@ -101,23 +110,28 @@ struct LaneQueues: Sendable {
         guard let entry = running.removeValue(forKey: sequence) else { return [] }
         count -= 1
         let ended = EndedCommand(job: entry.job, result: result, milliseconds: max(0, now - entry.started))
-        var actions = [Action.end(ended)]
+        var actions: [Action] = []
+        // It and the next one of its lane.
+        actions.reserveCapacity(2)
+        actions.append(.end(ended))
         leave(entry.job, at: now, &actions)
         return actions
     }
 
     /// A command leaves its lane to the next one, unless it had left it before.
     private mutating func leave(_ job: CommandJob, at now: Int64, _ actions: inout [Action]) {
-        let lane = job.command.lane
-        guard occupied[lane] == job.sequence else { return }
-        occupied[lane] = nil
-        guard let place = waiting.index(forKey: lane) else { return }
-        while let job = waiting.values[place].popFirst() {
-            let action = run(job, at: now)
+        guard let place = lanes.index(forKey: job.command.lane),
+            lanes.values[place].occupant == job.sequence
+        else { return }
+        while let next = lanes.values[place].waiting.popFirst() {
+            let action = run(next, at: now)
             actions.append(action)
-            if case .run = action { return }
+            if case .run = action {
+                lanes.values[place].occupant = next.sequence
+                return
+            }
         }
-        waiting[lane] = nil
+        lanes.remove(at: place)
     }
 
     /// A command could not be started, because the agent stops: it stays on disk for the next start.
@@ -126,10 +140,9 @@ struct LaneQueues: Sendable {
         count -= 1
     }
 
-    /// Starts a command in its lane, or ends one that has expired.
+    /// Starts a command, or ends one that has expired.
     private mutating func run(_ job: CommandJob, at now: Int64) -> Action {
         guard now < job.startBy else { return expire(job) }
-        occupied[job.command.lane] = job.sequence
         running[job.sequence] = Running(job: job, started: now)
         return .run(job)
     }
@@ -154,19 +167,17 @@ struct LaneQueues: Sendable {
             running[sequence]?.isCanceled = true
             return (.running, [.cancelTask(sequence: sequence)])
         }
-        for (lane, queue) in waiting {
-            guard let index = queue.firstIndex(where: { $0.command.id == id && $0.sender == sender }) else {
-                continue
-            }
-            let job = queue[index]
-            waiting[lane]?.remove(at: index)
+        for place in lanes.indices {
+            let isIt = { (job: CommandJob) in job.command.id == id && job.sender == sender }
+            guard let index = lanes.values[place].waiting.firstIndex(where: isIt) else { continue }
+            let job = lanes.values[place].waiting.remove(at: index)
             count -= 1
             let result = CommandResult(code: .canceled, detail: "canceled while it waited")
             return (.waiting, [.end(EndedCommand(job: job, result: result))])
         }
         let isForeign =
             running.values.contains { $0.job.command.id == id }
-            || waiting.values.contains { $0.contains { $0.command.id == id } }
+            || lanes.values.contains { $0.waiting.contains { $0.command.id == id } }
         return (isForeign ? .foreign : .unknown, [])
     }
 
@@ -191,23 +202,24 @@ struct LaneQueues: Sendable {
             running[sequence]?.isAccepted = true
             actions.append(.sendAccepted(entry.job))
         }
-        for (lane, queue) in waiting where queue.contains(where: { now >= $0.startBy }) {
-            for job in queue where now >= job.startBy { actions.append(expire(job)) }
-            waiting[lane] = queue.filter { now < $0.startBy }
+        for (name, lane) in lanes where lane.waiting.contains(where: { now >= $0.startBy }) {
+            for job in lane.waiting where now >= job.startBy { actions.append(expire(job)) }
+            lanes[name]?.waiting.removeAll { now >= $0.startBy }
         }
         return actions
     }
 
     /// Drops everything that waits, because the agent stops; it is on disk and runs at the next start.
     mutating func stopped() {
-        count -= waiting.values.reduce(0) { $0 + $1.count }
-        waiting = [:]
+        for place in lanes.indices {
+            count -= lanes.values[place].waiting.count
+            lanes.values[place].waiting = []
+        }
     }
 
     /// Gives up the space for more than there are now.
     mutating func releaseMemory() {
-        if waiting.isEmpty { waiting = [:] }
-        if occupied.isEmpty { occupied = [:] }
+        if lanes.isEmpty { lanes = [:] }
         if running.isEmpty { running = [:] }
     }
 }

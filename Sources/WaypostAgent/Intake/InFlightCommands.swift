@@ -1,14 +1,6 @@
 import Threading
 import Waypost
 
-/// What makes a command the same one.
-struct CommandKey: Hashable, Sendable {
-    var topic: String
-    var id: String
-
-    init(_ command: ReceivedCommand) { (topic, id) = (command.topic, command.id) }
-}
-
 /// The commands that have no result on disk yet: one that comes again meanwhile does not need the store, which may not
 /// have them yet.
 ///
@@ -28,7 +20,7 @@ final class InFlightCommands: Sendable {
         state.withLock { state in
             guard !state.known.isEmpty else { return }
             commands.removeAll { command in
-                guard let known = state.known[CommandKey(command)] else { return false }
+                guard let known = state.known[command.key] else { return false }
                 taken.append((command, known.digest == command.digest ? known.sequence : nil))
                 return true
             }
@@ -41,9 +33,8 @@ final class InFlightCommands: Sendable {
         guard !commands.isEmpty else { return }
         state.withLock { state in
             for (command, sequence) in commands {
-                let key = CommandKey(command)
-                state.known[key] = (sequence, command.digest)
-                state.keys[sequence] = key
+                state.known[command.key] = (sequence, command.digest)
+                state.keys[sequence] = command.key
             }
         }
     }

@@ -27,8 +27,9 @@ extension Intake {
     private func storeLater(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
         guard commands.allSatisfy({ !$0.isStoredFirst && $0.rejection == nil }),
             !store.isFull, store.problem == nil,
-            commands.count == 1 || Set(commands.map { CommandKey($0) }).count == commands.count,
-            let isKnown = try? store.read({ try $0.knowsAny(of: commands.lazy.map { ($0.topic, $0.id) }) }),
+            commands.count == 1 || Set(commands.map(\.key)).count == commands.count,
+            let isKnown = try? store.read(
+                commands.count, { try $0.knowsAny(of: commands.lazy.map { ($0.topic, $0.id) }) }),
             !isKnown
         else { return false }
         var reserved: [ReceivedCommand] = []

@@ -38,9 +38,11 @@ final class SenderShares: Sendable {
 
         mutating func add(_ use: Use, to sender: String, times sign: Int = 1) {
             total.add(use, times: sign)
-            var mine = senders[sender] ?? Use()
-            mine.add(use, times: sign)
-            senders[sender] = mine == Use() ? nil : mine
+            guard let place = senders.index(forKey: sender) else {
+                return senders[sender, default: Use()].add(use, times: sign)
+            }
+            senders.values[place].add(use, times: sign)
+            if senders.values[place] == Use() { senders.remove(at: place) }
         }
     }
 

@@ -23,13 +23,13 @@ extension EventLog {
 
     /// The line for a call of a service.
     func log(_ event: ServiceEvent) {
-        var subject: String { "\(event.service).\(event.method)" }
         switch event.kind {
-        case .called: log(.verbose, "Service", "called \(subject)", ref: event.ref)
-        case .returned: log(.info, "Service", "returned \(subject)", ref: event.ref)
+        case .called: log(.verbose, "Service", "called \(event.subject)", ref: event.ref)
+        case .returned: log(.info, "Service", "returned \(event.subject)", ref: event.ref)
         case .threw:
             guard event.ref == nil else { return }
-            log(.error, "Service", "threw \(subject): \(event.detail)", isError: true, ref: event.ref)
+            log(
+                .error, "Service", "threw \(event.subject): \(event.detail)", isError: true, ref: event.ref)
         }
     }
 }
@@ -40,6 +40,17 @@ extension EventLog {
         log(
             .error, failure.origin.tag, "\(failure.code): \(failure.detail)",
             url: failure.url, isError: true, ref: failure.ref)
+    }
+}
+
+extension ServiceEvent {
+    fileprivate var subject: String {
+        var text = service
+        // Space for the text in which it stands, too.
+        text.reserveCapacity(service.utf8.count + method.utf8.count + 16)
+        text += "."
+        text += method
+        return text
     }
 }
 

@@ -167,7 +167,7 @@ final class EventLog: Sendable {
 
 extension EventLog.Connection {
     /// Publishes events in batches of one level.
-    fileprivate func publish(_ events: [LogEvent]) {
+    fileprivate func publish(_ events: some RandomAccessCollection<LogEvent>) {
         guard !events.isEmpty else { return }
         // The broker may take less than we would send.
         let maximumBytes = min(EventLog.maximumBatchBytes, maximumBytes())
@@ -201,17 +201,17 @@ extension EventLog.State {
     }
 
     /// What waits, with how many were dropped before it.
-    mutating func takePending() -> [LogEvent] {
+    mutating func takePending() -> Deque<LogEvent> {
         isFlushing = false
-        defer { pending = [] }
-        guard var first = pending.first else { return [] }
-        first.dropped = dropped
+        guard !pending.isEmpty else { return [] }
+        pending[0].dropped = dropped
         dropped = 0
-        return [first] + pending.dropFirst()
+        defer { pending = [] }
+        return pending
     }
 
     /// Adds an event; when too many wait, the oldest of the lowest level goes.
-    mutating func append(_ event: LogEvent, limit: Int) {
+    mutating func append(_ event: consuming LogEvent, limit: Int) {
         pending.append(event)
         guard pending.count > limit,
             let lowest = pending.lazy.map(\.level).min(),

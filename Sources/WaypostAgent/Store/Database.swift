@@ -92,8 +92,8 @@ final class Database: @unchecked Sendable {
     }
 
     /// Runs `body` in one transaction, which is taken back when it throws.
-    func transact<Value>(_ body: () throws -> Value) throws -> Value {
-        try statement("BEGIN IMMEDIATE").run()
+    func transact<Value>(_ begin: String = "BEGIN IMMEDIATE", _ body: () throws -> Value) throws -> Value {
+        try statement(begin).run()
         do {
             let value = try body()
             try statement("COMMIT").run()

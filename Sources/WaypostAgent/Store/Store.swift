@@ -209,9 +209,14 @@ package final class Store: Sendable {
     }
 
     /// Reads what is on disk, without a commit.
-    func read<Value>(_ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
+    ///
+    /// - Parameter steps: About how often; each by itself would begin and end a transaction of its own.
+    func read<Value>(_ steps: Int, _ body: (Transaction) throws -> Value) throws(StoreError) -> Value {
         do {
-            return try withDatabase { try body(Transaction(database: $0)) }
+            return try withDatabase { database in
+                func read() throws -> Value { try body(Transaction(database: database)) }
+                return steps > 1 ? try database.transact("BEGIN", read) : try read()
+            }
         } catch {
             throw failed(error)
         }

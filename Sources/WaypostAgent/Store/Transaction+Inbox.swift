@@ -161,7 +161,7 @@ extension Store.Transaction {
 
     /// Whether one of these keys is that of a command that came and was not forgotten.
     func knowsAny(of keys: some Sequence<(topic: String, id: String)>) throws -> Bool {
-        let select = try database.statement("SELECT EXISTS(SELECT 1 FROM inbox WHERE topic = ? AND id = ?)")
+        let select = try database.statement("SELECT 1 FROM inbox WHERE topic = ? AND id = ?")
         return try keys.contains { try select.integer([.text($0.topic), .text($0.id)]) > 0 }
     }
 
