@@ -39,7 +39,7 @@ import Threading
     ) -> ThreadPool {
         ThreadPool(
             name: "wp-test", usual: 2, limit: limit,
-            guests: GuestTimes(turn: turn, look: look, pause: .seconds(3_600)))
+            guests: GuestTimes(turn: turn, look: look, pauses: .seconds(3_600)...(.seconds(3_600))))
     }
 
     /// Runs tasks as a guest, on a thread of its own.
@@ -119,6 +119,29 @@ import Threading
         try await guests.wait(for: "its end") { $0.count == 1 }
         #expect(!ran.events.contains(guests.events[0]))
         #expect(kept.events.count == 1)
+    }
+
+    @Test func `is taken again soon after one that blocked, and later each time when each of them does`() {
+        var seat = GuestSeat(pauses: .nanoseconds(20)...(.nanoseconds(100)))
+        /// Seats a guest that blocks; when the next may come.
+        func block(at now: UInt64) -> UInt64? {
+            guard seat.take(at: now, keep: { true }) else { return nil }
+            let (first, second) = (seat.look(at: now), seat.look(at: now))
+            #expect(first == nil && second != nil)
+            return (now...now + 1_000).first {
+                defer { _ = seat.leave() }
+                return seat.take(at: $0, keep: { true })
+            }
+        }
+        #expect(block(at: 1_000) == 1_020)
+        #expect(block(at: 1_019) == nil)
+        // One that blocks now and then costs next to nothing.
+        #expect(block(at: 1_200) == 1_220)
+        #expect(block(at: 1_220) == 1_260)
+        #expect(block(at: 1_260) == 1_340)
+        #expect(block(at: 1_340) == 1_440)
+        #expect(block(at: 2_000) == 2_100)
+        #expect(block(at: 3_000) == 3_020)
     }
 
     // Who lent the thread may have no other for it yet.

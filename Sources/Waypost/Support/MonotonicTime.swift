@@ -23,12 +23,12 @@ package enum MonotonicTime {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// The time after a while; `.max` when that is too far away to come.
-    package static func after(_ delay: Duration) -> UInt64 {
+    /// The time a while after another, or after now; `.max` when that is too far away to come.
+    package static func after(_ delay: Duration, from start: UInt64 = now) -> UInt64 {
         let (seconds, attoseconds) = delay.components
-        guard seconds >= 0, attoseconds >= 0 else { return now }
+        guard seconds >= 0, attoseconds >= 0 else { return start }
         guard seconds < 1_000_000_000 else { return .max }
-        return now + UInt64(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        return start + UInt64(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }
 #endif

@@ -8,8 +8,10 @@ struct GuestTimes: Sendable {
     var turn = Duration.milliseconds(5)
     /// How often it is looked whether one blocks; such a one is kept at the second look.
     var look = Duration.milliseconds(10)
-    /// How long none is taken after one that blocked.
-    var pause = Duration.seconds(10)
+    /// How long none is taken after one that blocked: twice as long each time when they come in quick succession.
+    ///
+    /// A handler that always blocks costs a thread now and then only; one commit that took long, nearly nothing.
+    var pauses = Duration.milliseconds(20)...Duration.seconds(10)
 }
 
 /// The place of one foreign thread in a pool, with the jobs that it started and has not run yet.
@@ -25,14 +27,19 @@ struct GuestSeat {
     }
 
     private var guest: Guest?
-    /// A time of ``MonotonicTime/now``.
     private var isClosedUntil: UInt64 = 0
+    /// One that blocks before that time does so soon after the last.
+    private var isSoonUntil: UInt64 = 0
     /// Some came since the last look.
     private var wereSome = false
     private(set) var isWatched = false
-    private let pause: Duration
+    private let pauses: ClosedRange<Duration>
+    private var pause: Duration
 
-    init(pause: Duration) { self.pause = pause }
+    init(pauses: ClosedRange<Duration>) {
+        self.pauses = pauses
+        pause = pauses.lowerBound
+    }
 
     /// Whether the calling thread is the guest.
     var isHere: Bool { guest?.thread == pthread_self() }
@@ -41,8 +48,10 @@ struct GuestSeat {
     var hasJobs: Bool { isHere && guest?.jobs.isEmpty == false }
 
     /// Seats the calling thread; false when it can't be.
-    mutating func take(keep: @escaping @Sendable () -> Bool) -> Bool {
-        guard guest == nil, MonotonicTime.now >= isClosedUntil else { return false }
+    ///
+    /// - Parameter now: as in ``MonotonicTime/now``.
+    mutating func take(at now: UInt64, keep: @escaping @Sendable () -> Bool) -> Bool {
+        guard guest == nil, now >= isClosedUntil else { return false }
         guest = Guest(keep: keep)
         wereSome = true
         return true
@@ -72,10 +81,12 @@ struct GuestSeat {
     }
 
     /// Takes a look: a guest that was there at the last one too blocks, and is kept.
-    mutating func look() -> (jobs: Deque<UnownedJob>, keep: @Sendable () -> Bool)? {
+    mutating func look(at now: UInt64) -> (jobs: Deque<UnownedJob>, keep: @Sendable () -> Bool)? {
         if let guest, guest.wasSeen {
             self.guest = nil
-            isClosedUntil = MonotonicTime.after(pause)
+            pause = now < isSoonUntil ? min(pause * 2, pauses.upperBound) : pauses.lowerBound
+            isClosedUntil = MonotonicTime.after(pause, from: now)
+            isSoonUntil = MonotonicTime.after(pause * 10, from: now)
             isWatched = false
             return (guest.jobs, guest.keep)
         }

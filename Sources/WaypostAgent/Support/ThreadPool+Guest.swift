@@ -35,7 +35,7 @@ extension ThreadPool {
 
     private func sit(_ keep: @escaping @Sendable () -> Bool) -> Bool {
         let (sits, mustWatch) = state.withLock { state in
-            let sits = state.threads < limit && state.seat.take(keep: keep)
+            let sits = state.threads < limit && state.seat.take(at: MonotonicTime.now, keep: keep)
             if sits { state.threads += 1 }
             return ((sits, sits && state.seat.mustWatch()), wakes: false)
         }
@@ -58,7 +58,7 @@ extension ThreadPool {
 
     private func lookAtGuest() {
         let (kept, goesOn) = state.withLock { state in
-            let kept = state.seat.look()
+            let kept = state.seat.look(at: MonotonicTime.now)
             return ((kept, state.seat.isWatched), wakes: false)
         }
         if goesOn { lookAtGuestSoon() }

@@ -41,7 +41,7 @@ package final class ThreadPool: TaskExecutor {
     ///   - limit: how many there are at the most.
     init(name: String, usual: Int, limit: Int, guests times: GuestTimes = GuestTimes()) {
         guestTimes = times
-        state = Monitor(State(seat: GuestSeat(pause: times.pause)))
+        state = Monitor(State(seat: GuestSeat(pauses: times.pauses)))
         self.name = name
         self.usual = max(1, min(usual, limit))
         self.limit = max(1, limit)
