@@ -91,7 +91,7 @@ package final class Store: Sendable {
                 PRAGMA locking_mode = EXCLUSIVE;
                 PRAGMA journal_mode = WAL;
                 PRAGMA synchronous = \(durability.pragma);
-                PRAGMA wal_autocheckpoint = 1000;
+                PRAGMA wal_autocheckpoint = 2000;
                 PRAGMA journal_size_limit = \(StateFile.usualLog);
                 PRAGMA cache_size = -500;
                 """)
