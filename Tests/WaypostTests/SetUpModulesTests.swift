@@ -74,6 +74,29 @@ import Threading
         #expect(router.modulesLoading.isEmpty)
     }
 
+    @Test func `a call does not run what is declared after it has looked whether it must wait`() async {
+        let (registry, log) = (ServiceRegistry(), Log())
+        let service = ExposedService("Orders", make: { Counter() }) {
+            Exposed("next()") { (counter: Counter) in
+                log.add("called")
+                return counter.next()
+            }
+        }
+        // Declared in the very moment in which the call asks, and not set up.
+        let modules = ServiceRegistry.Modules(
+            mustWait: {
+                try? registry.expose(service)
+                return false
+            }, wait: { _ in nil })
+        registry.wait(for: modules, of: ObjectIdentifier(registry))
+        guard case .failure(let failure) = await registry.call("Orders", "next") else {
+            Issue.record("the call ran")
+            return
+        }
+        #expect(failure.code == .noService)
+        #expect(log.all.isEmpty)
+    }
+
     @Test func `what is declared is visible before it is set up`() throws {
         let router = Self.router()
         let log = Log()

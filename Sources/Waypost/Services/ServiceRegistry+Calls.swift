@@ -204,10 +204,13 @@ extension ServiceRegistry {
     private func findWhenLoaded(
         _ service: String, _ method: String, _ deadline: Duration?
     ) async -> Result<ExposedMethod, ServiceFailure> {
+        // First, because who sees a service of a module sees then that the module has to be set up.
+        var found = find(service, method)
         for modules in state.withLock({ $0.modules }).values where modules.mustWait() {
             if let failure = await modules.wait(deadline) { return .failure(failure) }
+            found = find(service, method)
         }
-        return find(service, method).flatMap { method, module in
+        return found.flatMap { method, module in
             guard let obstacle = module?.obstacle else { return .success(method) }
             return .failure(ServiceFailure(.module, obstacle))
         }
