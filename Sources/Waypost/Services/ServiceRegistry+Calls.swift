@@ -206,7 +206,7 @@ extension ServiceRegistry {
     ) async -> Result<ExposedMethod, ServiceFailure> {
         // First, because who sees a service of a module sees then that the module has to be set up.
         var found = find(service, method)
-        for modules in state.withLock({ $0.modules }).values where modules.mustWait() {
+        while let modules = state.withLock({ $0.modules }).values.first(where: { $0.mustWait() }) {
             if let failure = await modules.wait(deadline) { return .failure(failure) }
             found = find(service, method)
         }
