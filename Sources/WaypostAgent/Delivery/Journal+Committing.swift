@@ -268,8 +268,9 @@ extension Journal.State {
     /// What was patient waits for the next commit like all else.
     mutating func endPatience() {
         groups += 1
+        // Moved where that can be, and not copied.
         if waiting.isEmpty { swap(&waiting, &patient) } else { waiting += patient }
-        patient.removeAll(keepingCapacity: true)
+        patient = []
     }
 
     /// Takes what was received, for nothing else of a command may be stored before, and the first entries that wait,
