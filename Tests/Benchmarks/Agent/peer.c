@@ -1,6 +1,9 @@
 // The honest peer: the durable agent that a good C programmer writes in a day. libmosquitto (external loop), jansson, SQLite (WAL, FULL).
 // Per `call` of CalculatorService.add: RECEIVED, STARTED, RESULT, DONE rows in group commits; PUBACK after RECEIVED; a reply and one log event.
 // usage: peer HOST PORT STATE.db full|off
+#ifndef AGENT
+#define AGENT "k1"
+#endif
 #include <mosquitto.h>
 #include <jansson.h>
 #include <sqlite3.h>
@@ -21,7 +24,7 @@ static void on_message(struct mosquitto *x, void *u, const struct mosquitto_mess
     const char *f = strrchr(g->topic, '/'); snprintf(c->from, sizeof c->from, "%s", f ? f + 1 : "");
 }
 static void on_publish(struct mosquitto *x, void *u, int mid) { (void)x; (void)u; if (idof[mid & 65535][0]) acked[nacked++ & 65535] = mid; }
-static void on_connect(struct mosquitto *x, void *u, int rc) { (void)u; if (!rc) mosquitto_subscribe(x, 0, "waypost/v1/k1/cmd/+", 1); }
+static void on_connect(struct mosquitto *x, void *u, int rc) { (void)u; if (!rc) mosquitto_subscribe(x, 0, "waypost/v1/" AGENT "/cmd/+", 1); }
 static void on_suback(struct mosquitto *x, void *u, int mid, int n, const int *q) { (void)x;(void)u;(void)mid;(void)n;(void)q; puts("ready"); fflush(stdout); }
 static void step(sqlite3_stmt *s) { sqlite3_step(s); sqlite3_reset(s); }
 static void tx(const char *q) { if (durable) sqlite3_exec(db, q, 0, 0, 0); }
@@ -53,9 +56,9 @@ static void run(void) {                     // one group: parse, store RECEIVED,
     }
     tx("COMMIT");
     for (int i = 0; i < nbatch; i++) {
-        char t[160]; snprintf(t, sizeof t, "waypost/v1/k1/reply/%s", batch[i].from); int mid = 0;
+        char t[160]; snprintf(t, sizeof t, "waypost/v1/" AGENT "/reply/%s", batch[i].from); int mid = 0;
         mosquitto_publish(m, &mid, t, strlen(rep[i]), rep[i], 1, 0); snprintf(idof[mid & 65535], 65, "%s", batch[i].id);
-        mosquitto_publish(m, 0, "waypost/v1/k1/log/i", strlen(ev[i]), ev[i], 0, 0); free(batch[i].payload);
+        mosquitto_publish(m, 0, "waypost/v1/" AGENT "/log/i", strlen(ev[i]), ev[i], 0, 0); free(batch[i].payload);
     }
     nbatch = 0;
 }
@@ -64,8 +67,8 @@ int main(int c, char **v) {
     durable = !strcmp(v[4], "full");
     if (durable) { unlink(v[3]); sqlite3_open(v[3], &db); sqlite3_exec(db, "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;CREATE TABLE inbox(topic TEXT,id TEXT,payload BLOB,state INT,reply TEXT,PRIMARY KEY(topic,id)) WITHOUT ROWID", 0, 0, 0);
         sqlite3_prepare_v2(db, "INSERT OR IGNORE INTO inbox VALUES(?,?,?,0,NULL)", -1, &ins, 0); sqlite3_prepare_v2(db, "UPDATE inbox SET state=1 WHERE topic=? AND id=?", -1, &upd, 0);
-        sqlite3_prepare_v2(db, "UPDATE inbox SET state=2,reply=? WHERE topic=? AND id=?", -1, &fin, 0); sqlite3_prepare_v2(db, "UPDATE inbox SET state=3 WHERE topic='waypost/v1/k1/cmd/bench' AND id=?", -1, &del, 0); }
-    mosquitto_lib_init(); m = mosquitto_new("k1", 0, 0); mosquitto_threaded_set(m, 1); mosquitto_int_option(m, MOSQ_OPT_TCP_NODELAY, 1); mosquitto_max_inflight_messages_set(m, 0);
+        sqlite3_prepare_v2(db, "UPDATE inbox SET state=2,reply=? WHERE topic=? AND id=?", -1, &fin, 0); sqlite3_prepare_v2(db, "UPDATE inbox SET state=3 WHERE topic='waypost/v1/" AGENT "/cmd/bench' AND id=?", -1, &del, 0); }
+    mosquitto_lib_init(); m = mosquitto_new(AGENT, 0, 0); mosquitto_threaded_set(m, 1); mosquitto_int_option(m, MOSQ_OPT_TCP_NODELAY, 1); mosquitto_max_inflight_messages_set(m, 0);
     mosquitto_message_callback_set(m, on_message); mosquitto_publish_callback_set(m, on_publish); mosquitto_connect_callback_set(m, on_connect); mosquitto_subscribe_callback_set(m, on_suback);
     if (mosquitto_connect(m, v[1], atoi(v[2]), 60)) return 1;
     for (;;) {
