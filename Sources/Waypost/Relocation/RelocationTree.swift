@@ -110,7 +110,7 @@ struct RelocationTree: Sendable {
     private func follow(_ url: RouteURL, atSubtree body: (Int) -> Void) -> Int? {
         guard !isEmpty else { return nil }
         // Most maps have one scheme, that of the first step.
-        var node = url.withScheme { steps[0].component.elementsEqual($0) ? 1 : next(0, $0) }
+        var node = url.withScheme { hasComponent(0, $0) ? 1 : next(0, $0) }
         guard node != nil else { return nil }
         url.forEachComponent { start, end in
             guard let here = node else { return false }
@@ -137,13 +137,15 @@ struct RelocationTree: Sendable {
         let hash = hash(of: component, behind: node)
         var number = first[place(of: hash)]
         while number >= 0 {
-            if steps[number].hash == hash, steps[number].node == node,
-                steps[number].component.elementsEqual(component)
-            {
+            if steps[number].hash == hash, steps[number].node == node, hasComponent(number, component) {
                 return number + 1
             }
             number = steps[number].other
         }
         return nil
+    }
+
+    private func hasComponent(_ step: Int, _ component: UnsafeBufferPointer<UInt8>) -> Bool {
+        steps[step].component.withUnsafeBufferPointer { $0.hasSameBytes(as: component) }
     }
 }

@@ -90,8 +90,8 @@ struct RouteRecordPointer {
         guard one.isFallback == two.isFallback, one.stepBytes >= count, two.stepBytes >= count else {
             return false
         }
-        return UnsafeBufferPointer(start: firstStep, count: count).elementsEqual(
-            UnsafeBufferPointer(start: other.firstStep, count: count))
+        return UnsafeBufferPointer(start: firstStep, count: count).hasSameBytes(
+            as: UnsafeBufferPointer(start: other.firstStep, count: count))
     }
 
     func hasSameSteps(as other: RouteRecordPointer) -> Bool {
@@ -106,7 +106,8 @@ struct RouteRecordPointer {
     }
 
     func hasScheme(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
-        scheme.elementsEqual(other) { RouteScheme.lowercased($0) == RouteScheme.lowercased($1) }
+        scheme.hasSameBytes(as: other)
+            || scheme.elementsEqual(other) { RouteScheme.lowercased($0) == RouteScheme.lowercased($1) }
     }
 }
 

@@ -85,8 +85,11 @@ public struct RouteURL: Sendable {
     /// Whether that is the scheme; `name` is in lower case.
     func hasScheme(_ name: String) -> Bool {
         guard Int(parts.schemeLength) == name.utf8.count else { return false }
-        return withBytes(0, parts.schemeLength) { bytes in
-            bytes.elementsEqual(name.utf8) { RouteScheme.lowercased($0) == $1 }
+        return name.utf8Span.span.withUnsafeBufferPointer { name in
+            withBytes(0, parts.schemeLength) { bytes in
+                bytes.hasSameBytes(as: name)
+                    || bytes.elementsEqual(name) { RouteScheme.lowercased($0) == $1 }
+            }
         }
     }
 
