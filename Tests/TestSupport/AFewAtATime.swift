@@ -1,5 +1,5 @@
-import Synchronization
 public import Testing
+import Threading
 
 /// Lets a few tests that start processes run at a time; the others wait for their turn.
 ///
@@ -35,9 +35,9 @@ private final class Turnstile: Sendable {
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
-    init(places: Int) { state = Mutex(State(places: places)) }
+    init(places: Int) { state = Guarded(State(places: places)) }
 
     func enter() async {
         await withCheckedContinuation { continuation in

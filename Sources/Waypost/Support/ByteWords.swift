@@ -16,7 +16,8 @@ struct ByteWords: BitwiseCopyable, Equatable {
             return
         }
         first = 0
-        let unused = UInt64(truncatingIfNeeded: 8 &- length) &* 8
+        // Of a shift, only the last six bits count.
+        let unused = UInt64(truncatingIfNeeded: 0 &- length) &* 8
         if end >= 8 {
             last = ByteWord.load(text + (end &- 8)) &>> unused
         } else {

@@ -114,18 +114,19 @@ struct TableSearch {
 
     @inline(__always)
     private func visitAll() {
-        guard let root = reader.pointee.root, !visit(root, TableSeed.root, UnsafePointer(url.components)),
+        guard let root = reader.pointee.root, !walk(root, TableSeed.root, UnsafePointer(url.components)),
             let node = reader.pointee.fallback
         else { return }
         if node.pointee.traits.contains(.hasLiterals), showSchemeFallbacks() { return }
         if node.pointee.first != 0 { _ = takeAll(reader.pointee.record(node.pointee.first), as: .fallback) }
     }
 
-    /// Looks at what lies behind a node.
+    /// Looks at what lies behind a node; inlined where a search begins, for most end without a fork.
     ///
     /// The hash of the path to it is taken along and not read from it, so that looking for the next node need not wait
     /// until this one has come from the memory.
-    private func visit(
+    @inline(__always)
+    private func walk(
         _ start: UnsafePointer<TableNode>, _ startPath: UInt64, _ first: UnsafePointer<PathComponent>
     ) -> Bool {
         var (node, path, component) = (start, startPath, first)
@@ -153,6 +154,12 @@ struct TableSearch {
             component += 1
         }
     }
+
+    /// The same at a fork.
+    @inline(never)
+    private func visit(
+        _ node: UnsafePointer<TableNode>, _ path: UInt64, _ first: UnsafePointer<PathComponent>
+    ) -> Bool { walk(node, path, first) }
 
     @inline(__always)
     private func behindLiteral(_ path: UInt64, _ component: UnsafePointer<PathComponent>) -> UInt64 {
