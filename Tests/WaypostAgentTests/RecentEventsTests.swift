@@ -58,6 +58,20 @@ struct RecentEventsTests {
         #expect(recent(events, after: 199_999, maximum: 500).map(\.sequence) == [200_000])
     }
 
+    @Test(arguments: [1, 2, 7, 500]) func `say what they said, however often it was said before`(limit: Int) {
+        var events = RecentEvents(limit: limit)
+        var all: [LogEvent] = []
+        for number in 1...3_000 {
+            // Long and short runs of the same, and empty ones.
+            let message = number % 700 < 300 ? "the same" : number % 11 < 4 ? "" : "\(number / 3)"
+            all.append(event(Int64(number), message, ref: number % 5 == 0 ? nil : "c\(number)"))
+            if number % 400 > 380 { all[number - 1].tag = "Other" }
+            events.append(all[number - 1])
+            if number % 97 == 0 { #expect(recent(events) == all.suffix(limit)) }
+        }
+        #expect(recent(events, maximum: 3) == all.suffix(min(3, limit)))
+    }
+
     @Test func `may be longer than all that is kept in one piece`() {
         var events = RecentEvents(limit: 3)
         let long = String(repeating: "u", count: 70_000)

@@ -2,17 +2,20 @@ import DequeModule
 import Waypost
 import WaypostMessages
 
-/// The last events of this process, packed: one takes about 70 bytes, where the value itself takes several hundred.
+/// The last events of this process, packed: one takes about 70 bytes, where the value itself takes several hundred, and
+/// half as much when it says the same as the one before.
 struct RecentEvents {
     /// All in one piece, so that no page of memory is held by a single event.
     private var bytes: Deque<UInt8> = []
     private var count = 0
+    /// What the event before the oldest said, and what the newest says.
+    private var (before, newest) = (EventText(), EventText())
     /// The number of the newest; they follow one another.
     private var last: Int64 = 0
     private let limit: Int
-    /// In bytes; it grows by an eighth, and at least by this, where by itself it would grow by half.
+    /// In bytes; it grows by a sixteenth, and at least by this, where by itself it would grow by half.
     private var space = 0
-    private static let leastGrowth = 32_768
+    private static let leastGrowth = 8_192
     /// How many bytes a packed number may take.
     private static let longestNumber = 10
 
@@ -21,13 +24,17 @@ struct RecentEvents {
 
     mutating func append(_ event: LogEvent) {
         if count == limit {
-            bytes.removeFirst(oldestSize)
+            let (size, text) = oldest
+            if let text { before = text }
+            bytes.removeFirst(size)
             count -= 1
         }
-        let packed = event.packed
+        let text = EventText(tag: event.tag, message: event.message)
+        let packed = event.packed(saysTheSame: text == newest)
+        newest = text
         let needed = bytes.count + packed.count + Self.longestNumber
         if needed > space {
-            space = needed + max(Self.leastGrowth, bytes.count / 8)
+            space = needed + max(Self.leastGrowth, bytes.count / 16)
             bytes.reserveCapacity(space)
         }
         bytes.append(number: packed.count)
@@ -36,11 +43,11 @@ struct RecentEvents {
         last = event.sequence
     }
 
-    /// In bytes.
-    private var oldestSize: Int {
+    /// Its size in bytes, and what it says; nil for the same as the one before.
+    private var oldest: (size: Int, text: EventText?) {
         var packed = PackedReader(bytes[...])
-        packed.skip()
-        return bytes.count - packed.rest.count
+        let text = packed.skip()
+        return (bytes.count - packed.rest.count, text)
     }
 
     /// The last events with a higher number than `sequence`, at most `maximum`, in the order of their numbers.
@@ -48,18 +55,38 @@ struct RecentEvents {
         let wanted = min(count, maximum, Int(clamping: last - sequence))
         guard wanted > 0 else { return [] }
         var packed = PackedReader(bytes[...])
-        for _ in wanted..<count { packed.skip() }
+        var text = before
+        for _ in wanted..<count { text = packed.skip() ?? text }
         return (last - Int64(wanted) + 1...last).map {
-            LogEvent(&packed, sequence: $0, boot: boot, process: process)
+            let event = LogEvent(&packed, after: text, sequence: $0, boot: boot, process: process)
+            text = EventText(tag: event.tag, message: event.message)
+            return event
         }
     }
+}
+
+/// What an event says.
+private struct EventText: Equatable {
+    var tag = ""
+    var message = ""
+}
+
+/// What an event has, in its first byte.
+private struct EventTraits: OptionSet {
+    let rawValue: UInt8
+
+    static var isError: EventTraits { EventTraits(rawValue: 1) }
+    static var hasURL: EventTraits { EventTraits(rawValue: 2) }
+    static var hasRef: EventTraits { EventTraits(rawValue: 4) }
+    /// It says the same as the one before.
+    static var isRepeated: EventTraits { EventTraits(rawValue: 8) }
 }
 
 extension LogEvent {
     private static let longestText = Int(UInt16.max)
 
     /// All that differs from one event of a process to the next, but its number.
-    fileprivate var packed: [UInt8] {
+    fileprivate func packed(saysTheSame: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(96)
         func append(_ text: String?) {
@@ -67,28 +94,37 @@ extension LogEvent {
             bytes.append(number: text.utf8.count)
             bytes.append(text: text)
         }
+        var traits: EventTraits = saysTheSame ? .isRepeated : []
+        if isError { traits.insert(.isError) }
+        if url != nil { traits.insert(.hasURL) }
+        if ref != nil { traits.insert(.hasRef) }
+        bytes.append(traits.rawValue)
+        if !saysTheSame {
+            append(tag)
+            append(message)
+        }
         bytes.append(level.rawValue)
-        bytes.append((isError ? 1 : 0) | (url == nil ? 0 : 2) | (ref == nil ? 0 : 4))
         bytes.append(number: time)
         bytes.append(number: thread)
-        append(tag)
-        append(message)
         append(url)
         append(ref)
         return bytes
     }
 
-    fileprivate init(_ packed: inout PackedReader, sequence: Int64, boot: String, process: Int64) {
+    /// - Parameter before: What the event before it says.
+    fileprivate init(
+        _ packed: inout PackedReader, after before: EventText, sequence: Int64, boot: String, process: Int64
+    ) {
         _ = packed.number()
+        let traits = EventTraits(rawValue: packed.byte())
+        let text = packed.text(traits) ?? before
         let level = LogLevel(rawValue: packed.byte()) ?? .warning
-        let flags = packed.byte()
         self.init(
-            time: packed.number(), level: level, tag: "", boot: boot, sequence: sequence, process: process,
-            thread: packed.number(), message: "", isError: flags & 1 != 0)
-        tag = packed.text()
-        message = packed.text()
-        if flags & 2 != 0 { url = packed.text() }
-        if flags & 4 != 0 { ref = packed.text() }
+            time: packed.number(), level: level, tag: text.tag, boot: boot, sequence: sequence,
+            process: process, thread: packed.number(), message: text.message,
+            isError: traits.contains(.isError))
+        if traits.contains(.hasURL) { url = packed.text() }
+        if traits.contains(.hasRef) { ref = packed.text() }
     }
 }
 
@@ -110,10 +146,17 @@ private struct PackedReader {
 
     init(_ bytes: Slice<Deque<UInt8>>) { rest = bytes }
 
-    /// Goes on behind the next one.
-    mutating func skip() {
+    /// Goes on behind the next one; gives what it says, nil for the same as the one before.
+    mutating func skip() -> EventText? {
         let size = Int(number())
-        rest = rest.dropFirst(size)
+        let behind = rest.dropFirst(size)
+        defer { rest = behind }
+        return text(EventTraits(rawValue: byte()))
+    }
+
+    /// What an event with these traits says; nil for the same as the one before.
+    mutating func text(_ traits: EventTraits) -> EventText? {
+        traits.contains(.isRepeated) ? nil : EventText(tag: text(), message: text())
     }
 
     mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
