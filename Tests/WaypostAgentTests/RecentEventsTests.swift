@@ -72,6 +72,13 @@ struct RecentEventsTests {
         #expect(recent(events, maximum: 3) == all.suffix(min(3, limit)))
     }
 
+    @Test func `keep their bytes, also beside those that look the same`() {
+        var events = RecentEvents(limit: 10)
+        let messages = ["caf\u{e9}", "cafe\u{301}", "cafe\u{301}", "caf\u{e9}"]
+        for (place, message) in messages.enumerated() { events.append(event(Int64(place + 1), message)) }
+        #expect(recent(events).map { Array($0.message.utf8) } == messages.map { Array($0.utf8) })
+    }
+
     @Test func `may be longer than all that is kept in one piece`() {
         var events = RecentEvents(limit: 3)
         let long = String(repeating: "u", count: 70_000)

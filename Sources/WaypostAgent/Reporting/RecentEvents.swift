@@ -69,6 +69,11 @@ struct RecentEvents {
 private struct EventText: Equatable {
     var tag = ""
     var message = ""
+
+    // By bytes: `==` of strings takes what looks the same for the same.
+    static func == (one: EventText, other: EventText) -> Bool {
+        one.message.utf8.elementsEqual(other.message.utf8) && one.tag.utf8.elementsEqual(other.tag.utf8)
+    }
 }
 
 /// What an event has, in its first byte.
