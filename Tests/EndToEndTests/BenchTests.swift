@@ -52,13 +52,29 @@ struct BenchTests {
 
     @Test func `unless it is told to, it sends no more than the agent takes from one sender`() async throws {
         let site = try await Site.open(["--demo", "--intake-rate", "20", "--intake-burst", "20"])
-        let ending = try await site.run("bench", "--agent", "k1", "--count", "60")
+        let ending = try await site.run("bench", "--agent", "k1", "--count", "60", "--wait", "5m")
         #expect(ending.status == 0)
         #expect(ending.output.first?.hasPrefix("k1: 60 sent, 60 answered, 60 ok, ") == true, "\(ending)")
         #expect(
             ending.errorLines.contains {
                 $0.hasPrefix("waypost: k1 takes 20/s from one sender, so 18.0/s are sent")
             })
+    }
+
+    @Test func `while the machine sleeps nothing is lost, and nothing comes too fast then`() async throws {
+        let site = try await Site.open(["--demo", "--intake-rate", "20", "--intake-burst", "20"])
+        let bench = try site.start("bench", "--agent", "k1", "--count", "60", "--wait", "10s")
+        try await site.broker.waitForLog(containing: "Received PUBLISH from waypost-bench", times: 20)
+        // All that takes part, as when a lid is closed; for longer than the bench waits for a reply.
+        site.broker.pause()
+        for process in [bench.processID, site.agent.processID] { kill(process, SIGSTOP) }
+        try await Task.sleep(for: .seconds(12))
+        for process in [bench.processID, site.agent.processID] { kill(process, SIGCONT) }
+        site.broker.resume()
+        let ending = try await bench.ending()
+        #expect(ending.status == 0)
+        #expect(ending.output.first?.hasPrefix("k1: 60 sent, 60 answered, 60 ok, ") == true, "\(ending)")
+        #expect(ending.errorLines.contains { $0.hasPrefix("waypost: this process stood still for ") })
     }
 
     @Test func `an agent that is not there loses all, and the status says so`() async throws {

@@ -11,10 +11,7 @@ final class BenchLoad: MQTTLinkDelegate {
         var topics: Topics
         var operation: Command.Operation
         var qos: QoS
-        /// Commands without a reply at one time.
-        var inFlight: Int
-        /// Commands a second; nil for as many as the agent answers.
-        var rate: Double?
+        var pace: BenchPace
         /// The last command's number plus one; nil when only time ends the run.
         var count: Int?
         /// How long commands are sent.
@@ -32,9 +29,17 @@ final class BenchLoad: MQTTLinkDelegate {
     private struct State {
         var tally = BenchTally()
         var phase = Phase.connecting
+        var clock: BenchClock
         var started: ContinuousClock.Instant?
-        var news = ContinuousClock.now
+        /// For when the next command is planned.
+        var next: ContinuousClock.Instant?
+        var news: ContinuousClock.Instant
         var isStopped = false
+
+        init() {
+            clock = BenchClock()
+            news = clock.now()
+        }
     }
 
     /// The first part of all ids, so that replies to another run do not count.
@@ -55,6 +60,8 @@ final class BenchLoad: MQTTLinkDelegate {
     var filter: String { replyTopic }
     var tally: BenchTally { state.withLock { $0.tally } }
     var phase: Phase { state.withLock { $0.phase } }
+    /// How long this process did not run meanwhile.
+    var stoodStill: Duration { state.withLock { $0.clock.stoodStill } }
 
     /// Sets how messages are published; nothing is sent before.
     func publishes(by publish: @escaping @Sendable ([OutgoingMessage]) -> Void) {
@@ -67,39 +74,34 @@ final class BenchLoad: MQTTLinkDelegate {
     /// Whether all is sent and either answered, or silent for `limit`.
     func isOver(silentFor limit: Duration) -> Bool {
         state.withLock { state in
-            guard isComplete(state) else { return false }
-            return state.tally.open == 0 || ContinuousClock.now - state.news > limit
+            let now = state.clock.now()
+            return isComplete(state, at: now) && (state.tally.open == 0 || now - state.news > limit)
         }
     }
 
     /// Whether nothing has come for `limit` although something is awaited: the window is full of what is lost.
     func isStuck(after limit: Duration) -> Bool {
-        state.withLock { $0.tally.open > 0 && ContinuousClock.now - $0.news > limit }
+        state.withLock { $0.tally.open > 0 && $0.clock.now() - $0.news > limit }
     }
 
-    private func isComplete(_ state: State) -> Bool {
+    private func isComplete(_ state: State, at now: ContinuousClock.Instant) -> Bool {
         if state.isStopped { return true }
         if let count = settings.count, state.tally.sent >= count { return true }
-        if let duration = settings.duration, let started = state.started {
-            return ContinuousClock.now - started >= duration
-        }
+        if let duration = settings.duration, let started = state.started { return now - started >= duration }
         return false
     }
 
     /// Sends what is due, as far as the window allows.
     func pump() {
         let numbers = state.withLock { state -> Range<Int> in
-            guard case .running = state.phase, !isComplete(state) else { return 0..<0 }
-            let now = ContinuousClock.now
-            let started = state.started ?? now
-            state.started = started
+            let now = state.clock.now()
+            guard case .running = state.phase, !isComplete(state, at: now) else { return 0..<0 }
+            state.started = state.started ?? now
             let first = state.tally.sent
-            while state.tally.open < settings.inFlight, state.tally.sent < settings.count ?? .max {
-                var due = now
-                if let rate = settings.rate {
-                    due = started + .seconds(1) * (Double(state.tally.sent) / rate)
-                    guard due <= now else { break }
-                }
+            while state.tally.open < settings.pace.inFlight, state.tally.sent < settings.count ?? .max {
+                let due = settings.pace.due(state.next ?? now, at: now)
+                guard due <= now else { break }
+                state.next = settings.pace.next(after: due)
                 if state.tally.open == 0 { state.news = now }
                 _ = state.tally.sends(due: due)
             }
@@ -124,7 +126,7 @@ final class BenchLoad: MQTTLinkDelegate {
     func linkDidConnect(_ connection: Connection) {
         let refused = connection.subscriptions.first { !$0.isGranted }
         state.withLock { state in
-            state.news = .now
+            state.news = state.clock.now()
             state.phase =
                 if let refused {
                     .refused("the broker refused the subscription to \(filter) (\(refused.answer))")
@@ -143,8 +145,8 @@ final class BenchLoad: MQTTLinkDelegate {
             else { return nil }
             return (number, reply)
         }
-        let now = ContinuousClock.now
         state.withLock { state in
+            let now = state.clock.now()
             for (number, reply) in replies { state.tally.replied(number, reply, at: now) }
             if !replies.isEmpty { state.news = now }
         }

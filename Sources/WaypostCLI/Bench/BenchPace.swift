@@ -1,35 +1,56 @@
 import MQTTLink
 import WaypostMessages
 
-/// How fast a bench sends to an agent that takes only so much from one sender.
-struct BenchPace {
+/// How fast a bench sends, which may depend on what the agent takes from one sender.
+struct BenchPace: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
     /// Commands a second; nil for one for each reply.
     var rate: Double?
+    /// The most commands without a reply at the same time.
+    var inFlight: Int
+    /// How many that could not be sent in time are sent later, all at once; nil for all of them.
+    private var mostLate: Int?
     /// What the user should know about it.
-    var note: String?
+    private(set) var note: String?
 
     /// - Parameters:
     ///   - asked: what the user wants; nil for what the agent takes.
-    ///   - limit: what the agent takes from one sender in a second; nil for everything.
-    init(asked: Double?, limit: Int64?, agent: String) {
+    ///   - limit: what the agent takes from one sender; nil for everything.
+    init(asked: Double?, inFlight: Int, limit: Health.SenderLimit?, agent: String) {
         rate = asked
+        self.inFlight = inFlight
         guard let limit else { return }
         let advice = "waypost agent --intake-rate 0 takes everything"
         guard let asked else {
             // A tenth less, for two clocks never agree.
-            let paced = Double(limit) * 0.9
+            let paced = Double(limit.rate) * 0.9
             rate = paced
-            note = "\(agent) takes \(limit)/s from one sender, so \(String(paced))/s are sent; \(advice)"
+            // What is on its way may arrive all at once with what is sent too late: together they are a burst.
+            self.inFlight = min(inFlight, max(1, limit.burst / 2))
+            mostLate = max(0, limit.burst - self.inFlight - 1)
+            note = "\(agent) takes \(limit.rate)/s from one sender, so \(String(paced))/s are sent; \(advice)"
             return
         }
-        if asked > Double(limit) {
-            note = "\(agent) takes \(limit)/s from one sender; more ends with 429 BUSY; \(advice)"
+        if asked > Double(limit.rate) {
+            note = "\(agent) takes \(limit.rate)/s from one sender; more ends with 429 BUSY; \(advice)"
         }
     }
 
+    /// When a command is due that was planned for then.
+    func due(_ planned: Instant, at now: Instant) -> Instant {
+        guard let interval else { return now }
+        return mostLate.map { max(planned, now - interval * $0) } ?? planned
+    }
+
+    /// When the one after it is planned.
+    func next(after due: Instant) -> Instant { due + (interval ?? .zero) }
+
+    private var interval: Duration? { rate.map { .seconds(1) / $0 } }
+
     /// Asks the broker what the agent takes.
     static func find(
-        for agent: String, asked: Double?, _ settings: BrokerSettings, as sender: String
+        for agent: String, asked: Double?, inFlight: Int, _ settings: BrokerSettings, as sender: String
     ) async throws -> BenchPace {
         let topic = settings.topics.health(of: agent)
         let health = try await OperatorSession.with(settings, as: sender, required: [], useful: [topic]) {
@@ -40,6 +61,6 @@ struct BenchPace {
             }
             return health
         }
-        return BenchPace(asked: asked, limit: health?.intakeRate, agent: agent)
+        return BenchPace(asked: asked, inFlight: inFlight, limit: health?.senderLimit, agent: agent)
     }
 }

@@ -11,7 +11,8 @@ struct BenchCommand: OperatorCommand {
         discussion: """
             Without --rate, a new command is sent for each reply, but no more than the agent takes from one sender: \
             beyond its --intake-rate it answers 429 BUSY. With --rate, commands are sent at that rate. Latency counts \
-            from the time each command was due; what was turned away with BUSY is counted, and not measured.
+            from the time each command was due; what was turned away with BUSY is counted, and not measured. Time \
+            in which this process did not run (a suspended machine, Ctrl-Z) is not counted.
 
             The exit status is 1 when a reply was lost or came twice. Ctrl-C prints the figures so far.
 
@@ -99,9 +100,10 @@ struct BenchCommand: OperatorCommand {
 
     func perform() async throws {
         let settings = try await broker.resolved()
-        let pace = try await BenchPace.find(for: agent, asked: rate, settings, as: sender.sender(settings))
+        let pace = try await BenchPace.find(
+            for: agent, asked: rate, inFlight: inFlight, settings, as: sender.sender(settings))
         if let note = pace.note { Terminal.note("waypost: \(note)") }
-        let load = BenchLoad(try loadSettings(settings, pace.rate))
+        let load = BenchLoad(try loadSettings(settings, pace))
         var configuration = settings.oneShot(clientID: "waypost-bench-\(Identifier.short())")
         configuration.subscriptions = [Subscription(load.filter)]
         configuration.queueLimit = max(configuration.queueLimit, inFlight * 2)
@@ -118,6 +120,11 @@ struct BenchCommand: OperatorCommand {
         await link.stop(within: .seconds(1))
         let report = BenchReport(tally: load.tally, agent: agent, isWhole: interruption == nil)
         if report.tally.sent > 0 { show(report) }
+        if load.stoodStill > .zero {
+            Terminal.note(
+                "waypost: this process stood still for \(TimeText.span(load.stoodStill.microseconds / 1_000)); "
+                    + "that time is not counted")
+        }
         if let interruption { throw interruption }
         guard report.isFlawless else { throw Exit.failed }
     }
@@ -151,13 +158,13 @@ struct BenchCommand: OperatorCommand {
         }
     }
 
-    private func loadSettings(_ settings: BrokerSettings, _ rate: Double?) throws -> BenchLoad.Settings {
+    private func loadSettings(_ settings: BrokerSettings, _ pace: BenchPace) throws -> BenchLoad.Settings {
         // At a pace that the agent sets, 10 000 could take minutes.
-        let most = Int(min(10_000, self.rate == nil ? (rate ?? .infinity) * 10 : .infinity))
+        let most = Int(min(10_000, self.rate == nil ? (pace.rate ?? .infinity) * 10 : .infinity))
         return BenchLoad.Settings(
             agent: agent, sender: sender.sender(settings), topics: settings.topics,
             operation: try operation(),
-            qos: qos == 0 ? .atMostOnce : .atLeastOnce, inFlight: inFlight, rate: rate,
+            qos: qos == 0 ? .atMostOnce : .atLeastOnce, pace: pace,
             count: count ?? (duration == nil ? max(1, most) : nil),
             duration: duration.map { .milliseconds(Int64($0 * 1000)) })
     }

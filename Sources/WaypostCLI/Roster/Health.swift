@@ -38,8 +38,22 @@ struct Health: Sendable {
     /// How long the process runs: `3 min`.
     var uptime: String { json["uptime"]?.intValue.map(TimeText.span) ?? "?" }
 
-    /// How many messages a second it takes from one sender; nil when there is no limit, or it does not say.
-    var intakeRate: Int64? { json["limits"]?["intakeRate"]?.intValue.flatMap { $0 > 0 ? $0 : nil } }
+    /// How many messages an agent takes from one sender.
+    struct SenderLimit: Sendable {
+        /// In a second, over a longer time.
+        var rate: Int
+        /// At once.
+        var burst: Int
+    }
+
+    /// What it takes from one sender; nil when there is no limit, or it does not say.
+    var senderLimit: SenderLimit? {
+        guard let limits = json["limits"], let rate = limits["intakeRate"]?.intValue, rate > 0 else {
+            return nil
+        }
+        let burst = limits["intakeBurst"]?.intValue ?? 1
+        return SenderLimit(rate: Int(clamping: rate), burst: min(max(1, Int(clamping: burst)), 1_000_000))
+    }
 
     /// Whether the agent can do anything at all.
     var isLoopRunning: Bool {
