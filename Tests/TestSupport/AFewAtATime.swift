@@ -7,7 +7,7 @@ import Threading
 /// would be hundreds of processes, and more open files than Foundation's `Process` bears (it reads past the end of
 /// the list of more than about 1 360). A time limit counts the wait too, so it has to be for the whole run.
 public struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
-    private static let turnstile = Turnstile(places: 12)
+    fileprivate let turnstile: Turnstile
 
     /// Each test of a suite waits, not the suite.
     public var isRecursive: Bool { true }
@@ -18,18 +18,27 @@ public struct AFewAtATime: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        await Self.turnstile.enter()
-        defer { Self.turnstile.leave() }
+        await turnstile.enter()
+        defer { turnstile.leave() }
         try await function()
     }
 }
 
 extension Trait where Self == AFewAtATime {
     /// For suites whose tests start processes.
-    public static var aFewAtATime: Self { AFewAtATime() }
+    public static var aFewAtATime: Self { AFewAtATime(turnstile: .few) }
+
+    /// For tests that run as a process of Swift Testing's own (`processExitsWith:`).
+    ///
+    /// While one does, Swift Testing keeps a thread that all tests share, and reads: two of them at a time are all
+    /// threads of a machine with two cores, and every other test stands still until one ends.
+    public static var oneProcessAtATime: Self { AFewAtATime(turnstile: .one) }
 }
 
 private final class Turnstile: Sendable {
+    static let few = Turnstile(places: 12)
+    static let one = Turnstile(places: 1)
+
     private struct State {
         var places: Int
         var waiting: [CheckedContinuation<Void, Never>] = []

@@ -192,7 +192,8 @@ private final class Counter: Sendable {
     }
 
     // A handler's own `Task {}` runs on the threads that all tasks of a process share, also those of other tests.
-    @Test func `stop nothing of the agent with tasks of their own that block all shared threads`() async {
+    @Test(.oneProcessAtATime)
+    func `stop nothing of the agent with tasks of their own that block all shared threads`() async {
         await #expect(processExitsWith: .success) { try await BlockedPool().check() }
     }
 }

@@ -246,7 +246,7 @@ struct LargeMessageTests {
 }
 
 /// What a process holds of memory of its own, in KiB; in a process of its own, where nothing else comes and goes.
-@Suite(.serialized, .timeLimit(.minutes(20)))
+@Suite(.oneProcessAtATime, .timeLimit(.minutes(20)))
 struct MemoryTests {
     private static func memory() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
