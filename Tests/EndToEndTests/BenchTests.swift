@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 import Waypost
 
+@testable import WaypostCLI
+
 /// `waypost bench` counts what comes back, and what does not.
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct BenchTests {
@@ -74,6 +76,30 @@ struct BenchTests {
         #expect(ending.status == 0)
         #expect(ending.output.first?.hasPrefix("k1: 100 sent, 100 answered, 100 ok, ") == true, "\(ending)")
         #expect(ending.errorLines.contains { $0.hasPrefix("waypost: this process stood still for ") })
+    }
+
+    @Test(
+        arguments: [Int64.min, -1, 0, 1, 2, 3, 20, .max], [Int64.min, 0, 1, 2, 3, 20, 1_000_000, .max])
+    func `whatever an agent says that it takes, the pace is a bounded one`(_ rate: Int64, _ burst: Int64) {
+        let health = Health(["limits": ["intakeRate": .int(rate), "intakeBurst": .int(burst)]])
+        let pace = BenchPace(asked: nil, inFlight: 100, limit: health.senderLimit, agent: "k1")
+        #expect((1...100).contains(pace.inFlight))
+        guard rate > 0 else {
+            #expect(pace.rate == nil)
+            return
+        }
+        // What is under way when nothing could be sent for an hour, and what is sent at once then.
+        let now = ContinuousClock.now
+        var planned = now - .seconds(3_600)
+        var sent = 0
+        while sent < 1_000, pace.due(planned, at: now) <= now {
+            planned = pace.next(after: pace.due(planned, at: now))
+            sent += 1
+        }
+        // Those are a burst of the agent's; the smallest is one under way and one more.
+        if rate <= 20 {
+            #expect(pace.inFlight + sent <= max(2, Int(clamping: burst)))
+        }
     }
 
     @Test func `an agent that is not there loses all, and the status says so`() async throws {

@@ -3,7 +3,7 @@
 /// It is asked every few milliseconds. Where far more passed in between, nothing was sent and no reply could be read
 /// here: that is neither a latency nor a silence of the agent.
 struct BenchClock: Sendable {
-    /// A process that waits for a busy machine gets its turn sooner.
+    /// As far as it goes between two questions: a process that waits for a busy machine gets its turn sooner.
     private static let longestStep = Duration.seconds(1)
 
     private var last = ContinuousClock.now
@@ -14,7 +14,7 @@ struct BenchClock: Sendable {
     mutating func now() -> ContinuousClock.Instant {
         let now = ContinuousClock.now
         let step = now - last
-        if step > Self.longestStep { stoodStill += step }
+        if step > Self.longestStep { stoodStill += step - Self.longestStep }
         last = now
         return now - stoodStill
     }
