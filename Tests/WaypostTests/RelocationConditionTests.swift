@@ -100,7 +100,16 @@ import Threading
         ["labels": "eu"], ["labels": ["a": 1]], ["labels": ["a": []]], ["after": "now"], ["after": 1.5],
         ["after": -1], ["before": .null], ["share": 10], ["share": ["percent": 10]], ["share": ["salt": "x"]],
         ["share": ["percent": 101, "salt": "x"]], ["share": ["percent": -1, "salt": "x"]],
-        ["share": ["percent": 0.0001, "salt": "x"]], ["share": ["percent": "10", "salt": "x"]],
+        ["share": ["percent": 0.0001, "salt": "x"]], ["share": ["percent": 1e-9, "salt": "x"]],
+        ["share": ["percent": .double(.leastNonzeroMagnitude), "salt": "x"]],
+        ["share": ["percent": 33.333_000_001, "salt": "x"]],
+        ["share": ["percent": 99.999_999_999, "salt": "x"]], ["share": ["percent": -1e-9, "salt": "x"]],
+        [
+            "targets": [
+                "salt": "x", "of": [["targetPath": "a://z", "percent": 1e-9]],
+            ]
+        ],
+        ["share": ["percent": "10", "salt": "x"]],
         ["share": ["percent": 10, "salt": "x", "by": 1]], ["share": ["percent": 10, "salt": "x", "of": 1]],
         ["share": ["percent": 10, "salt": .string(String(repeating: "x", count: 200))]],
         ["targets": []], ["targets": ["salt": "x", "of": []]],
@@ -167,6 +176,17 @@ import Threading
             #expect(try hop(large, "a://x", context).url != nil)
         }
         #expect((140...260).contains(count))
+    }
+
+    @Test func `every share of three decimals is taken, also as a sum of doubles`() throws {
+        let reader = RelocationConditionReader { (_) throws(RelocationConditionReader.Fault) in
+            throw RelocationConditionReader.Fault(reason: "there is no target")
+        }
+        let exact = (0...100_000).map { Double($0) / 1000 }
+        for percent in exact + [0.1 + 0.2, 33.3 + 33.3 + 33.3, 1.1 * 3, 0.7 + 0.1] {
+            let when: JSONValue = ["share": ["percent": .double(percent), "salt": "s"]]
+            _ = try reader.read(when)
+        }
     }
 
     @Test func `a share by a parameter asks the caller, then the placeholder, then the query`() throws {

@@ -91,13 +91,15 @@ struct RelocationConditionReader {
 
     /// A percentage as a number of buckets.
     private func buckets(_ json: JSONValue?, _ place: String) throws(Fault) -> UInt64 {
-        let scaled = (json?.doubleValue ?? -1) * 1000
-        guard (0...Double(RelocationShare.buckets)).contains(scaled),
-            abs(scaled - scaled.rounded()) < 0.000_01
+        let percent = json?.doubleValue ?? -1
+        let scaled = (percent * 1000).rounded()
+        // The nearest number with three decimals, and only what sums of such numbers leave over beside it.
+        guard (0...100).contains(percent), scaled > 0 || percent == 0,
+            abs(scaled / 1000 - percent) <= 4 * percent.ulp
         else {
             throw Fault(reason: "\(place) should be a number from 0 to 100 with at most three decimals")
         }
-        return UInt64(scaled.rounded())
+        return UInt64(scaled)
     }
 
     // MARK: Fields
