@@ -84,6 +84,57 @@ final class CheckRoutesCommandTests {
         #expect(ending.output.first?.hasPrefix("\(kind): ") == true)
     }
 
+    @Test func `a duplicate is named with both lines and classes, in each command`() async throws {
+        let routes = """
+            [
+              {"path":"s://a","class":"A"}, {"path":"s://\\"[","class":"Q"},
+              {"path":"s://:b","class":"B"},
+              {"path":"s://a","class":"A"},
+              {"path":"s://:c",
+               "class":"C"}, {"path":"s://caf\u{e9}","class":"X"},
+              {"path":"s://cafe\u{301}","class":"X"}
+            ]
+            """
+        let bad = "s://:c (class C, line 5): already held by s://:b (class B, line 3)"
+        for text in [routes, #"{"router":{"dialect":"waypost"},"routes":\#(routes)}"#] {
+            let ending = try await check(routes: text, map: "[]")
+            #expect(ending.status == 1)
+            #expect(ending.output.contains("conflict: \(bad)"), "\(ending.output)")
+            #expect(ending.output.contains("duplicate: s://a (line 4) is the same as line 2"))
+            // By bytes: the twin is a route of its own.
+            #expect(ending.output.contains { $0.hasPrefix("lookAlike: ") && $0.contains("class X, line 7") })
+            #expect(ending.output.last?.hasPrefix("6 routes") == true)
+        }
+        let file = try write("routes.json", routes)
+        for arguments in [["routes"], ["resolve", "s://a"], ["agent", "--agent", "k1"]] {
+            let ending = try await RunningCommand.run(
+                [arguments[0], "--routes", file] + arguments.dropFirst())
+            #expect(ending.status == 64)
+            #expect(ending.errorLines.contains { $0.contains("routes.json: \(bad)") }, "\(ending.errorLines)")
+        }
+        let oneLine = #"[{"path":"s://a","class":"A"},{"path":"s://a/","class":"B"}]"#
+        let ending = try await check(routes: oneLine, map: "[]")
+        #expect(
+            ending.output.first
+                == "conflict: s://a/ (class B, entry 1): already held by s://a (class A, entry 0)")
+    }
+
+    @Test func `params of a record are defaults, and what is not read is named`() async throws {
+        let routes =
+            #"[{"path":"s://a","className":"A","action":"x://open","description":"d","params":{"n":"1","m":2}}]"#
+        let ending = try await check(routes: routes, map: "[]")
+        #expect(ending.status == 0)
+        #expect(ending.output.first == "unreadField: s://a (entry 0): the field action is not read")
+        #expect(ending.output.last == "1 route, 0 map entries: no problems, 1 note")
+        let file = try write("routes.json", routes)
+        let found = try await RunningCommand.run(["resolve", "--routes", file, "--json", "s://a?m=3"])
+        #expect(try JSONValue(parsing: try #require(found.output.first))["params"] == ["n": "1", "m": "3"])
+        let wrong = try await check(routes: #"[{"path":"s://a","params":"n=1"}]"#, map: "[]")
+        #expect(wrong.status == 64)
+        #expect(
+            wrong.errorLines.first?.contains("route 0: params should be an object but is a string") == true)
+    }
+
     @Test(
         arguments: [
             ["check"], ["routes"], ["check", "--routes", "/nonexistent"],

@@ -57,6 +57,25 @@ struct ResolveTests {
         #expect(ending.errorLines.first?.hasPrefix("line 3: \(code) ") == true)
     }
 
+    @Test func `a map that is refused is in the answer, and so is an entry that does nothing`() async throws {
+        let map = #"{"routerType":1,"orginPath":"s://a","targetPath":"s://b"}"#
+        let dead = #"{"routerType":1,"orginPath":"s://x","targetPath":"s://gone"}"#
+        let ending = try await cases([
+            #"{"routes":["s://a","s://b"],"open":"s://a","maps":[[\#(map),\#(dead)],{"routerType":9},{"routerType":1,"orginPath":"s://b","targetPath":"s://a"}],"expect":{"route":"s://b"}}"#,
+            #"{"routes":["s://a","s://b"],"open":"s://a","maps":[\#(map)],"expect":{"refused":[],"inactive":[]}}"#,
+        ])
+        #expect(ending.status == 0, "\(ending.errorLines)")
+        let answers = try ending.output.map { try JSONValue(parsing: $0) }
+        let refused = answers[0]["refused"]?.arrayValue ?? []
+        #expect(refused.map { $0["map"] } == [1, 2])
+        #expect(refused.map { $0["name"] } == ["BAD_FIELD", "CYCLE"])
+        #expect(refused[0]["detail"]?.stringValue?.contains("routerType") == true)
+        #expect(
+            answers[0]["inactive"]
+                == [["layer": "patch", "index": 1, "reason": "no route takes s://gone"]])
+        #expect(answers[1]["refused"] == nil && answers[1]["inactive"] == nil)
+    }
+
     @Test func `a case takes from the options what it leaves out`() async throws {
         let ending = try await RunningCommand.run(
             ["resolve", "--demo", "--cases", "-"],

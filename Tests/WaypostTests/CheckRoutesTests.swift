@@ -109,6 +109,93 @@ import Testing
         #expect(report.findings.allSatisfy { $0.detail.contains("bad") })
     }
 
+    static let foreign: [(pattern: String, hint: String)] = [
+        ("a://u/{id}", "{id} is plain text here; a placeholder is written :id"),
+        ("a://u/{*rest}", "a placeholder is written <path:rest>"), ("a://u/x-{id}.html", "written :id"),
+        ("a://u/[id]", "[id] is plain text here; a placeholder is written :id"),
+        ("a://u/[...slug]", "<path:slug>"), ("a://u/[[...slug]]", "<path:slug>"),
+        ("a://u/:id?", "the question mark of :id? begins a query here; what may be absent is written (/:id)"),
+        ("a://u/:id?/edit", "(/:id)"), ("a://u/:rest*", "<path:rest>"), ("a://u/:rest+", "<path:rest>"),
+        ("a://u/*name", "*name is plain text here; all that follows is taken by <path:name>"),
+        (#"a://u/:id(\d+)"#, #"(\d+) is plain text here, and no expression; a number is <int:name>"#),
+        (#"a://u/(\d+)"#, "<int:name>"), ("a://u/(.*)", "no expression"), ("a://u/(a|b)", "<in(a|b):name>"),
+    ]
+
+    @Test(arguments: foreign)
+    func `a pattern of another router gets a note`(pattern: String, hint: String) throws {
+        let report = Router.check(routes: [RouteDescription(path: pattern, className: "U")])
+        #expect(report.isClean)
+        #expect(report.findings.map(\.kind) == [.foreignSyntax])
+        #expect(report.text.contains("\(pattern) (class U): "))
+        #expect(report.text.contains(hint), "\(report.text)")
+        #expect(try recordingRouter([(pattern, "U")]).check().findings.map(\.kind) == [.foreignSyntax])
+        let entry = RelocationEntry(.replace(origin: pattern, target: "a://x"))
+        let layers = [RelocationLayer(name: "agent", entries: [entry])]
+        let map = Router.check(routes: [RouteDescription(path: "a://x")], layers: layers)
+        // An origin with a placeholder is read as a pattern, and some of these are none.
+        if map.isClean { #expect(map.findings(.foreignSyntax).count == 1, "\(map.text)") }
+    }
+
+    @Test(arguments: ["a://u/{id:[0-9]+}/x", "a://u/:(\\d+)"])
+    func `a pattern of another router that is none of ours says how it is written here`(pattern: String) {
+        let report = Router.check(routes: [RouteDescription(path: pattern)])
+        #expect(report.findings.map(\.kind) == [.badPattern])
+        #expect(report.text.contains(" is plain text here"), "\(report.text)")
+    }
+
+    @Test(arguments: [
+        "a://u/:id(/edit)", "a://u/<in(red|blue):color>", "a://u/<int(1..99):n>", "a://wiki/Foo_(bar)",
+        "a://u/**",
+        "a://u/*", "a://u/:id?page=:page", "a://u/:from-:to", "a://u/%7Bid%7D", "a://u/v1.0", "a://C++",
+        "a://u/a[1]",
+        "a://u/:a(/:b(/:c))",
+    ])
+    func `a pattern of our own gets none`(pattern: String) {
+        #expect(Router.check(routes: [RouteDescription(path: pattern)]).findings.isEmpty)
+    }
+
+    @Test func `a wildcard in a dialect without wildcards gets a note`() {
+        let configuration = RouterConfiguration(dialect: .theRouter)
+        let report = Router.check(routes: [RouteDescription(path: "a://u/**")], configuration: configuration)
+        #expect(report.findings.map(\.kind) == [.foreignSyntax])
+    }
+
+    @Test(arguments: [
+        "a://cafe\u{301}/:name", "a://cafe%CC%81/:name", "a://caf\u{e9}/:id", "a://caf%C3%A9/:id",
+    ])
+    func `routes and entries that look alike get a note`(pattern: String) throws {
+        // The first in the other form.
+        let isComposed =
+            pattern.utf8.starts(with: "a://caf".utf8) && !pattern.utf8.starts(with: "a://cafe".utf8)
+        let twin = isComposed ? "a://cafe\u{301}/:id" : "a://caf\u{e9}/:id"
+        let routes = [twin, pattern, "a://other"].map { RouteDescription(path: $0, className: "C") }
+        let report = Router.check(routes: routes)
+        #expect(report.isClean)
+        #expect(report.findings.map(\.kind) == [.lookAlike], "\(report.text)")
+        #expect(report.text.contains("a://caf%C3%A9/:") && report.text.contains("a://cafe%CC%81/:"))
+
+        let entries = [
+            RelocationEntry(.replace(origin: twin, target: "a://other")),
+            RelocationEntry(.delete(path: twin)),
+        ]
+        let map = Router.check(
+            routes: [routes[1], routes[2]], layers: [RelocationLayer(name: "agent", entries: entries)])
+        #expect(map.findings(.lookAlike).count == 2, "\(map.text)")
+        #expect(map.text.contains("layer agent, entry 0, is about "))
+    }
+
+    @Test func `two routes of one pattern are named with their classes`() {
+        let same = [("A", 0), ("B", 0), ("C", 1)].map {
+            RouteDescription(path: "a://x/:id", className: $0.0, priority: $0.1)
+        }
+        let report = Router.check(routes: same)
+        #expect(
+            report.findings.map(\.detail) == [
+                "a://x/:id (class B): already held by a://x/:id (class A)",
+                "a://x/:id (class A) is never opened: a://x/:id (class C) is tried first",
+            ])
+    }
+
     @Test func `routes without a scheme beside others with one are told which schemes they open with`() throws
     {
         let routes = [RouteDescription(path: "user"), RouteDescription(path: "hd://x")]

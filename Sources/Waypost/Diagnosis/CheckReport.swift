@@ -42,6 +42,15 @@ public struct CheckReport: Sendable, Hashable {
             case cycle
             /// A map entry is refused for another reason.
             case refused
+            /// What is a placeholder in patterns of other routers, and plain text here; no mistake.
+            case foreignSyntax
+            /// Two patterns that look alike and take different URLs, for their letters are composed in one and not in the
+            /// other (Unicode normalization); no mistake.
+            case lookAlike
+            /// A route that is listed twice, alike; no mistake.
+            case duplicate
+            /// A field of a list of routes that is not read; no mistake.
+            case unreadField
             /// A command of a backend does not fit the routes or services.
             case badCommand
             /// A command that fits and was hardly meant so, or of which it is not known whether it fits; no mistake.
@@ -50,7 +59,9 @@ public struct CheckReport: Sendable, Hashable {
             /// Whether something should be done about it; the others are only good to know.
             public var isMistake: Bool {
                 switch self {
-                case .redirected, .limitedSchemes, .unknownConverter, .doubtfulCommand: false
+                case .redirected, .limitedSchemes, .unknownConverter, .doubtfulCommand, .foreignSyntax,
+                    .lookAlike, .duplicate, .unreadField:
+                    false
                 default: true
                 }
             }
@@ -111,7 +122,7 @@ extension Router {
         let failed = moduleFailures.map { failure in
             CheckReport.Finding(kind: .failedModule, subject: failure.module, detail: "\(failure)")
         }
-        var check = RouteCheck(state, refused + failed)
+        var check = RouteCheck(state, refused + failed + PatternCheck(state).findings)
         check.findUnreachable()
         check.findLimitedSchemes()
         check.findDeadEntries()
@@ -130,9 +141,18 @@ extension Router {
         routes: [RouteDescription], layers: [RelocationLayer] = [],
         configuration: RouterConfiguration = .init()
     ) -> CheckReport {
+        check(routes: routes, layers: layers, configuration: configuration) { _ in nil }
+    }
+
+    /// The same for a list with places, such as the lines of a file, that findings name.
+    package static func check(
+        routes: [RouteDescription], layers: [RelocationLayer], configuration: RouterConfiguration,
+        place: @escaping (Int) -> String?
+    ) -> CheckReport {
         var state = RouterState(configuration)
+        var listed = ListedRoutes(routes, place: place)
         var findings: [CheckReport.Finding] = []
-        for description in routes {
+        for (index, description) in routes.enumerated() {
             guard description.missingConverter(configuration) == nil else {
                 findings.append(
                     .init(
@@ -143,14 +163,21 @@ extension Router {
             let route = Route(description) { _ in .opened() }
             do throws(RegistrationError) {
                 try state.add([route], replacing: false)
+                listed.note(index, try state.base.pattern(description.path).text)
             } catch {
-                let kind: CheckReport.Finding.Kind =
-                    if case .conflict = error { .conflict } else { .badPattern }
-                findings.append(.init(kind: kind, subject: description.path, detail: "\(error)"))
+                if case .conflict(_, let rival) = error {
+                    let rival = listed.name(rival, description.priority)
+                    let detail = "\(listed.name(index)): already held by \(rival)"
+                    findings.append(.init(kind: .conflict, subject: description.path, detail: detail))
+                } else {
+                    let hint = ForeignSyntax.hint(in: description.path, configuration.syntax)
+                    let detail = "\(error)" + (hint.map { "; \($0)" } ?? "")
+                    findings.append(.init(kind: .badPattern, subject: description.path, detail: detail))
+                }
             }
         }
-        findings += relocate(layers, &state)
-        var check = RouteCheck(state, findings)
+        findings += relocate(layers, &state) + PatternCheck(state, listed).findings
+        var check = RouteCheck(state, findings, listed)
         check.findUnreachable()
         check.findLimitedSchemes()
         check.findDeadEntries()
@@ -185,10 +212,14 @@ extension Router {
 private struct RouteCheck {
     private let state: RouterState
     private var findings: [CheckReport.Finding]
+    private let listed: ListedRoutes
 
-    init(_ state: RouterState, _ findings: [CheckReport.Finding] = []) {
+    init(
+        _ state: RouterState, _ findings: [CheckReport.Finding] = [], _ listed: ListedRoutes = ListedRoutes()
+    ) {
         self.state = state
         self.findings = findings
+        self.listed = listed
     }
 
     var report: CheckReport {
@@ -301,7 +332,9 @@ private struct RouteCheck {
             } else if let first = state.routes.table.match(url).first, let rival = state.routes[first.index],
                 rival !== record
             {
-                add(.unreachable, path, "\(path) is never opened: \(rival.pattern.text) is tried first")
+                add(
+                    .unreachable, path,
+                    "\(listed.name(record)) is never opened: \(listed.name(rival)) is tried first")
             }
         }
     }

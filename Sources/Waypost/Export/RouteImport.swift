@@ -2,7 +2,8 @@ extension RouteDescription {
     /// The most parameters of a route that are read.
     private static let maximumParameters = 256
 
-    /// Reads an exported list: TheRouter's array, with `class` or `className`, and priorities as numbers or digits.
+    /// Reads an exported list: TheRouter's array, with `class` or `className`, priorities as numbers or digits, and
+    /// `params`, which are read as defaults.
     ///
     /// - Throws: ``RouteImportError`` naming the entry and the field.
     public static func list(_ json: JSONValue) throws(RouteImportError) -> [RouteDescription] {
@@ -15,6 +16,25 @@ extension RouteDescription {
             routes.append(try RouteDescription(element, index: index))
         }
         return routes
+    }
+
+    /// The fields of a route in a list that are read, or say nothing about what it takes.
+    private static let fields: Set<String> = [
+        "path", "class", "className", "priority", "kind", "takesDeeper", "idempotent", "redirects",
+        "converters",
+        "metadata", "defaults", "params", "parameters", "description",
+    ]
+
+    /// The fields of a route in a list that are passed over; TheRouter's `action` is one.
+    package static func unreadFields(of json: JSONValue) -> [String] {
+        let members = json.objectValue ?? [:]
+        var names = members.filter { !fields.contains($0.key) && !$0.value.isNull }.keys.sorted()
+        if let name = members["className"]?.stringValue, let other = members["class"]?.stringValue,
+            name != other
+        {
+            names.append("className")
+        }
+        return names
     }
 
     private init(_ json: JSONValue, index: Int) throws(RouteImportError) {
@@ -72,6 +92,7 @@ extension RouteDescription {
                     index: index, field: field, detail: "\(field) should be an object but is \(other.kind)")
             }
         }
+        let defaults = try object("defaults").merging(try object("params")) { own, _ in own }
         var converters: [String] = []
         for name in members["converters"]?.arrayValue ?? [] {
             guard let name = name.stringValue else {
@@ -85,7 +106,7 @@ extension RouteDescription {
             path: path, className: className ?? alias ?? "", priority: priority, kind: kind,
             takesDeeper: try flag("takesDeeper"), idempotent: try flag("idempotent"),
             redirects: try flag("redirects"), converters: converters, metadata: try object("metadata"),
-            defaults: try object("defaults"),
+            defaults: defaults,
             parameters: members["parameters"]?.arrayValue?.prefix(Self.maximumParameters)
                 .compactMap(RouteParameter.init) ?? [])
     }

@@ -7,7 +7,11 @@ import Threading
 final class NearestRoutes: Sendable, Hashable {
     private enum State {
         case wanted(RouteURL, RouteTable)
-        case found([String])
+        case found(Found)
+    }
+    private struct Found {
+        var patterns: [String]
+        var lookAlike: String?
     }
     private let state: Guarded<State>
 
@@ -16,14 +20,27 @@ final class NearestRoutes: Sendable, Hashable {
     }
 
     /// The nearest first; at most three.
-    var patterns: [String] {
+    var patterns: [String] { found.patterns }
+
+    /// What is to be said of a pattern with the same letters in another Unicode form; mostly nothing.
+    var note: String { Self.note(on: found.lookAlike) }
+
+    /// Behind the sentence that nothing takes the URL.
+    static func note(on lookAlike: String?) -> String {
+        lookAlike.map { "; \($0) has the same letters in another Unicode form (NFC, NFD)" } ?? ""
+    }
+
+    private var found: Found {
         state.withLock { state in
             switch state {
-            case .found(let patterns): return patterns
+            case .found(let found): return found
             case .wanted(let url, let table):
-                let patterns = table.nearest(to: url)
-                state = .found(patterns)
-                return patterns
+                var found = Found(patterns: table.nearest(to: url), lookAlike: table.lookAlike(of: url))
+                if let twin = found.lookAlike {
+                    found.patterns = Array(([twin] + found.patterns.filter { $0 != twin }).prefix(3))
+                }
+                state = .found(found)
+                return found
             }
         }
     }

@@ -149,9 +149,10 @@ extension Router {
         case .rejected(let rejection): resolution.error = rejection
         case .notFound:
             resolution.parameters.query = state.url.queryParameters.last
+            let nearest = namesNearest ? state.nearest : nil
             resolution.error = Rejection(
-                .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))",
-                nearest: namesNearest ? state.nearest.patterns : [])
+                .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))" + (nearest?.note ?? ""),
+                nearest: nearest?.patterns ?? [])
         case .candidate(let matched):
             resolution.record = matched.record
             resolution.className = matched.record.route.name

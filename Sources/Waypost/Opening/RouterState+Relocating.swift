@@ -199,7 +199,9 @@ extension RouterState {
                 let url = try? RouteURL(redirect.target.text) as RouteURL,
                 !opens(url, hops: configuration.maximumHops)
             else { return nil }
-            return place.inactive("no route takes \(redirect.target.shown)")
+            return place.inactive(
+                "no route takes \(redirect.target.shown)"
+                    + NearestRoutes.note(on: routes.table.lookAlike(of: url)))
         }
     }
 

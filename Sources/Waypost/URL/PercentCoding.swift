@@ -29,6 +29,17 @@ package enum PercentCoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The text with the bytes encoded that are no ASCII, and no others: two that look alike can be told apart.
+    static func ascii(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            bytes +=
+                byte < 0x80
+                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     private static func isPlain(_ byte: UInt8, in place: Place) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

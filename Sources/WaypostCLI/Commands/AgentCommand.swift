@@ -95,16 +95,17 @@ struct AgentCommand: OperatorCommand {
     }
 
     private static func router(_ settings: AgentSettings, _ logger: Logger) throws -> Router {
-        var standIns = try settings.routes.map { try RouteFile.read($0) } ?? RouterContract()
+        var list = try settings.routes.map { try RouteFile($0) } ?? RouteFile(RouterContract())
         // A stand-in only counts, so running it twice does no harm.
-        for index in standIns.routes.indices { standIns.routes[index].idempotent = true }
+        list.makeIdempotent()
+        let standIns = list.contract
         let configuration = RouterConfiguration(webPath: settings.isDemo ? DemoFeatures.webPath : nil)
         let router = Router(configuration: configuration.completed(by: standIns))
         if settings.isDemo {
             try DemoFeatures.register(in: router, stateDirectory: settings.configuration.stateDirectory)
         }
         if let file = settings.routes {
-            try StandInRoutes.register(standIns, of: file, in: router)
+            try StandInRoutes.register(list, of: file, in: router)
             logger.notice(
                 "\(standIns.routes.count) placeholder routes and \(standIns.services.count) services from \(file)"
             )

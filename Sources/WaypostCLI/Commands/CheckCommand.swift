@@ -48,12 +48,14 @@ struct CheckCommand: OperatorCommand {
     }
 
     func perform() async throws {
-        let contract = try source.contract()
+        let list = try source.file()
+        let contract = list.contract
         let routes = contract.routes
         let (layers, refused) = try layers()
         let configuration = try router.setup().configuration.completed(by: contract)
-        var report = Router.check(routes: routes, layers: layers, configuration: configuration)
-        report.findings += refused
+        var report = Router.check(
+            routes: routes, layers: layers, configuration: configuration, place: list.place)
+        report.findings += list.notes + refused
         if let commands {
             let check = try ContractCheck(contract, configuration, layers)
             report.findings += try CommandFile(check, hasServices: !contract.services.isEmpty).findings(

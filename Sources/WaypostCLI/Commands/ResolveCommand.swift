@@ -11,7 +11,8 @@ struct ResolveCommand: OperatorCommand {
             needed, "id", "routes" (patterns), "priorities", "params", "maps" (patches, in order), "dialect", \
             "config" (webPath, host, allowedSchemes, ignoresCase) and "client" (agent, build, locale, labels, at); the options apply \
             to what it leaves out. An answer has "route", "params", "url", "hops", "presentation" and "error", and \
-            "rules" where map entries have conditions or exceptions. If a case has "expect", each of its keys is compared \
+            "rules" where map entries have conditions or exceptions, "refused" where maps are refused, and "inactive" where \
+            entries do nothing. If a case has "expect", each of its keys is compared \
             with the answer, and the answer has "pass". The exit status is 1 when a case failed.
 
             Examples:

@@ -41,7 +41,7 @@ struct RoutesCommand: OperatorCommand {
         if let agent = source.agent {
             let contract = try await source.contract()
             router = Router(configuration: configuration.completed(by: contract))
-            try StandInRoutes.register(contract, of: agent, in: router)
+            try StandInRoutes.register(RouteFile(contract), of: agent, in: router)
         } else {
             router = try source.routes.router(configuration)
         }

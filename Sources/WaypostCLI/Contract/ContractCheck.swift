@@ -12,7 +12,8 @@ struct ContractCheck {
     init(_ contract: RouterContract) throws(CommandError) {
         self.contract = contract
         router = Router(configuration: contract.settings.configuration)
-        try StandInRoutes.register(contract, of: "the contract", in: router, notesMissing: false)
+        try StandInRoutes.register(
+            RouteFile(contract), of: "the contract", in: router, notesMissing: false)
         // Where they lead does not matter: nothing is known of it.
         let entries = contract.redirects.map {
             RelocationEntry(.replace(origin: $0, target: "elsewhere://elsewhere"))
@@ -32,7 +33,8 @@ struct ContractCheck {
     ) throws(CommandError) {
         self.contract = contract
         router = Router(configuration: configuration)
-        try StandInRoutes.register(contract, of: "the contract", in: router, notesMissing: false)
+        try StandInRoutes.register(
+            RouteFile(contract), of: "the contract", in: router, notesMissing: false)
         _ = try? router.relocate(layers)
         isComplete = true
     }

@@ -5,7 +5,7 @@ import WaypostMessages
 final class CaseRun {
     private let defaults: ResolveDefaults
     private var table: ResolveCase.Table?
-    private var router: Result<Router, Rejection>?
+    private var setup: Result<(router: Router, maps: ResolveMaps), Rejection>?
     private var expectations = 0
     private var failed = 0
     private var unreadable = 0
@@ -72,11 +72,12 @@ final class CaseRun {
     private func answer(_ asked: ResolveCase) -> ResolveAnswer {
         if table != asked.table {
             table = asked.table
-            router = Result { () throws(Rejection) in try defaults.router(asked.table) }
+            setup = Result { () throws(Rejection) in try defaults.router(asked.table) }
         }
-        switch router {
-        case .success(let router):
-            return ResolveAnswer(router.resolve(asked.url, parameters: asked.parameters))
+        switch setup {
+        case .success(let setup):
+            return ResolveAnswer(
+                setup.router.resolve(asked.url, parameters: asked.parameters), setup.maps)
         case .failure(let refusal): return ResolveAnswer(refusal, url: asked.url)
         case nil: return ResolveAnswer(Rejection(.badField, "routes is missing"), url: asked.url)
         }

@@ -10,8 +10,12 @@ struct ResolveAnswer {
     private(set) var rules: [JSONValue] = []
     private(set) var presentation: JSONValue = [:]
     private(set) var error: JSONValue = .null
+    private(set) var refused: [JSONValue] = []
+    private(set) var inactive: [JSONValue] = []
 
-    init(_ resolution: Resolution) {
+    init(_ resolution: Resolution, _ maps: ResolveMaps? = nil) {
+        refused = maps?.refused ?? []
+        inactive = maps?.inactive ?? []
         url = resolution.url
         hops = resolution.hops
         rules = resolution.decisions.map(\.json)
@@ -42,6 +46,8 @@ struct ResolveAnswer {
         if !rules.isEmpty { writer.member("rules", .array(rules)) }
         writer.member("presentation", presentation)
         writer.member("error", error)
+        if !refused.isEmpty { writer.member("refused", .array(refused)) }
+        if !inactive.isEmpty { writer.member("inactive", .array(inactive)) }
         return writer
     }
 
@@ -55,6 +61,8 @@ struct ResolveAnswer {
         case .rules: .array(rules)
         case .presentation: presentation
         case .error: error
+        case .refused: .array(refused)
+        case .inactive: .array(inactive)
         }
     }
 

@@ -6,7 +6,7 @@ import WaypostMessages
 struct ResolveCase {
     /// What of an answer may be expected.
     enum Expected: String, CaseIterable {
-        case route, params, url, hops, rules, presentation, error
+        case route, params, url, hops, rules, presentation, error, refused, inactive
     }
 
     /// The routes and all that is laid over them; cases that follow each other often share them.

@@ -13,7 +13,7 @@ struct ResolveDefaults {
         self.source = source
         setup = try options.setup()
         self.client = client
-        var contract = source.isGiven ? try source.contract() : nil
+        var contract = source.isGiven ? try source.file().contract : nil
         if let routes = contract?.routes {
             contract?.routes = RouteFile.known(routes, setup.configuration)
         }
@@ -21,10 +21,10 @@ struct ResolveDefaults {
         layers = try source.layers()
     }
 
-    /// The router that a case asks for.
+    /// The router that a case asks for, and what of its maps is not in force.
     ///
     /// - Throws: ``Rejection`` when its routes do not fit together.
-    func router(_ table: ResolveCase.Table) throws(Rejection) -> Router {
+    func router(_ table: ResolveCase.Table) throws(Rejection) -> (Router, ResolveMaps) {
         let setup = table.setup ?? setup
         let router: Router
         let listed = table.routes.map { routes in
@@ -49,17 +49,9 @@ struct ResolveDefaults {
         for name in table.maps.flatMap(Self.classNames) where !router.knows(name) {
             router.registerDestination(name) { _ in .opened() }
         }
-        var patches = RelocationLayer(name: "patch", entries: [])
-        if !layers.isEmpty { _ = try? router.relocate(layers) }
-        for map in table.maps {
-            var next = patches
-            guard let entries = try? MapFile.entries(map) else { continue }
-            next.patch(entries)
-            // A patch that is refused changes nothing, as in an agent.
-            guard (try? router.relocate(layers + [next])) != nil else { continue }
-            patches = next
-        }
-        return router
+        var maps = ResolveMaps(router, layers)
+        for map in table.maps { maps.patch(map) }
+        return (router, maps)
     }
 
     private static func classNames(_ map: JSONValue) -> [String] {

@@ -2,35 +2,77 @@ import Waypost
 
 /// The list of routes that TheRouter exports, as a file: `[{"path","class","priority"}]`; or a whole contract, as
 /// `waypost describe --json` prints it.
-enum RouteFile {
+struct RouteFile {
     /// The most routes of a file.
     private static let maximum = 1_000_000
 
-    /// Reads it; what is listed twice is one route.
+    /// What is in it; what is listed twice, alike, is one route.
+    private(set) var contract: RouterContract
+    /// What is only good to know of it.
+    private(set) var notes: [CheckReport.Finding] = []
+    /// Where each route of the contract stands, for instance `line 3`; empty when there is no file.
+    private var places: [String] = []
+
+    /// What is in no file.
+    init(_ contract: RouterContract) { self.contract = contract }
+
+    /// Reads it.
     ///
     /// - Throws: ``CommandError`` 64 naming the file, the entry and the field.
-    static func read(_ file: String) throws(CommandError) -> RouterContract {
+    init(_ file: String) throws(CommandError) {
         let bytes = try InputFile.read(file, purpose: "routes file")
-        var contract: RouterContract
+        let list: [JSONValue]
         do {
             let json = try JSONValue(parsing: bytes, limits: .trustedFile)
-            let list = json["routes"] ?? json
-            guard list.arrayValue.map({ $0.count <= maximum }) ?? false else {
+            guard let elements = (json["routes"] ?? json).arrayValue, elements.count <= Self.maximum else {
                 throw CommandError(
                     .usage,
                     "routes file \(file) must be an array like [{\"path\":…,\"class\":…,\"priority\":0}], or a contract"
                 )
             }
+            list = elements
             contract = try RouterContract(json)
         } catch let error as CommandError {
             throw error
         } catch {
             throw CommandError(.usage, "routes file \(file): \(error)")
         }
-        // An export may list a route twice; that says nothing new.
-        var seen: Set<RouteDescription> = []
-        contract.routes.removeAll { !seen.insert($0).inserted }
-        return contract
+        keepEachOnce(list, ElementLines.find(in: bytes))
+    }
+
+    /// Where a route of the contract stands; nil when it is in no file.
+    func place(_ index: Int) -> String? { places.indices.contains(index) ? places[index] : nil }
+
+    /// Has each route run again after a crash.
+    mutating func makeIdempotent() {
+        for index in contract.routes.indices { contract.routes[index].idempotent = true }
+    }
+
+    private mutating func keepEachOnce(_ list: [JSONValue], _ lines: [Int]) {
+        // In a file of one line, or where the lines are not found, the number of the entry says more.
+        let saysLines = lines.count == list.count && lines.first != lines.last
+        let all = list.indices.map { saysLines ? "line \(lines[$0])" : "entry \($0)" }
+        var first: [RouteBytes: Int] = [:]
+        var kept: [Int] = []
+        for (index, route) in contract.routes.enumerated() {
+            let name = "\(route.path) (\(all[index]))"
+            for field in RouteDescription.unreadFields(of: list[index]) {
+                note(.unreadField, route.path, "\(name): the field \(field) is not read")
+            }
+            let key = RouteBytes(route: route)
+            if let earlier = first[key] {
+                note(.duplicate, route.path, "\(name) is the same as \(all[earlier])")
+            } else {
+                first[key] = index
+                kept.append(index)
+            }
+        }
+        contract.routes = kept.map { contract.routes[$0] }
+        places = kept.map { all[$0] }
+    }
+
+    private mutating func note(_ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String) {
+        notes.append(.init(kind: kind, subject: subject, detail: detail))
     }
 
     /// The routes whose converters are known here; the others are named on standard error.
@@ -44,4 +86,16 @@ enum RouteFile {
             return false
         }
     }
+}
+
+/// A route of which the path is compared by its bytes, as in matching, and not by Unicode equivalence.
+private struct RouteBytes: Hashable {
+    let route: RouteDescription
+
+    static func == (one: RouteBytes, other: RouteBytes) -> Bool {
+        one.route == other.route && one.route.path.utf8.elementsEqual(other.route.path.utf8)
+    }
+
+    // Equal ones have equal paths; more is not needed, for few routes share theirs.
+    func hash(into hasher: inout Hasher) { hasher.combine(route.path) }
 }

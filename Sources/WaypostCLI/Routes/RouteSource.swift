@@ -41,18 +41,18 @@ struct RouteSource: ParsableArguments {
     }
 
     /// The routes as they are listed, and the services when they are known.
-    func contract() throws -> RouterContract {
-        if let routes { return try RouteFile.read(routes) }
-        return try demoRouter(RouterConfiguration(registersLinked: false)).contract
+    func file() throws -> RouteFile {
+        if let routes { return try RouteFile(routes) }
+        return RouteFile(try demoRouter(RouterConfiguration(registersLinked: false)).contract)
     }
 
     /// A router with the routes, the maps laid over them.
     func router(_ configuration: RouterConfiguration) throws -> Router {
         let router: Router
         if let file = routes {
-            let contract = try RouteFile.read(file)
-            router = Router(configuration: configuration.completed(by: contract))
-            try StandInRoutes.register(contract, of: file, in: router)
+            let list = try RouteFile(file)
+            router = Router(configuration: configuration.completed(by: list.contract))
+            try StandInRoutes.register(list, of: file, in: router)
         } else {
             router = try demoRouter(configuration)
         }

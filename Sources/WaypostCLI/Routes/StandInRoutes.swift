@@ -8,10 +8,12 @@ enum StandInRoutes {
     /// Registers the routes and services of a contract, without the routes whose converters are not known here: those
     /// are named.
     ///
-    /// - Throws: ``CommandError`` 64 naming the file that it came from, and the route.
+    /// - Throws: ``CommandError`` 64 naming the file that it came from, and the route; two of one pattern with their
+    ///   classes and lines.
     static func register(
-        _ contract: RouterContract, of file: String, in router: Router, notesMissing: Bool = true
+        _ list: RouteFile, of file: String, in router: Router, notesMissing: Bool = true
     ) throws(CommandError) {
+        let contract = list.contract
         do {
             let known = RouteFile.known(contract.routes, router.configuration, notesMissing: notesMissing)
             try router.register(known.map(route))
@@ -19,7 +21,14 @@ enum StandInRoutes {
                 try router.services.expose(ExposedService(standInFor: service))
             }
         } catch {
-            throw CommandError(.usage, "routes file \(file): \(error)")
+            let conflict =
+                if case .conflict = error {
+                    Router.check(
+                        routes: contract.routes, layers: [], configuration: router.configuration,
+                        place: list.place
+                    ).findings(.conflict).first?.detail
+                } else { String?.none }
+            throw CommandError(.usage, "routes file \(file): \(conflict ?? "\(error)")")
         }
     }
 
