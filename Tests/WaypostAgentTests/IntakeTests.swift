@@ -53,6 +53,36 @@ import WaypostMessages
         #expect(reply.code == .idReused)
     }
 
+    @Test(arguments: [
+        (#""type":"open","url":"scheme://router/demo","params":{"id":18446744073709551615}"#, "params.id"),
+        (
+            #""type":"call","service":"Counter","method":"next","args":[1,[-9223372036854775809]]"#,
+            "args[1][0]"
+        ),
+        (#""type":"ping","seq":123456789012345678901234567890"#, "seq"),
+        (#""type":"open","url":"scheme://router/demo","params":{"x":[1e400]}"#, "params.x[0]"),
+        (#""type":"open","url":"scheme://router/demo","params":{"x":-1e-400}"#, "params.x"),
+    ])
+    func `a number that can't be kept is refused with its place, and answered`(fields: String, place: String)
+        async throws
+    {
+        let harness = try await AgentHarness(router: router())
+        harness.receive(#"{"id":"c1",\#(fields)}"#, on: "waypost/v1/k1/cmd/me")
+        let reply = try await harness.reply(to: "c1")
+        #expect(reply.code == .badField)
+        #expect(reply.detail?.hasPrefix("\(place), at byte ") == true, "\(reply.detail ?? "")")
+    }
+
+    @Test func `a map with an integer beyond 64 bits is refused with its place`() async throws {
+        let harness = try await AgentHarness(router: router())
+        harness.receive(
+            #"[{"routerType":1,"orginPath":"scheme://a","targetPath":"scheme://router/demo","params":{"n":1e3}},{"routerType":1,"orginPath":"scheme://b","targetPath":"scheme://router/demo","params":{"n":18446744073709551615}}]"#,
+            on: "waypost/v1/k1/map")
+        let report = try await harness.failure { $0.origin == .map }
+        #expect(report.code == .badField)
+        #expect(report.detail.contains("[1].params.n, at byte "), "\(report.detail)")
+    }
+
     @Test func `two senders may use the same id`() async throws {
         let harness = try await AgentHarness(router: router())
         let command = #"{"id":"c1","type":"call","service":"Counter","method":"next"}"#

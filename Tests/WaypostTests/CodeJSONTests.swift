@@ -141,7 +141,26 @@ import Testing
     }
 
     @Test func `a number that JSON cannot hold is an error`() {
-        #expect(throws: EncodingError.self) { try JSONValue(encoding: UInt64.max) }
-        #expect(throws: EncodingError.self) { try JSONValue(encoding: [Double.nan]) }
+        for (value, reason) in [
+            (["id": [UInt64(1), .max]], "id[1]: the integer does not fit in 64 bits; write it as a string"),
+            (["x": Double.nan], "x: JSON has no number that is not finite"),
+        ] as [(any Encodable, String)] {
+            let error = #expect(throws: EncodingError.self) { try JSONValue(encoding: value) }
+            #expect(error?.reason == reason)
+        }
+    }
+
+    @Test func `an integer keeps all its digits`() {
+        #expect(JSONValue(Int64.min) == .int(.min))
+        #expect(JSONValue(UInt64(Int64.max)) == .int(.max))
+        #expect(JSONValue(UInt64.max) == "18446744073709551615")
+    }
+
+    @Test func `plain values become JSON by themselves`() {
+        let (name, share, flag) = ("x", 0.5, true)
+        #expect(
+            ["a": JSONValue(name), "b": JSONValue(share), "c": JSONValue(flag)] == [
+                "a": "x", "b": 0.5, "c": true,
+            ] as JSONValue)
     }
 }

@@ -6,7 +6,10 @@ import Testing
     static let valid: [(String, JSONValue)] = [
         ("null", .null), ("true", true), ("false", false), ("0", 0), ("-0", 0), ("12", 12),
         ("9223372036854775807", .int(.max)), ("-9223372036854775808", .int(.min)),
-        ("9223372036854775808", .double(9_223_372_036_854_775_808)), ("1.5e3", .double(1500)),
+        ("1.5e3", .double(1500)), ("1E2", .double(100)), ("1.0", .double(1)), ("1e30", .double(1e30)),
+        ("9223372036854775808.0", .double(9_223_372_036_854_775_808)), ("0e-400", .double(0)),
+        ("-0.0", .double(-0.0)),
+        ("4.9e-324", .double(.leastNonzeroMagnitude)),
         ("\"\"", ""), ("[]", .array([])), ("{}", .object([:])),
         (" [ 1 , \"a\" , { \"k\" : null } ] ", .array([1, "a", .object(["k": .null])])),
         (#""\u00e4\n\ud83d\ude00\/""#, "ä\n😀/"), ("\"直播\"", "直播"),
@@ -21,7 +24,14 @@ import Testing
         ("", JSONError.Reason.empty), ("  \n", .empty), ("\u{FEFF}{}", .byteOrderMark),
         (#"{"a":1,"a":2}"#, .duplicateKey("a")), (#""\ud83d""#, .loneSurrogate),
         (#""\ude00""#, .loneSurrogate),
-        (#""\ud83d\u0041""#, .loneSurrogate), ("1e999", .numberOutOfRange),
+        (#""\ud83d\u0041""#, .loneSurrogate), ("1e999", .numberOutOfRange("")),
+        ("-1e400", .numberOutOfRange("")),
+        ("1e-400", .numberOutOfRange("")), (#"{"a":[0,-0.0001e-400]}"#, .numberOutOfRange("a[1]")),
+        ("9223372036854775808", .integerOutOfRange("")), ("-9223372036854775809", .integerOutOfRange("")),
+        ("18446744073709551615", .integerOutOfRange("")),
+        ("123456789012345678901234567890", .integerOutOfRange("")),
+        (#"{"a":1,"params":{"ids":[1,{"id":9223372036854775808}]}}"#, .integerOutOfRange("params.ids[1].id")),
+        ("[[0,18446744073709551616]]", .integerOutOfRange("[0][1]")),
     ])
     func `a text that breaks a rule is refused with the rule`(text: String, reason: JSONError.Reason) {
         #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
@@ -70,6 +80,22 @@ import Testing
             return other ?? .object(Dictionary(uniqueKeysWithValues: members))
         }
         #expect(members == whole)
+    }
+
+    @Test func `an integer beyond 64 bits is named with its place`() {
+        let error = #expect(throws: JSONError.self) {
+            try JSONValue(parsing: #"{"params":{"id":18446744073709551615}}"#)
+        }
+        #expect(
+            error?.description
+                == "params.id, at byte 16, is an integer that does not fit in 64 bits; send it as a string")
+    }
+
+    @Test(arguments: [
+        Double.greatestFiniteMagnitude, 1e16, 1e19, 18_446_744_073_709_551_616, -1e30, 0.1, -0.0,
+    ])
+    func `every double is written so that it is read again`(number: Double) throws {
+        #expect(try JSONValue(parsing: JSONValue.double(number).text) == .double(number))
     }
 
     @Test func `invalid UTF-8 is refused`() {

@@ -29,7 +29,8 @@ public struct RouteBuilder: Sendable {
         do {
             builder.parameters[key] = try JSONValueEncoder().encode(value)
         } catch {
-            builder.mistake = mistake ?? .unencodable(key, detail: "\(error)")
+            builder.mistake =
+                mistake ?? .unencodable(key, detail: (error as? EncodingError)?.reason ?? "\(error)")
         }
         return builder
     }

@@ -129,7 +129,8 @@ public struct RouteDescriptor: Sendable {
         do {
             json = try JSONValueEncoder().encode(value)
         } catch {
-            throw .unencodable("\(type(of: value))", detail: "\(error)")
+            throw .unencodable(
+                "\(type(of: value))", detail: (error as? EncodingError)?.reason ?? "\(error)")
         }
         guard case .object(let members) = json else {
             throw .unencodable("\(type(of: value))", detail: "it is \(json.kind), not an object")

@@ -22,8 +22,11 @@ public struct JSONError: Error, Hashable, Sendable {
         case tooLong(limit: Int)
         /// A `\u` escape is half of a surrogate pair.
         case loneSurrogate
-        /// A number is too large for a double.
-        case numberOutOfRange
+        /// A number with a fraction or an exponent is beyond a double: `1e400`, or so near to 0 that it would be 0. The text
+        /// is its place, like `params.id`.
+        case numberOutOfRange(String)
+        /// A number without fraction and exponent does not fit in 64 bits; the text is its place.
+        case integerOutOfRange(String)
         /// A syntax error; the text says what was expected.
         case syntax(String)
     }
@@ -56,8 +59,15 @@ extension JSONError: CustomStringConvertible {
             "the string at byte \(offset) has more than \(limit) combining marks in a row"
         case .tooLong(let limit): "the text is longer than \(limit) bytes"
         case .loneSurrogate: "the escape at byte \(offset) is half of a surrogate pair"
-        case .numberOutOfRange: "the number at byte \(offset) is too large"
+        case .numberOutOfRange(let place):
+            "\(subject(place)) is a number beyond a double; send it as a string"
+        case .integerOutOfRange(let place):
+            "\(subject(place)) is an integer that does not fit in 64 bits; send it as a string"
         case .syntax(let expected): "expected \(expected) at byte \(offset)"
         }
+    }
+
+    private func subject(_ place: String) -> String {
+        place.isEmpty ? "what is at byte \(offset)" : "\(place.cut(to: 128)), at byte \(offset),"
     }
 }

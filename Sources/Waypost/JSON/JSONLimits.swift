@@ -10,6 +10,8 @@ public struct JSONLimits: Sendable, Hashable {
     public var maximumKeys: Int
     /// The longest string, in bytes of UTF-8 after escapes were resolved; 16 384 unless set.
     public var maximumStringBytes: Int
+    /// Whether a number that can't be kept as it is, is read as the nearest double; otherwise it is an error.
+    package var roundsNumbers = false
 
     /// Limits with the protocol's values for what is not named.
     public init(

@@ -108,7 +108,13 @@ struct JSONParser {
                 throw JSONError(.tooManyKeys(limit: limits.maximumKeys), at: start)
             }
             count += 1
-            guard isNew(key, try value(depth: depth)) else { throw JSONError(.duplicateKey(key), at: start) }
+            let value: JSONValue
+            do throws(JSONError) {
+                value = try self.value(depth: depth)
+            } catch {
+                throw error.inside(key)
+            }
+            guard isNew(key, value) else { throw JSONError(.duplicateKey(key), at: start) }
             skipSpace()
             if take(UInt8(ascii: ",")) {
                 skipSpace()
@@ -128,7 +134,11 @@ struct JSONParser {
         if take(UInt8(ascii: "]")) { return elements }
         elements.reserveCapacity(2)
         while true {
-            elements.append(try value(depth: depth))
+            do throws(JSONError) {
+                elements.append(try value(depth: depth))
+            } catch {
+                throw error.inside("[\(elements.count)]")
+            }
             skipSpace()
             if take(UInt8(ascii: ",")) {
                 skipSpace()
@@ -318,21 +328,44 @@ extension JSONParser {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try digits()
         }
-        if integral, fits {
-            if !negative, let number = Int64(exactly: magnitude) { return .int(number) }
-            if negative, magnitude <= UInt64(Int64.max) { return .int(-Int64(magnitude)) }
-            if negative, magnitude == UInt64(Int64.max) + 1 { return .int(.min) }
+        if integral {
+            if fits, !negative, let number = Int64(exactly: magnitude) { return .int(number) }
+            if fits, negative, magnitude <= UInt64(Int64.max) { return .int(-Int64(magnitude)) }
+            if fits, negative, magnitude == UInt64(Int64.max) + 1 { return .int(.min) }
+            // Most are identifiers: the nearest double would be that of something else.
+            guard limits.roundsNumbers else { throw JSONError(.integerOutOfRange(""), at: start) }
         }
         let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<at]), as: UTF8.self)
-        guard let number = Double(text), number.isFinite else {
-            throw JSONError(.numberOutOfRange, at: start)
+        guard let number = Double(text), number.isFinite, !number.isZero || Self.isZero(text) else {
+            guard limits.roundsNumbers else { throw JSONError(.numberOutOfRange(""), at: start) }
+            let number = Double(text) ?? 0
+            return .double(max(-.greatestFiniteMagnitude, min(number, .greatestFiniteMagnitude)))
         }
         return .double(number)
+    }
+
+    /// Whether the digits before an exponent are zeros.
+    private static func isZero(_ text: String) -> Bool {
+        !text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }.contains { (0x31...0x39).contains($0) }
     }
 
     private mutating func digits() throws(JSONError) {
         let start = at
         while at < end, bytes[at] &- 0x30 < 10 { at += 1 }
         guard at > start else { throw expected("a digit") }
+    }
+}
+
+extension JSONError {
+    /// The same in a member or an element, where the place is told.
+    fileprivate func inside(_ name: String) -> JSONError {
+        func path(_ place: String) -> String {
+            name + (place.isEmpty || place.hasPrefix("[") ? "" : ".") + place
+        }
+        return switch reason {
+        case .integerOutOfRange(let place): JSONError(.integerOutOfRange(path(place)), at: offset)
+        case .numberOutOfRange(let place): JSONError(.numberOutOfRange(path(place)), at: offset)
+        default: self
+        }
     }
 }

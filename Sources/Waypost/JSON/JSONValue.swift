@@ -1,7 +1,7 @@
 /// A JSON value as Swift sees it: what parameters, arguments, results and messages are made of.
 ///
 /// Integers and other numbers are different cases, so that an identifier of 19 digits keeps all its digits.
-/// An integer beyond `Int64` is read as a `double`; a value is never NaN or infinite when it was parsed.
+/// An integer beyond `Int64` is refused; a value is never NaN or infinite when it was parsed.
 public enum JSONValue: Sendable, Hashable {
     /// JSON `null`.
     case null
@@ -20,10 +20,19 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// A number: `["id": JSONValue(id)]`; one that 64 bits do not hold with a sign loses its last digits.
+    /// A number: `["id": JSONValue(id)]`; one that 64 bits do not hold with a sign becomes a string with all its digits.
     public init(_ number: some BinaryInteger) {
-        self = Int64(exactly: number).map(JSONValue.int) ?? .double(Double(number))
+        self = Int64(exactly: number).map(JSONValue.int) ?? .string(String(number))
     }
+
+    /// A text that is not known before: `["name": JSONValue(name)]`.
+    public init(_ text: String) { self = .string(text) }
+
+    /// A number with a fraction; one that is not finite is written as null.
+    public init(_ number: Double) { self = .double(number) }
+
+    /// A truth value.
+    public init(_ flag: Bool) { self = .bool(flag) }
 
     /// The text, when this is a string.
     public var stringValue: String? {

@@ -89,17 +89,27 @@ final class JSONSlot: Encoder {
     }
 
     func store(integer number: some BinaryInteger) throws {
-        guard let exact = Int64(exactly: number) else { throw unrepresentable(number) }
+        guard let exact = Int64(exactly: number) else {
+            throw unfit(number, "the integer does not fit in 64 bits; write it as a string")
+        }
         content = .value(.int(exact))
     }
 
     func store(double number: Double) throws {
-        guard number.isFinite else { throw unrepresentable(number) }
+        guard number.isFinite else { throw unfit(number, "JSON has no number that is not finite") }
         content = .value(.double(number))
     }
 
-    private func unrepresentable(_ value: Any) -> EncodingError {
-        .invalidValue(
-            value, .init(codingPath: codingPath, debugDescription: "\(value) can't be written as JSON"))
+    private func unfit(_ value: Any, _ reason: String) -> EncodingError {
+        .invalidValue(value, .init(codingPath: codingPath, debugDescription: reason))
+    }
+}
+
+extension EncodingError {
+    /// The place, as `items[2].name`, and what is wrong there; without the value, which may be a secret.
+    package var reason: String {
+        guard case .invalidValue(_, let context) = self else { return "the value does not fit" }
+        let place = JSONTree.place(context.codingPath)
+        return place.isEmpty ? context.debugDescription : "\(place): \(context.debugDescription)"
     }
 }

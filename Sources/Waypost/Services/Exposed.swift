@@ -129,7 +129,8 @@ public struct Exposed<Service: Sendable>: Sendable {
             do {
                 return try JSONValueEncoder().encode(answer)
             } catch {
-                throw ServiceFailure.failed("the result of \(name) can't be written as JSON: \(error)")
+                let reason = (error as? EncodingError)?.reason ?? "\(error)"
+                throw ServiceFailure.failed("the result of \(name) can't be written as JSON: \(reason)")
             }
         }
     }

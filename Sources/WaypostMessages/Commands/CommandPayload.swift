@@ -5,14 +5,14 @@ package struct CommandPayload: Sendable {
     package let fields: Fields
     /// The command as one value.
     package var json: JSONValue { fields.json }
-    /// Why the signatures are not accepted; nil when they are, or none is required.
+    /// Why the signatures are not accepted, or a number of the command is none that can be kept; nil for neither.
     package private(set) var fault: Rejection?
 
     /// Reads a payload that was checked when it arrived, without checking its signatures again.
     ///
     /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
     package init(stored bytes: [UInt8], limits: JSONLimits) throws(Rejection) {
-        (fields, _) = try Self.unwrap(bytes, limits)
+        (fields, _, _) = try Self.unwrap(bytes, limits)
     }
 
     /// Reads a payload for an audience, and checks its signatures and what they must cover.
@@ -25,7 +25,7 @@ package struct CommandPayload: Sendable {
         for audience: Audience, from sender: String, arrival: Int64?
     ) throws(Rejection) {
         let envelope: SignedEnvelope?
-        (fields, envelope) = try Self.unwrap(bytes, limits)
+        (fields, envelope, fault) = try Self.unwrap(bytes, limits)
         guard trusted.arePinned else { return }
         do throws(Rejection) {
             guard let envelope else {
@@ -65,10 +65,11 @@ package struct CommandPayload: Sendable {
 
     private static func unwrap(
         _ bytes: [UInt8], _ limits: JSONLimits
-    ) throws(Rejection) -> (Fields, SignedEnvelope?) {
+    ) throws(Rejection) -> (Fields, SignedEnvelope?, fault: Rejection?) {
         let outer: Fields
-        do {
-            outer = try Fields(parsing: bytes, limits: limits)
+        let fault: Rejection?
+        do throws(JSONError) {
+            (outer, fault) = try read(bytes, limits)
         } catch {
             guard case .stringTooLong = error.reason else { throw error.rejection }
             // A command in its envelope is one long text.
@@ -79,20 +80,38 @@ package struct CommandPayload: Sendable {
             }
             return try open(long, limits)
         }
-        return SignedEnvelope.isOne(outer) ? try open(outer, limits) : (outer, nil)
+        return SignedEnvelope.isOne(outer) ? try open(outer, limits) : (outer, nil, fault)
     }
 
     private static func open(
         _ fields: Fields, _ limits: JSONLimits
-    ) throws(Rejection) -> (Fields, SignedEnvelope?) {
+    ) throws(Rejection) -> (Fields, SignedEnvelope?, fault: Rejection?) {
         let envelope = try SignedEnvelope(fields)
         guard envelope.payloadType != SignedEnvelope.mapType else {
             throw Rejection(.badField, "payloadType is that of a map, not of a command")
         }
-        do {
-            return (try Fields(parsing: envelope.payload, limits: limits), envelope)
+        do throws(JSONError) {
+            let (fields, fault) = try read(envelope.payload, limits)
+            return (fields, envelope, fault)
         } catch {
             throw error.rejection
+        }
+    }
+
+    /// The members, and why the command is refused all the same: with its id, so that its sender hears of it.
+    private static func read(
+        _ bytes: [UInt8], _ limits: JSONLimits
+    ) throws(JSONError) -> (Fields, fault: Rejection?) {
+        do throws(JSONError) {
+            return (try Fields(parsing: bytes, limits: limits), nil)
+        } catch {
+            switch error.reason {
+            case .integerOutOfRange, .numberOutOfRange: break
+            default: throw error
+            }
+            var rounding = limits
+            rounding.roundsNumbers = true
+            return (try Fields(parsing: bytes, limits: rounding), error.rejection)
         }
     }
 }
