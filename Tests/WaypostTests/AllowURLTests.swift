@@ -28,6 +28,16 @@ import Testing
         #expect(await router.open("app://orders").code == .noRoute)
     }
 
+    @Test func `schemes have no case, also when they are set later`() async throws {
+        var configuration = RouterConfiguration()
+        configuration.allowedSchemes = ["MyApp", "SVC"]
+        configuration.serviceScheme = "SVC"
+        let router = try recordingRouter([("myapp://a", "A")], configuration: configuration)
+        #expect(await router.open("myapp://a").isSuccess)
+        #expect(await router.open("MYAPP://a").isSuccess)
+        #expect(await router.open("svc://services?protocol=No&method=no").code == .noService)
+    }
+
     @Test func `allowed hosts and redirects of web URLs have no case either`() async throws {
         let router = try recordingRouter(
             [("https://shop.example.com/a", "A"), ("https://example.org/b", "B")],

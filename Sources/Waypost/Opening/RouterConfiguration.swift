@@ -5,8 +5,10 @@ public struct RouterConfiguration: Sendable {
     /// The schemes that may be opened.
     ///
     /// Nil, the default, allows the schemes of the registered routes and of the service URL, and `http` and `https` when
-    /// there is a web route. While all patterns have no scheme, it allows any.
-    public var allowedSchemes: Set<String>?
+    /// there is a web route. While all patterns have no scheme, it allows any. Kept in lower case.
+    public var allowedSchemes: Set<String>? {
+        didSet { allowedSchemes = Self.lowercased(allowedSchemes) }
+    }
     /// The hosts that may be opened; nil, the default, means any.
     ///
     /// `*.example.com` allows all hosts below it. The host is the first component, also in an app's own scheme.
@@ -15,8 +17,10 @@ public struct RouterConfiguration: Sendable {
     public var webPath: String?
     /// How a destination is shown when neither its route nor the call says it; push unless set.
     public var jumpType: JumpType
-    /// The scheme of service URLs; `scheme`, TheRouter's, unless set.
-    public var serviceScheme: String
+    /// The scheme of service URLs, in lower case; `scheme`, TheRouter's, unless set.
+    public var serviceScheme: String {
+        didSet { serviceScheme = serviceScheme.lowercased() }
+    }
     /// The host of service URLs; `services` unless set.
     public var serviceHost: String
     /// How many redirects one open may follow; 8 unless set.
@@ -59,7 +63,7 @@ public struct RouterConfiguration: Sendable {
         registersLinked: Bool = true, clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.dialect = dialect
-        self.allowedSchemes = allowedSchemes.map { Set($0.map { $0.lowercased() }) }
+        self.allowedSchemes = Self.lowercased(allowedSchemes)
         self.allowedHosts = allowedHosts
         self.webPath = webPath
         self.jumpType = jumpType
@@ -74,6 +78,10 @@ public struct RouterConfiguration: Sendable {
         self.ignoresCase = ignoresCase
         self.registersLinked = registersLinked
         self.clock = clock
+    }
+
+    private static func lowercased(_ schemes: Set<String>?) -> Set<String>? {
+        schemes.map { Set($0.map { $0.lowercased() }) }
     }
 
     /// How patterns are read and matched.
