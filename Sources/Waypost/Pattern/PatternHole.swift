@@ -70,15 +70,6 @@ struct PatternHole: Sendable, Hashable {
         nameStart == nameEnd ? "**" : text(nameStart, nameEnd, in: bytes)
     }
 
-    func hasName(_ name: UnsafeBufferPointer<UInt8>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        if nameStart == nameEnd {
-            return name.count == 2 && name[0] == UInt8(ascii: "*") && name[1] == name[0]
-        }
-        guard name.count == Int(nameEnd &- nameStart) else { return false }
-        for index in name.indices where name[index] != bytes[Int(nameStart) &+ index] { return false }
-        return true
-    }
-
     func converter(in bytes: UnsafeBufferPointer<UInt8>) -> String? {
         converterStart == converterEnd ? nil : text(converterStart, converterEnd, in: bytes)
     }

@@ -47,7 +47,7 @@ public struct RouteConverter: Sendable {
         self.convert = convert
     }
 
-    // In the order of §3 among typed placeholders: what accepts less comes first.
+    // In the order in which they are tried: what accepts less comes first.
     static let builtIn = ["uuid", "int", "double", "bool"]
 }
 

@@ -71,25 +71,4 @@ public struct RelocationReport: Sendable, Hashable {
     public var inactive: [Inactive]
     /// The entries that have a condition, by layer and place.
     public var conditional: [Conditional] = []
-
-    /// The report as `map/applied` carries it.
-    package var json: JSONValue {
-        [
-            "entries": .int(Int64(entries)),
-            "inactive": .array(
-                inactive.map {
-                    [
-                        "layer": .string($0.layer), "index": .int(Int64($0.index)),
-                        "reason": .string($0.reason),
-                    ]
-                }),
-            "conditional": .array(
-                conditional.map {
-                    [
-                        "layer": .string($0.layer), "index": .int(Int64($0.index)),
-                        "state": .string($0.state.rawValue), "reason": .string($0.reason),
-                    ]
-                }),
-        ]
-    }
 }

@@ -8,7 +8,7 @@ struct TableNode: BitwiseCopyable {
     var hash: UInt64 = 0
     /// The first of the records whose pattern ends here, or of a leaf's; ordered by priority, then scheme before none.
     var first: UInt32 = 0
-    /// The first of the steps that are neither a literal nor a plain placeholder, ordered as §3 wants.
+    /// The first of the steps that are neither a literal nor a plain placeholder, in the order of their keys.
     var edges: UInt32 = 0
     /// A record that begins with the steps to here; one that was removed still stands where it was.
     var sample: UInt32 = 0

@@ -2,8 +2,8 @@ internal import CPathScan
 
 /// A step that is no literal, where it lies in a record: nothing for a plain placeholder.
 ///
-/// Keys are ordered as §3 wants by their bytes, made total so that the order depends on nothing but the patterns: the
-/// kind; two bytes each for the length of all literals, and of the one in front, and one byte for the number of
+/// The bytes of keys are in the order in which routes are tried (<doc:FindingAHandler>, *Which route is tried first*),
+/// made total so that it depends on nothing but the patterns: the kind; two bytes each for the length of all literals, and of the one in front, and one byte for the number of
 /// placeholders, of which more comes first; the literals, with a NUL, which no pattern has, between those behind the first
 /// two. Behind them lie the numbers of the converters plus one, 0 for none, two bytes each.
 struct NonLiteralKey {

@@ -103,12 +103,6 @@ public struct RouteTable: Sendable {
     /// Frees the space that a table has for growing, and what was removed; worth it after many changes.
     public mutating func compact() { change { $0.compact() } }
 
-    /// The index of the route that has exactly this pattern, the one with the highest priority unless one is given.
-    public func index(of pattern: RoutePattern, priority: Int? = nil) -> UInt32? {
-        storage.find(pattern, priority: priority.map { Int64($0) })
-            .map { storage.record($0.reference).header.pointee.index }
-    }
-
     private mutating func change<Result, Failure: Error>(
         _ body: (TableStorage) throws(Failure) -> Result
     ) throws(Failure) -> Result {

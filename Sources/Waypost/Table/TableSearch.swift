@@ -1,6 +1,6 @@
 /// A route that takes a URL, as a search sees it.
 struct Candidate {
-    /// The classes of §3, in their order.
+    /// Whole matches, then what <doc:FindingAHandler> has below them under *Which route is tried first*.
     enum Rank: UInt8 {
         case whole, parent, schemeFallback, fallback
     }
@@ -49,7 +49,7 @@ struct TableSearch {
         }
     }
 
-    /// The match that comes first in the order of §3 for the URL in `bytes`, of which sixteen at least are there.
+    /// The match that is tried first for the URL in `bytes`, of which sixteen at least are there.
     ///
     /// With `all` they are put there in this order, and none is given.
     @inline(__always)
