@@ -38,6 +38,25 @@ struct NewerAgentTests {
         await backend.disconnect()
     }
 
+    @Test func `a reply with numbers that can't be kept is shown all the same`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let call = try RunningCommand(
+            ["call", "S", "m", "--agent", "k9", "--wait", "10m", "--json"],
+            environment: ["WAYPOST_BROKER": broker.url])
+        try await answer(
+            backend,
+            with: #"""
+                {"id":"ID","type":"reply","status":"ok","code":0,"name":"OK",\#
+                "result":[18446744073709551615,1e400],"ms":3,"attempt":1,"dup":false,"at":1795216999123}
+                """#)
+        let ending = try await call.ending()
+        #expect(ending.status == 0, "\(ending)")
+        #expect(ending.output.first?.contains(#""status":"ok""#) == true, "\(ending)")
+        await backend.disconnect()
+    }
+
     @Test func `failures, events and states with unknown words are shown by logcat`() async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }

@@ -30,4 +30,11 @@ public struct JSONLimits: Sendable, Hashable {
     /// Limits for files of our own user: only the depth is bounded, which protects the stack.
     package static let trustedFile = JSONLimits(
         maximumBytes: .max, maximumDepth: 512, maximumKeys: .max, maximumStringBytes: .max)
+
+    /// Limits for what agents send to people: a number that can't be kept is no reason to show nothing of a reply.
+    package static let shown: JSONLimits = {
+        var limits = trustedFile
+        limits.roundsNumbers = true
+        return limits
+    }()
 }

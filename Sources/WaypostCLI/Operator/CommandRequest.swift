@@ -14,7 +14,7 @@ struct AgentReply: Sendable {
 
     /// The reply as one JSON line, with the agent's name.
     func jsonLine() -> [UInt8] {
-        let json = (try? JSONValue(parsing: payload, limits: .trustedFile)) ?? .null
+        let json = (try? JSONValue(parsing: payload, limits: .shown)) ?? .null
         return JSONLine.make(agent: agent, payload: payload, json)
     }
 }

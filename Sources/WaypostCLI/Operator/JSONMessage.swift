@@ -3,7 +3,7 @@ import Waypost
 
 extension MQTTMessage {
     /// The payload as JSON; nil when it is none.
-    var json: JSONValue? { try? JSONValue(parsing: payload, limits: .trustedFile) }
+    var json: JSONValue? { try? JSONValue(parsing: payload, limits: .shown) }
 
     /// A message with a JSON payload, as the protocol's MQTT 5 mirror wants it marked.
     static func json(
