@@ -38,9 +38,6 @@ extension ClientHandle {
         }
     }
 
-    /// Whether TLS is still being set up; the library does that, and reads nothing else meanwhile.
-    var isSettingUpTLS: Bool { session.map { SSL_is_init_finished($0) == 0 } ?? false }
-
     /// Lets the library read what OpenSSL has decrypted, and nothing of what waits in the socket.
     func readDecrypted() -> Step {
         guard let session, let socket = SSL_get_rbio(session), let nothing = BIO_new(BIO_s_mem()) else {
@@ -52,8 +49,6 @@ extension ClientHandle {
         defer { SSL_set0_rbio(session, socket) }
         return read()
     }
-
-    private var session: OpaquePointer? { mosquitto_ssl_get(client).map { OpaquePointer($0) } }
 
     private func transfer(
         _ count: Int, _ secured: (OpaquePointer, Int32) -> Int32, _ plain: (Int32, Int) -> Int

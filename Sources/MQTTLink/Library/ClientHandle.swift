@@ -101,6 +101,9 @@ final class ClientHandle: @unchecked Sendable {
             throw LibraryError(code: code, systemCode: system, doing: "connect")
         }
         try check(code, "mosquitto_connect_bind_async")
+        if let end = endOfConnect(system) {
+            throw LibraryError(code: MOSQ_ERR_ERRNO.rawValue, systemCode: end, doing: "connect")
+        }
     }
 
     // MARK: While connected

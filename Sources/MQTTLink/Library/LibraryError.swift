@@ -31,7 +31,10 @@ extension DisconnectReason.Cause {
     static func of(
         code: Int32, systemCode: Int32, logLines: [String] = [], certificateProblem: String? = nil
     ) -> Self {
-        if let tls = tlsFinding(logLines, certificateProblem) { return .tls(tls) }
+        let findings = tlsFindings(logLines, certificateProblem)
+        // The peer has closed the socket in the middle of TLS, which is no fault of a certificate.
+        if findings == ["unexpected eof while reading"] { return .closedByBroker }
+        if !findings.isEmpty { return .tls(findings.joined(separator: "; ")) }
         switch code {
         case MOSQ_ERR_CONN_LOST.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_SUCCESS.rawValue:
             return .closedByBroker
@@ -47,7 +50,7 @@ extension DisconnectReason.Cause {
     }
 
     /// `OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed` without the parts that say nothing.
-    private static func tlsFinding(_ logLines: [String], _ certificateProblem: String?) -> String? {
+    private static func tlsFindings(_ logLines: [String], _ certificateProblem: String?) -> [String] {
         var findings: [String] = []
         for line in logLines {
             if line.hasPrefix("OpenSSL Error") {
@@ -57,6 +60,6 @@ extension DisconnectReason.Cause {
             }
         }
         if let certificateProblem { findings.append(certificateProblem) }
-        return findings.isEmpty ? nil : findings.joined(separator: "; ")
+        return findings
     }
 }

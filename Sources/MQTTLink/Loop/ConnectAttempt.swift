@@ -103,9 +103,8 @@ final class ConnectAttempt: Sendable {
                 code: error.code, systemCode: error.systemCode, logLines: handle?.sink.logLines ?? [],
                 certificateProblem: handle?.sink.certificateProblem)
             if case .protocolViolation = cause { cause = .library(code: error.code, text: error.description) }
-            // The library begins the handshake in the same call, and a fast broker may have answered by then.
-            if case .tls = cause { return .failed(cause, .handshaking) }
-            return .failed(cause, .connecting)
+            // The library begins with TLS in the same call, and a fast broker may have answered by then.
+            return .failed(cause, error.code == MOSQ_ERR_TLS.rawValue ? .securing : .connecting)
         }
     }
 

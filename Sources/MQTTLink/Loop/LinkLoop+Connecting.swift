@@ -56,9 +56,30 @@ extension LinkLoop {
         }
         isHungUp = code == ECONNRESET
         isSocketOpen = true
-        state.stage = .handshaking
+        state.stage = handle?.isSettingUpTLS == true ? .securing : .handshaking
+        // TLS speaks first, and may not have been able to before.
+        mayHaveMore = isTLS
         // Until the CONNACK says otherwise; the connect deadline is shorter anyway.
         keepAlive = nil
+    }
+
+    /// Goes on with TLS; nil when it is set up.
+    func setUpTLS(_ handle: ClientHandle) -> ReadOutcome? {
+        let step = handle.setUpTLS()
+        setupWantsWrite = false
+        switch step {
+        case .done:
+            state.stage = .handshaking
+            // The library has to see it, too: only then it writes its CONNECT.
+            return ended(handle.read(), handle)
+        case .failed(let cause): return .refused(cause)
+        // What it waits for can't come any more.
+        case .wantsRead where isHungUp, .wantsWrite where isHungUp: return .refused(.closedByBroker)
+        case .wantsRead: return .fine
+        case .wantsWrite:
+            setupWantsWrite = true
+            return .fine
+        }
     }
 
     /// The broker's answer to the CONNECT.

@@ -50,8 +50,7 @@ extension LinkLoop {
 
     /// Looks at the next headers; nil when there is something to do, else what the reading comes to.
     private func look(_ handle: ClientHandle) -> ReadOutcome? {
-        // The library sets TLS up in its reads and reads nothing else in them.
-        if handle.isSettingUpTLS { return outcome(of: handle.read(), handle) }
+        if handle.isSettingUpTLS { return setUpTLS(handle) }
         return peekBuffer.withUnsafeMutableBytes { buffer in
             switch handle.peek(into: buffer) {
             case .over: return outcome(of: handle.read(), handle)
@@ -92,12 +91,16 @@ extension LinkLoop {
             return nil
         }
         frames.beganHeader(bytes)
-        let step = handle.readDecrypted()
-        return step.isFine && handle.socket >= 0 ? nil : .ended(step)
+        return ended(handle.readDecrypted(), handle)
     }
 
     private func outcome(of step: ClientHandle.Step, _ handle: ClientHandle) -> ReadOutcome {
-        step.isFine && handle.socket >= 0 ? .fine : .ended(step)
+        ended(step, handle) ?? .fine
+    }
+
+    /// The end of the connection, if the library has found it.
+    func ended(_ step: ClientHandle.Step, _ handle: ClientHandle) -> ReadOutcome? {
+        step.isFine && handle.socket >= 0 ? nil : .ended(step)
     }
 
     /// Has poll sleep until so many bytes wait in the socket.

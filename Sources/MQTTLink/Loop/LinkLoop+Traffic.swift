@@ -112,7 +112,7 @@ extension LinkLoop {
     }
 
     func writeOut() {
-        guard let handle else { return }
+        guard let handle, !handle.isSettingUpTLS else { return }
         if handle.wantsWrite && !isWritingOwnBytes {
             // Each PUBACK and each message is a write of its own; corked they leave together.
             let isCorked = !isTLS && handle.sink.acknowledgementsOwed + inFlight.unacknowledged > 2

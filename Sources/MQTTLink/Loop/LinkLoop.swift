@@ -20,6 +20,8 @@ final class LinkLoop {
     /// TCP is through; before that only writability is of interest.
     var isSocketOpen = false
     var isTLS = false
+    /// TLS is being set up and has something to write that the socket does not take yet.
+    var setupWantsWrite = false
     /// A cap has left something behind, which may be inside OpenSSL where poll does not see it.
     var mayHaveMore = false
     var frames: FrameGuard
@@ -189,6 +191,7 @@ final class LinkLoop {
         attempt = nil
         handle = nil
         isSocketOpen = false
+        setupWantsWrite = false
         isHungUp = false
         mayHaveMore = false
         frames = FrameGuard(limit: configuration.packetLimit)
@@ -241,11 +244,13 @@ final class LinkLoop {
 
     /// Sleeps until something comes or is due; whether the socket can be read, or has news of its end.
     private func poll() -> Bool {
+        var isSettingUpTLS = false
         var descriptors = [pollfd(fd: mailbox.wake.descriptor, events: Int16(POLLIN), revents: 0)]
         if let handle, handle.socket >= 0 {
             var events = isSocketOpen ? Int16(POLLIN) | Self.hangUp : Int16(POLLOUT)
-            let wantsWrite = handle.wantsWrite || !ownBytes.isEmpty
-            if isSocketOpen && wantsWrite && !isHandshaking { events |= Int16(POLLOUT) }
+            isSettingUpTLS = handle.isSettingUpTLS
+            let wantsWrite = isSettingUpTLS ? setupWantsWrite : handle.wantsWrite || !ownBytes.isEmpty
+            if isSocketOpen && wantsWrite { events |= Int16(POLLOUT) }
             descriptors.append(pollfd(fd: handle.socket, events: events, revents: 0))
         }
         let timeout = mailbox.maySleep() ? timeout(at: now) : 0
@@ -258,20 +263,15 @@ final class LinkLoop {
         }
         let found = descriptors[1].revents & ~Int16(POLLOUT)
         if found & (Self.hangUp | Int16(POLLHUP) | Int16(POLLERR)) != 0 { isHungUp = true }
-        return found != 0
+        return found != 0 || isSettingUpTLS
     }
 
     /// POLLRDHUP, which the Glibc module shows only with its GNU extensions on.
     private static let hangUp: Int16 = 0x2000
 
-    /// TLS, and no CONNACK yet: then an unwritten CONNECT usually waits for the broker's part of the handshake,
-    /// and polling for writability would spin.
-    private var isHandshaking: Bool { isTLS && connection == nil }
-
     private func timeout(at now: Instant) -> Int32 {
         var limit = configuration.tickInterval
         if mayHaveMore || unacknowledged != nil { return 0 }
-        if isSocketOpen && isHandshaking { limit = min(limit, .milliseconds(100)) }
         for deadline in [state.deadline, keepAlive?.due, refusedSubscriptions.due]
             + rounds.map({ Optional($0.deadline) })
         {

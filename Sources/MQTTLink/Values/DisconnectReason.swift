@@ -6,7 +6,9 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case resolving = "resolving the name of"
         /// Opening the socket.
         case connecting = "connecting to"
-        /// TLS and CONNECT, until the CONNACK.
+        /// TLS, until both sides know each other; only with `mqtts`.
+        case securing = "setting up TLS with"
+        /// From the CONNECT to the CONNACK.
         case handshaking = "logging in to"
         /// Waiting for the answers to the subscriptions.
         case subscribing = "subscribing at"
@@ -123,8 +125,16 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
             "check the user name, the password and the broker's rules for this client id"
         case .refused(.unsupportedProtocolVersion, _): "choose the MQTT version automatically"
         case .unknownHost: "check the broker's name and DNS"
-        case .network: stage == .online ? nil : "is a broker listening there?"
-        case .closedByBroker where stage == .handshaking:
+        case .network where stage == .online: nil
+        case .network(let code, _) where unreachable.contains(code):
+            "check the address and this machine's network"
+        case .network: "is a broker listening there?"
+        case .closedByBroker where stage == .securing:
+            "is it the port for TLS? A URL without TLS begins with mqtt://"
+        case .timedOut where stage == .securing:
+            "something accepts connections there, but it does not answer TLS; "
+                + "a URL without TLS begins with mqtt://"
+        case .closedByBroker where stage == .handshaking, .protocolViolation where stage == .handshaking:
             broker.transport == .tls
                 ? "does the broker require a client certificate, or a different one?"
                 : "does this port expect TLS (mqtts://), or is it not an MQTT broker?"
@@ -132,7 +142,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .timedOut where stage == .handshaking:
             "something accepts connections there, but it does not answer MQTT"
         case .timedOut where stage == .connecting: "check the address and the firewall"
-        case .tls: "check the certificates on both sides, and that this port expects TLS"
+        case .tls where stage != .connecting:
+            "check the certificates on both sides, and that this port expects TLS"
         case .refused(.quotaExceeded, _), .serverDisconnect(.quotaExceeded):
             "check the limits that the broker sets for this client"
         case .refused(.useAnotherServer, _), .refused(.serverMoved, _), .serverDisconnect(.useAnotherServer),

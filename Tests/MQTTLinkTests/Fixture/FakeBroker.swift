@@ -15,12 +15,20 @@ final class FakeBroker: Sendable {
     let port: UInt16
     let log = EventLog<Event>()
     private let listener: Int32
+    /// What is written to it opens the door.
+    private let door: Int32
     private let open = Guarded<Set<Int32>>([])
 
     struct Failure: Error { var code: Int32 }
 
-    /// - Parameter tls: the server's certificate, for a broker that speaks TLS.
-    init(tls: FakeTLS? = nil, _ script: @escaping @Sendable (FakeConnection) throws -> Void) throws {
+    /// - Parameters:
+    ///   - tls: the server's certificate, for a broker that speaks TLS.
+    ///   - isClosed: whether it lets nobody in before `letIn`. A connect then waits in TCP, as one over a slow network
+    ///     does; the first connection is its own, which fills the only place in the queue.
+    init(
+        tls: FakeTLS? = nil, isClosed: Bool = false,
+        _ script: @escaping @Sendable (FakeConnection) throws -> Void
+    ) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard listener >= 0 else { throw Failure(code: errno) }
         var address = sockaddr_in()
@@ -30,14 +38,23 @@ final class FakeBroker: Sendable {
         let descriptor = listener
         let isBound = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, size) == 0 && listen(descriptor, 16) == 0
+                bind(descriptor, pointer, size) == 0 && listen(descriptor, isClosed ? 0 : 16) == 0
                     && getsockname(descriptor, pointer, &size) == 0
             }
         }
         guard isBound else { throw Failure(code: errno) }
         port = UInt16(bigEndian: address.sin_port)
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure(code: errno) }
+        let (waits, queued) = (ends[0], isClosed ? try Self.connect(address) : -1)
+        door = ends[1]
+        if !isClosed { letIn() }
         Self.thread { [self] in
             var number = 0
+            var byte: UInt8 = 0
+            _ = read(waits, &byte, 1)
+            close(waits)
+            if queued >= 0 { close(queued) }
             while true {
                 let socket = accept(descriptor, nil, nil)
                 guard socket >= 0 else { return }
@@ -76,7 +93,26 @@ final class FakeBroker: Sendable {
         }
     }
 
+    /// Accepts connections from now on.
+    func letIn() {
+        var byte: UInt8 = 1
+        _ = write(door, &byte, 1)
+    }
+
+    private static func connect(_ address: sockaddr_in) throws -> Int32 {
+        var address = address
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { throw Failure(code: errno) }
+        return descriptor
+    }
+
     func end() {
+        close(door)
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
         open.withLock { sockets in for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) } }

@@ -42,6 +42,26 @@ struct FakeConnection: Sendable {
         while true { _ = try readPacket() }
     }
 
+    /// Waits for the first bytes that are for the other layer: a ClientHello, say.
+    func readAnything() throws {
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        guard recv(socket, &buffer, buffer.count, 0) > 0 else { throw Closed() }
+    }
+
+    // MARK: Ending
+
+    /// Says that no more will come, and waits until the client has gone.
+    func closeAndWait() throws {
+        shutdown(socket, Int32(SHUT_WR))
+        while true { try readAnything() }
+    }
+
+    /// The connection will be reset when the script is over.
+    func resetAtEnd() {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    }
+
     // MARK: Writing
 
     func write(_ bytes: [UInt8]) throws {

@@ -8,13 +8,26 @@ import TestSupport
 final class FakeTLS: @unchecked Sendable {
     private let context: OpaquePointer
 
-    init(_ certificates: TestCertificates) throws {
+    /// What it wants of a client.
+    enum Demand: Sendable {
+        case nothing
+        /// A certificate, in the version of TLS that refuses within the handshake, and in the one that does so after it.
+        case certificate(version: Int32)
+    }
+
+    init(
+        _ certificates: TestCertificates, server: String = "server", demand: Demand = .nothing
+    ) throws {
         // OpenSSL writes with write(2), and a client may go at any time.
         signal(SIGPIPE, SIG_IGN)
         guard let context = SSL_CTX_new(TLS_server_method()),
-            SSL_CTX_use_certificate_chain_file(context, certificates["server.pem"]) == 1,
-            SSL_CTX_use_PrivateKey_file(context, certificates["server.key"], SSL_FILETYPE_PEM) == 1
+            SSL_CTX_use_certificate_chain_file(context, certificates["\(server).pem"]) == 1,
+            SSL_CTX_use_PrivateKey_file(context, certificates["\(server).key"], SSL_FILETYPE_PEM) == 1
         else { throw FakeBroker.Failure(code: EINVAL) }
+        if case .certificate(let version) = demand {
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(version), nil)
+        }
         self.context = context
     }
 

@@ -143,7 +143,7 @@ struct TLSTests {
             try await withLink(try configuration(plain, TLSOptions(caFile: certificates["ca.pem"]))) {
                 _, recorder in
                 let reason = try await recorder.disconnected()
-                #expect(reason.stage == .handshaking, "\(reason)")
+                #expect(reason.stage == .securing, "\(reason)")
             }
         }
     }
