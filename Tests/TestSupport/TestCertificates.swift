@@ -34,6 +34,34 @@ public struct TestCertificates: Sendable {
             to: URL(fileURLWithPath: self[other]), options: .atomic)
     }
 
+    /// The ways in which a key is encrypted.
+    public enum Encryption: String, Sendable, CaseIterable {
+        /// `ENCRYPTED PRIVATE KEY`, as `openssl genpkey` and `pkcs8` write it.
+        case pkcs8 = "pkey"
+        /// `EC PRIVATE KEY` with `Proc-Type: 4,ENCRYPTED`, as `openssl ec` and older programs write it.
+        case traditional = "ec"
+    }
+
+    /// Puts a copy of a key under another name, encrypted with the passphrase `secret`.
+    public func encrypt(_ name: String, to other: String, as encryption: Encryption) throws {
+        try openssl("\(encryption.rawValue) -in \(name) -aes256 -passout pass:secret -out \(other)")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: self[other])
+    }
+
+    /// Puts a copy of a certificate under another name, that claims to be encrypted: whoever reads it needs a passphrase.
+    public func claimEncryption(of name: String, to other: String) throws {
+        let claim = """
+            -----BEGIN CERTIFICATE-----
+            Proc-Type: 4,ENCRYPTED
+            DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF
+
+
+            """
+        let text = try String(contentsOfFile: self[name], encoding: .utf8)
+        try Data(text.replacingOccurrences(of: "-----BEGIN CERTIFICATE-----\n", with: claim).utf8).write(
+            to: URL(fileURLWithPath: self[other]), options: .atomic)
+    }
+
     /// Removes them.
     public func remove() { try? FileManager.default.removeItem(atPath: directory) }
 

@@ -31,7 +31,7 @@ extension Certificate {
         defer { BIO_free(file) }
         var found: [Certificate] = []
         // A chain has a few, and the system's bundle some hundreds.
-        while found.count < 10_000, let next = PEM_read_bio_X509(file, nil, nil, nil) {
+        while found.count < 10_000, let next = PEM_read_bio_X509(file, nil, refusePassphrase, nil) {
             if let certificate = Certificate(next) { found.append(certificate) }
             X509_free(next)
         }

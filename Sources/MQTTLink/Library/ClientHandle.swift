@@ -57,7 +57,8 @@ final class ClientHandle: @unchecked Sendable {
         }
         if !usesSystem || tls.certificateFile != nil {
             try check(
-                mosquitto_tls_set(client, tls.caFile, directory, tls.certificateFile, tls.keyFile, nil),
+                mosquitto_tls_set(
+                    client, tls.caFile, directory, tls.certificateFile, tls.keyFile, refusePassphrase),
                 "mosquitto_tls_set with \(tls.files)")
         }
         // 1 is SSL_VERIFY_PEER; with the library's default version list TLS 1.0 and 1.1 would depend on OpenSSL's.

@@ -46,6 +46,9 @@ final class ConnectAttempt: Sendable {
         if let fault = request.configuration.identityFault {
             return .failed(.library(code: MOSQ_ERR_INVAL.rawValue, text: fault), .connecting)
         }
+        if broker.transport == .tls, let fault = request.configuration.tls?.fault {
+            return .failed(.tls(fault), .connecting)
+        }
         guard broker.transport != .unix else { return begin([Target(host: broker.host)]) }
         let addresses: [NumericAddress]
         do {

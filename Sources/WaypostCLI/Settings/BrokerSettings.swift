@@ -121,6 +121,7 @@ struct BrokerSettings: Sendable {
         if let file = options.caFile { try GuardedFile.check(file, purpose: "CA file") }
         if let file = options.certificateFile { try GuardedFile.check(file, purpose: "certificate file") }
         if let file = options.keyFile { try GuardedFile.check(file, purpose: "key file", isSecret: true) }
+        if let fault = options.fault { throw CommandError(.usage, fault) }
         return options
     }
 }

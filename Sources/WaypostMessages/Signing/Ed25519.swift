@@ -97,6 +97,9 @@ private enum KeyText {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace } }
         guard let start = lines.firstIndex(of: "-----BEGIN\(label.filter { $0 != " " })-----") else {
             if let found = lines.first(where: { $0.hasPrefix("-----BEGIN") }) {
+                guard !found.contains("ENCRYPTED") else {
+                    throw KeyError(detail: "the key is encrypted; it must be one without a passphrase")
+                }
                 throw KeyError(
                     detail: "expected an Ed25519 \(label); found \(found.dropFirst(10).prefix(32))")
             }

@@ -1,3 +1,4 @@
+import Glibc
 import MQTTLink
 import TestSupport
 import Testing
@@ -145,6 +146,52 @@ struct TLSTests {
                 let reason = try await recorder.disconnected()
                 #expect(reason.stage == .securing, "\(reason)")
             }
+        }
+    }
+
+    @Test(arguments: TestCertificates.Encryption.allCases)
+    func `a key with a passphrase is named, now and when it comes later, and nobody is asked`(
+        encryption: TestCertificates.Encryption
+    ) async throws {
+        try await withTLS(more: ["require_certificate true"]) { broker, certificates in
+            try certificates.encrypt("client.key", to: "encrypted.key", as: encryption)
+            try certificates.copy("encrypted.key", to: "mine.key")
+            let tls = TLSOptions(
+                caFile: certificates["ca.pem"], certificateFile: certificates["client.pem"],
+                keyFile: certificates["mine.key"])
+            try await withLink(try configuration(broker, tls)) { _, recorder in
+                #expect(try await recorder.disconnected().description.contains("mine.key is encrypted"))
+                try certificates.copy("client.key", to: "mine.key")
+                try await recorder.connectedAgain()
+                try certificates.copy("encrypted.key", to: "mine.key")
+                try await broker.restart()
+                try await recorder.log.wait(for: "another reason for the key") { events in
+                    events.count { $0.reason?.description.contains("mine.key is encrypted") == true } == 2
+                }
+            }
+        }
+    }
+
+    @Test func `what OpenSSL would ask a passphrase for is answered with none`() async throws {
+        try await withTLS { broker, certificates in
+            try certificates.claimEncryption(of: "client.pem", to: "asks.pem")
+            #expect(Certificate.inFile(certificates["asks.pem"]).isEmpty)
+            let tls = TLSOptions(
+                caFile: certificates["ca.pem"], certificateFile: certificates["asks.pem"],
+                keyFile: certificates["client.key"])
+            let text = try await finding(try configuration(broker, tls))
+            #expect(text.contains("asks.pem") && text.contains("bad password read"), "\(text)")
+            let authority = TLSOptions(caFile: certificates["asks.pem"])
+            #expect(try await finding(try configuration(broker, authority)).contains("asks.pem"))
+        }
+    }
+
+    @Test func `a pipe in the place of a file is named, and nothing waits for its other end`() async throws {
+        try await withTLS { broker, certificates in
+            #expect(mkfifo(certificates["pipe"], 0o600) == 0)
+            let text = try await finding(
+                try configuration(broker, TLSOptions(caFile: certificates["pipe"])))
+            #expect(text.contains("pipe is no regular file"), "\(text)")
         }
     }
 
