@@ -48,6 +48,7 @@ import Threading
         (["locale": ["fr", "de-AT"]], "locale fr or de-AT: yes"),
         (["locale": "d"], "locale d: no (it is de-AT)"),
         (["locale": "de-AT-x"], "locale de-AT-x: no (it is de-AT)"),
+        (["locale": "de_AT.UTF-8"], "locale de_AT.UTF-8: yes"),
         (["labels": ["region": "eu"]], "label region=eu: yes"),
         (
             ["labels": ["region": ["us", "eu"], "tier": "gold"]],

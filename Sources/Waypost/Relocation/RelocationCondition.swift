@@ -51,7 +51,8 @@ struct RelocationCondition: Sendable {
         if let build {
             let version = context.build.flatMap { AppVersion($0) }
             guard let version, build.range.contains(version) else {
-                let found = context.build.map { "it is \($0.cut(to: 64))" } ?? "it is not known"
+                let kind = version == nil ? ", which is no version" : ""
+                let found = context.build.map { "it is \($0.cut(to: 64))\(kind)" } ?? "it is not known"
                 return .no("build \(build.text): no (\(found))")
             }
         }
@@ -137,8 +138,10 @@ struct RelocationCondition: Sendable {
         }
     }
 
-    private static func subtags(_ locale: String) -> [String] {
-        locale.lowercased().utf8.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    /// The parts of a locale; what the system's names have behind them, as in `de_AT.UTF-8@euro`, is none.
+    static func subtags(_ locale: String) -> [String] {
+        locale.lowercased().utf8.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "@") }
+            .split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
             .map { String(Substring($0)) }
     }
 

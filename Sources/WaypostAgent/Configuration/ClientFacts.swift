@@ -5,7 +5,7 @@ import WaypostMessages
 public struct ClientFacts: Sendable, Hashable {
     /// The version of the app, like `2.4.1`; nil, the default, leaves what the router knows.
     public var build: String?
-    /// The language and region, like `de-AT`; nil, the default, leaves what the router knows.
+    /// The language and region, like `de-AT`, or as the system has them, `de_AT.UTF-8`; nil, the default, leaves what the router knows.
     public var locale: String?
     /// The client's labels, like `region` = `eu`, beside those that the router knows; at most 32.
     public var labels: [String: String]
@@ -33,18 +33,27 @@ public struct ClientFacts: Sendable, Hashable {
             }
             guard Self.isValid(value) else {
                 return
-                    "label \(name): a value must be 1 to \(Self.maximumBytes) bytes without control characters"
+                    "label \(name): a value must be 1 to \(Self.maximumBytes) bytes without control characters or outer white space"
             }
         }
         for (name, value) in [("build", build), ("locale", locale)] {
             guard let value, !Self.isValid(value) else { continue }
-            return "\(name) must be 1 to \(Self.maximumBytes) bytes without control characters"
+            return
+                "\(name) \(value.quoted) must be 1 to \(Self.maximumBytes) bytes without control characters or outer white space"
+        }
+        // What a condition could not compare would match none of them, and nobody would know why.
+        if let build, !RelocationContext.isVersion(build) {
+            return "build \(build.quoted) must be a version like 2.4.1"
+        }
+        if let locale, !RelocationContext.isLocale(locale) {
+            return "locale \(locale.quoted) must be a language, with or without a region: de or de-AT"
         }
         return nil
     }
 
     private static func isValid(_ value: String) -> Bool {
         (1...maximumBytes).contains(value.utf8.count) && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+            && value.first?.isWhitespace == false && value.last?.isWhitespace == false
     }
 
     /// Lays them over what a router knows already.

@@ -32,7 +32,14 @@ struct ClientSetupOptions: ParsableArguments {
             valueName: "ms"))
     var at: Int64?
 
-    func validate() throws { _ = try setup() }
+    func validate() throws {
+        do {
+            _ = try setup()
+        } catch {
+            // Any other error would end with 1, as if the URL had not been found.
+            throw ValidationError(error.description)
+        }
+    }
 
     /// The options, checked.
     func setup() throws(CommandError) -> ClientSetup {
