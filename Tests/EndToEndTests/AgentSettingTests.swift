@@ -95,7 +95,7 @@ struct AgentSettingTests {
         let client = try await settings(given).configuration.client
         #expect(
             client == ClientFacts(build: "2.4.1", locale: "de-AT", labels: ["region": "eu", "tier": "a=b"]))
-        for labels in [["region"], ["=eu"], ["region="], ["a=1", "a=2"]] {
+        for labels in [["region"], ["=eu"], ["region="], ["a=1", "a=2"], ["region= eu"], ["region =eu"]] {
             let given = try AgentOptions.parse(labels.flatMap { ["--label", $0] }).given
             await #expect(throws: CommandError.self) { _ = try await settings(given) }
         }

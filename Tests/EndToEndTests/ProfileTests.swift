@@ -53,6 +53,27 @@ final class ProfileTests: Sendable {
         #expect(try await run("profile", "use", "test").status == 64)
     }
 
+    @Test func `the note of the profile in use may be edited by hand, and one that names none is an error`()
+        async throws
+    {
+        let site = try await Site.open()
+        #expect(
+            try await run("profile", "add", "test", "--broker", site.broker.url, "--as", "it").status == 0)
+        let note = URL(fileURLWithPath: home + "/waypost/current-profile")
+        for text in ["test", "test\r\n", "\u{FEFF}test\n"] {
+            try Data(text.utf8).write(to: note)
+            #expect(try await run("agents", "--names").output == ["k1"], "\(text.debugDescription)")
+        }
+        for text in ["", " test\n", "a/b\n"] {
+            try Data(text.utf8).write(to: note)
+            let ending = try await run("agents", "--names")
+            #expect(ending.status == 64)
+            #expect(ending.errorLines.joined().contains("current-profile names no profile"), "\(ending)")
+        }
+        #expect(try await run("profile", "use", "--none").status == 0)
+        #expect(try await run("profile", "list").output == ["  test"])
+    }
+
     @Test func `a broker that is named gets nothing of the profile in use`() async throws {
         let site = try await Site.open()
         let added = try await run(

@@ -105,8 +105,10 @@ struct SettingsFileTests {
     }
 
     @Test func `ends of lines and a byte order mark are as the editor has them`() throws {
-        #expect(try file("\u{FEFF}agent: k1\r\nroot: r\r\n").settings["root"]?.line == 2)
-        #expect(try file("\u{FEFF}{\"agent\": \"k1\"}", "agent.json").settings["agent"]?.value.text == "k1")
+        let yaml = try ScratchFile("\u{FEFF}agent: k1\r\nroot: r\r\n", name: "agent.yaml")
+        #expect(try SettingsFile(yaml.path).settings["root"]?.line == 2)
+        let json = try ScratchFile("\u{FEFF}{\"agent\": \"k1\"}", name: "agent.json")
+        #expect(try SettingsFile(json.path).settings["agent"]?.value.text == "k1")
         #expect(try file("agent: k1").settings["agent"]?.value.text == "k1")
     }
 

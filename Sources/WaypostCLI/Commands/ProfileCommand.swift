@@ -84,7 +84,7 @@ struct ProfileCommand: AsyncParsableCommand {
 
         func perform() async throws {
             let store = try ProfileStore.user
-            let inUse = store.inUse
+            let inUse = try store.inUse
             for name in store.names {
                 if output.isJSON {
                     Terminal.print(json: ["profile": .string(name), "inUse": .bool(name == inUse)])

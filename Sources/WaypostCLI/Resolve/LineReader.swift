@@ -74,6 +74,9 @@ final class LineReader {
 
     private func finish(_ lines: inout [Line]) {
         number += 1
+        if number == 1, rest.starts(with: InputFile.byteOrderMark) {
+            rest.removeFirst(InputFile.byteOrderMark.count)
+        }
         let isBlank = rest.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
         if isSkipping || !isBlank {
             let bytes = rest.last == 0x0D ? rest.dropLast() : rest[...]

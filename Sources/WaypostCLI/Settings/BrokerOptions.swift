@@ -100,9 +100,9 @@ struct BrokerOptions: ParsableArguments {
             return try Settings(options, file: configurationFile, profile: named)
         }
         // A broker that is named gets no user name and no password of another.
-        guard try await settings.texts("broker").isEmpty, let inUse = (try? ProfileStore.user)?.inUse else {
-            return settings
-        }
+        guard try await settings.texts("broker").isEmpty, let store = try? ProfileStore.user,
+            let inUse = try store.inUse
+        else { return settings }
         return try Settings(options, file: configurationFile, profile: inUse)
     }
 

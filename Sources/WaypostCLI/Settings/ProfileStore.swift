@@ -40,10 +40,22 @@ struct ProfileStore: Sendable {
     }
 
     /// The one that counts where none is named; nil when there is none.
+    ///
+    /// - Throws: ``CommandError`` 64 when the file names none: without a word the default broker would be used.
     var inUse: String? {
-        guard let bytes = try? InputFile.read(current, purpose: "profile in use") else { return nil }
-        let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        return Name.isValid(name) ? name : nil
+        get throws(CommandError) {
+            guard access(current, F_OK) == 0 else { return nil }
+            let bytes = try InputFile.read(current, purpose: "profile in use")
+            let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+            let name = String(decoding: line, as: UTF8.self)
+            guard Name.isValid(name) else {
+                throw CommandError(
+                    .usage,
+                    "\(current) names no profile: \(name.quoted); run: waypost profile use NAME, or: waypost profile use --none"
+                )
+            }
+            return name
+        }
     }
 
     /// Throws 64, with the near names, when there is no such profile.
@@ -70,7 +82,7 @@ struct ProfileStore: Sendable {
 
     func remove(_ name: String) throws(CommandError) {
         try check(name)
-        if inUse == name { try useNone() }
+        if (try? inUse) == name { try useNone() }
         try delete(file(of: name))
     }
 

@@ -1,5 +1,6 @@
 import Configuration
 import FoundationEssentials
+import Waypost
 
 /// Settings by name, from the command line, the environment and a file; the first that has one decides.
 ///
@@ -49,8 +50,8 @@ struct Settings {
     }
 
     func text(_ name: String) async throws(CommandError) -> String? {
-        try await read(name, .text) { try await texts.fetchString(forKey: ConfigKey([name])) }
-            .flatMap { $0.isEmpty ? nil : $0 }
+        let text = try await read(name, .text) { try await texts.fetchString(forKey: ConfigKey([name])) }
+        return try text.flatMap { text throws(CommandError) in try Self.checked(text, name) }
     }
 
     func number(_ name: String) async throws(CommandError) -> Int? {
@@ -63,8 +64,26 @@ struct Settings {
 
     /// Several values; a file may also have just one.
     func texts(_ name: String) async throws(CommandError) -> [String] {
-        if let list = try? await texts.fetchStringArray(forKey: ConfigKey([name])) { return list }
+        if let list = try? await texts.fetchStringArray(forKey: ConfigKey([name])) {
+            return try list.map { text throws(CommandError) in try Self.checked(text, name) ?? text }
+        }
         return try await text(name).map { [$0] } ?? []
+    }
+
+    /// Refuses what can't be seen, such as the end of a line of a file from Windows; nil for an empty text.
+    ///
+    /// It would be another name, which then matches nothing.
+    private static func checked(_ text: String, _ name: String) throws(CommandError) -> String? {
+        let isSecret = name == "password"
+        let shown = isSecret ? name : "\(name) \(text.quoted)"
+        guard !text.hasInvisibleCharacter else {
+            throw CommandError(.usage, "\(shown) has a control character or a byte order mark in it")
+        }
+        // A password may begin and end with anything.
+        guard isSecret || !text.hasOuterWhiteSpace else {
+            throw CommandError(.usage, "\(shown) begins or ends with white space")
+        }
+        return text.isEmpty ? nil : text
     }
 
     private func read<Value>(

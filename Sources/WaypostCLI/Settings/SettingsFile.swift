@@ -42,13 +42,10 @@ struct SettingsFile: Sendable {
         guard bytes.count <= Self.maximumBytes else {
             throw fault("it is longer than \(Self.maximumBytes >> 10) KiB", line: nil)
         }
-        // A byte order mark, which some editors write, would be a column of YAML and an error in JSON.
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let text = bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
         if path.hasSuffix(".json") {
-            try readJSON(text)
+            try readJSON(bytes)
         } else {
-            try readYAML(text)
+            try readYAML(bytes)
         }
     }
 

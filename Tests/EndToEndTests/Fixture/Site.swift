@@ -36,8 +36,12 @@ struct ScratchFile: ~Copyable {
     let path: String
 
     init(_ text: String, name: String = "file", mode: Int = 0o600) throws {
+        try self.init(bytes: Array(text.utf8), name: name, mode: mode)
+    }
+
+    init(bytes: [UInt8], name: String = "file", mode: Int = 0o600) throws {
         path = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-\(name)"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
