@@ -67,4 +67,23 @@ struct ConnectionEndTests {
             #expect(recorder.ticks < Self.mostTurns)
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a refusal that comes only after a while is one all the same`(secured: Bool) async throws {
+        let broker = try FakeBroker(isClosed: true) { _ in }
+        let configuration = try MQTTLinkConfiguration.test(url: secured ? broker.secureURL : broker.url) {
+            $0.connectTimeout = .seconds(60)
+            $0.reconnect.isOn = false
+        }
+        try await withLink(configuration) { _, recorder in
+            try await PendingConnect.wait(for: broker.port)
+            // What TCP sends again now finds no one.
+            broker.end()
+            let reason = try await recorder.disconnected().description
+            for part in ConnectionEnd.refused.sentence(secured: secured) {
+                #expect(reason.contains(part), "\(reason)")
+            }
+            #expect(recorder.ticks < Self.mostTurns)
+        }
+    }
 }
