@@ -17,5 +17,8 @@ static inline void waypost_result_blob(sqlite3_context *context, const void *byt
     sqlite3_result_blob64(context, bytes, count, SQLITE_TRANSIENT);
 }
 
-// A function with any number of arguments, which Swift does not import.
+// Functions with any number of arguments, which Swift does not import.
 static inline int waypost_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+static inline int waypost_keep_log_when_closed(sqlite3 *database, int is_kept) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_kept, (int *)0);
+}

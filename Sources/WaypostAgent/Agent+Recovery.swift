@@ -3,9 +3,6 @@ import Waypost
 import WaypostMessages
 
 extension Agent {
-    /// 1 on disk after a stop at which no command was running.
-    static var cleanStop: String { "clean_stop" }
-
     /// Payloads that are read from disk at one time, in bytes.
     private static var pageBytes: Int { 1 << 20 }
 
@@ -13,9 +10,8 @@ extension Agent {
     func recover() throws(StoreError) {
         let (isClean, hasReplies, reports) = try store.commit { transaction in
             // After a clean stop nothing was under way, nor before the first command.
-            let isClean =
-                try transaction.number(Self.cleanStop).map { $0 == 1 } ?? (transaction.lastSequence() == 0)
-            try transaction.setNumber(Self.cleanStop, 0)
+            let isClean = try transaction.wasStoppedCleanly() ?? (transaction.lastSequence() == 0)
+            try transaction.setStoppedCleanly(false)
             return (isClean, try transaction.hasUnsentReplies(), try transaction.outboxSizes().count)
         }
         if isClean { intake.endedCleanly() }

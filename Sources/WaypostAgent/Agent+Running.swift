@@ -32,7 +32,10 @@ extension Agent {
             logger.warning("\(text)")
             reporter.log(.warning, "Store", text)
         }
-        for text in store.repairs { reporter.failed(.disk, text, in: .agent) }
+        for text in store.repairs {
+            logger.warning("\(text)")
+            reporter.failed(.disk, text, in: .agent)
+        }
         // Modules first: maps and stored commands refer to their routes and services.
         await loadModules()
         try maps.restore()
@@ -143,7 +146,7 @@ extension Agent {
         // A disk that hangs must not delay the stop.
         await ShutdownSignal.wait(atMost: limit * 0.1) {
             journal.close()
-            if executor.waiting == 0 { try? store.commit { try $0.setNumber(Self.cleanStop, 1) } }
+            if executor.waiting == 0 { try? store.commit { try $0.setStoppedCleanly(true) } }
             store.close()
         }
         updateMetrics()

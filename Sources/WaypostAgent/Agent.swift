@@ -191,11 +191,7 @@ public final class Agent: Service {
         presence = Presence(
             agent: agent, boot: events.boot, topic: topics.state(of: agent), clock: clock
         ) { epoch in
-            try? store.commit { transaction in
-                let next = max(epoch, try transaction.number("epoch") ?? 0) + 1
-                try transaction.setNumber("epoch", next)
-                return next
-            }
+            try? store.raiseEpoch(above: epoch)
         }
         loop = LoopMonitor(limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         manager = configuration.tellsServiceManager ? ServiceManager() : nil

@@ -13,9 +13,10 @@ public struct AgentConfiguration: Sendable {
     public var root: String
     /// The directory for what must survive; created when missing.
     public var stateDirectory: String
-    /// Whether a damaged state file is set aside and a new one begun; false unless set.
+    /// Whether a state file that is damaged, lost, or older than what was stored is set aside and a new one begun; false
+    /// unless set.
     ///
-    /// A file that is not damaged always stays.
+    /// An intact one always stays. The commands that ran and the revisions of maps are forgotten with it.
     public var freshState: Bool
     /// Whether the agent reports its state to systemd, when systemd asks for it; false unless set.
     ///

@@ -9,10 +9,14 @@ final class Database: @unchecked Sendable {
 
     /// Opens a file, or creates it.
     ///
-    /// - Parameter patience: How long it waits, in milliseconds, for another process that has locked the file.
+    /// - Parameters:
+    ///   - isReadOnly: Whether the file must be there, and nothing of it changes: neither what it holds, nor its log.
+    ///   - patience: How long it waits, in milliseconds, for another process that has locked the file.
     init(path: String, isReadOnly: Bool = false, patience: Int32 = 5_000) throws(SQLiteError) {
         var opened: OpaquePointer?
-        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        // Also to read only: without the right to write, SQLite can't read a log without an index in shared memory,
+        // and would leave one behind.
+        let access = SQLITE_OPEN_READWRITE | (isReadOnly ? 0 : SQLITE_OPEN_CREATE)
         let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, nil)
         guard let opened, code == SQLITE_OK else {
             defer { sqlite3_close_v2(opened) }
@@ -21,6 +25,9 @@ final class Database: @unchecked Sendable {
         handle = opened
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, patience)
+        guard isReadOnly else { return }
+        try keepLogWhenClosed(true)
+        try execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON")
     }
 
     deinit {
@@ -110,6 +117,11 @@ final class Database: @unchecked Sendable {
         // Of the file alone: the check of all opens a second database, for temporary tables, which then takes part in
         // each transaction.
         try rows("PRAGMA main.integrity_check(\(limit))") { $0.text("integrity_check") }.filter { $0 != "ok" }
+    }
+
+    /// Whether closing leaves the log as it is, and does not write it back into the file and remove it.
+    func keepLogWhenClosed(_ isKept: Bool) throws(SQLiteError) {
+        try check(waypost_keep_log_when_closed(handle, isKept ? 1 : 0))
     }
 
     /// Forgets the pages and statements that are kept in memory.

@@ -1,3 +1,4 @@
+import CSQLite
 import Waypost
 import WaypostMessages
 
@@ -5,6 +6,9 @@ import WaypostMessages
 enum Schema {
     /// The version that this build writes, kept in SQLite's `user_version`.
     static let version = steps.count
+
+    /// What SQLite's `application_id` is in a state file: WYPT.
+    static let application = 0x5759_5054
 
     /// Brings a database up to `version`; an older one step by step, a newer one is refused untouched.
     static func migrate(_ db: Database, path: String, to version: Int = Schema.version) throws {
@@ -15,8 +19,20 @@ enum Schema {
         guard found < version else { return }
         for (name, function) in functions { try db.add(function: name, function) }
         defer { for name in functions.keys { db.remove(function: name) } }
-        for step in found..<version { try db.execute(steps[step]) }
+        for step in found..<version { try change(db, path, by: step) }
         try db.execute("PRAGMA user_version = \(version)")
+    }
+
+    private static func change(_ db: Database, _ path: String, by step: Int) throws {
+        do {
+            try db.execute(steps[step])
+        } catch {
+            guard error.primaryCode == SQLITE_ERROR else { throw error }
+            // A table or column is not as that version made it.
+            throw StoreError(
+                .corrupt, path: path,
+                detail: "bring its tables from schema \(step) to \(step + 1): \(error.message)")
+        }
     }
 
     /// Whether tables and columns are those of this version: a changed byte can rename one.
@@ -36,6 +52,7 @@ enum Schema {
         "failures: seq id sender last payload row_digest",
         "inbox: seq topic id digest payload correlation trace received expires keep_until "
             + "row_digest state attempt reply reply_digest started acknowledged",
+        "marker: one identity commits row_digest",
         "maps: layer rev rev_floor digest applied expires entries signers key_digest row_digest",
         "meta: key value row_digest",
         "outbox: seq topic payload sender row_digest",
@@ -160,6 +177,18 @@ enum Schema {
         );
         CREATE UNIQUE INDEX failures_id ON failures(id);
         CREATE INDEX failures_sender ON failures(sender);
+        """,
+        // See StateMarker. One row, and nothing else in its page.
+        """
+        CREATE TABLE marker(
+            one INTEGER PRIMARY KEY CHECK(one = 1),
+            identity BLOB NOT NULL,
+            commits INTEGER NOT NULL,
+            row_digest INTEGER NOT NULL
+        );
+        INSERT INTO marker VALUES(1, randomblob(\(StateMarker.identityBytes)), 0, 0);
+        UPDATE marker SET row_digest = row_digest(identity, commits);
+        PRAGMA application_id = \(application);
         """,
     ]
 

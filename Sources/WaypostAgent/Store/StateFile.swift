@@ -6,6 +6,16 @@ import WaypostMessages
 
 /// The database's file as the file system knows it.
 struct StateFile: Sendable {
+    /// What can lie in the place of a file.
+    enum Kind: String, Sendable {
+        case file = "a file"
+        case directory = "a directory"
+        case link = "a symbolic link"
+        case pipe = "a named pipe"
+        case socket = "a socket"
+        case device = "a device"
+    }
+
     let path: String
     /// What the path named when the database was opened.
     private var device: dev_t = 0
@@ -21,14 +31,16 @@ struct StateFile: Sendable {
     /// - Returns: what is to be said about its rights; nil when they are right.
     /// - Throws: ``StoreError`` `.writableByOthers` when everyone can write in it: they could replace the file.
     static func prepare(directory: String) throws(StoreError) -> String? {
-        func failed(_ what: String) -> StoreError {
-            StoreError(
-                .system(code: errno), path: directory, detail: "\(what): \(String(cString: strerror(errno)))")
+        if mkdir(directory, 0o700) == 0 {
+            // Its name must be as durable as what will be acknowledged.
+            try flush(directory: "\(directory)/..")
+            return nil
         }
-        if mkdir(directory, 0o700) == 0 { return nil }
-        guard errno == EEXIST else { throw failed("create the state directory") }
+        guard errno == EEXIST else { throw .system("create the state directory", directory) }
         var status = stat()
-        guard stat(directory, &status) == 0 else { throw failed("read the rights of the state directory") }
+        guard stat(directory, &status) == 0 else {
+            throw .system("read the rights of the state directory", directory)
+        }
         guard status.st_mode & S_IWOTH == 0 else {
             throw StoreError(.writableByOthers, path: directory, detail: "")
         }
@@ -41,14 +53,52 @@ struct StateFile: Sendable {
     /// Creates the file for its owner alone, before SQLite does; its log and index take the rights of the file.
     func keepPrivate() throws(StoreError) {
         for suffix in ["-wal", "-shm"] { chmod(path + suffix, 0o600) }
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw StoreError(
-                .system(code: errno), path: path,
-                detail: "open the state file: \(String(cString: strerror(errno)))")
-        }
+        let descriptor = try Self.openFile(path, O_RDWR | O_CREAT, "open the state file")
         fchmod(descriptor, 0o600)
         close(descriptor)
+    }
+
+    /// Opens a file for its owner alone; never another one that a link names, and without waiting for a pipe's reader.
+    static func openFile(_ path: String, _ access: Int32, _ what: String) throws(StoreError) -> Int32 {
+        let descriptor = open(path, access | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .system(what, path) }
+        return descriptor
+    }
+
+    /// What lies there, links not followed; nil when nothing does.
+    static func kind(of path: String) throws(StoreError) -> Kind? {
+        guard let status = try status(of: path) else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file
+        case S_IFDIR: return .directory
+        case S_IFLNK: return .link
+        case S_IFIFO: return .pipe
+        case S_IFSOCK: return .socket
+        default: return .device
+        }
+    }
+
+    /// How many bytes the file has; nil when there is none.
+    static func size(of path: String) throws(StoreError) -> Int? {
+        try status(of: path).map { Int($0.st_size) }
+    }
+
+    private static func status(of path: String) throws(StoreError) -> stat? {
+        var status = stat()
+        if lstat(path, &status) == 0 { return status }
+        guard errno == ENOENT else { throw .system("look at the file", path) }
+        return nil
+    }
+
+    /// Makes the names in a directory durable, where that is possible: not every file system flushes a directory, and
+    /// a directory in which one may write need not be one that one may read.
+    static func flush(directory: String) throws(StoreError) {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
+            throw .system("flush the directory", directory)
+        }
     }
 
     /// Bytes of the log beyond its usual size: it grows while a full disk keeps it from being written back.
@@ -83,11 +133,9 @@ struct StateFile: Sendable {
     func setAside(at time: time_t) throws(StoreError) -> String {
         let target = "\(path).damaged-\(Timestamp.compact(Int64(time) * 1_000))"
         // The log first: a database without it is older, a log beside a new database would be mistaken for its own.
-        for suffix in ["-wal", "-shm", ""]
+        for suffix in StateContinuity.suffixes.reversed()
         where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
-            throw StoreError(
-                .system(code: errno), path: path + suffix,
-                detail: "set it aside as \(target)\(suffix): \(String(cString: strerror(errno)))")
+            throw .system("set it aside as \(target)\(suffix)", path + suffix)
         }
         return target
     }
@@ -95,6 +143,8 @@ struct StateFile: Sendable {
 
 /// The lock that keeps two agents from one state directory; the kernel drops it when the process ends, however.
 final class StateLock: Sendable {
+    /// Its name in the state directory.
+    static let fileName = "lock"
     /// Two seconds in all.
     private static let attempts = 40
     /// In microseconds.
@@ -104,12 +154,7 @@ final class StateLock: Sendable {
 
     /// - Throws: ``StoreError`` `.locked` when another process holds it.
     init(path: String) throws(StoreError) {
-        let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard opened >= 0 else {
-            throw StoreError(
-                .system(code: errno), path: path,
-                detail: "open the lock file: \(String(cString: strerror(errno)))")
-        }
+        let opened = try StateFile.openFile(path, O_RDWR | O_CREAT, "open the lock file")
         // For a moment another process may hold it that is no agent: an agent that was just killed may not be gone
         // yet, nor a child of its between its fork and its exec, which still has its descriptors.
         var attempts = 0

@@ -4,31 +4,42 @@ import Glibc
 ///
 /// An agent that runs keeps others from its file: then SQLite asks for no locks with each commit.
 package struct StateInspection: Sendable {
-    /// The version of the tables.
+    /// The version of the tables; 0 when nothing is stored.
     package let schema: Int
-    /// The newest version that this build reads.
-    package let supported: Int
+    /// What the next start will report as possibly lost; nil when nothing is.
+    package let gap: String?
     /// Commands that have no final reply yet.
     package let unfinished: Int
     /// Reports that wait for the broker.
     package let reports: Int
-    /// What SQLite's own check found wrong.
-    package let damage: [String]
+    /// A damaged index, which the next start tries to make anew; nil when there is none.
+    package let damagedIndex: String?
 
-    /// - Throws: ``StoreError`` when the file can't be read.
+    /// - Throws: ``StoreError`` when the next start would refuse the state, with the same sentence.
     package init(directory: String) throws(StoreError) {
         let path = "\(directory)/\(Store.fileName)"
+        let continuity = try StateContinuity(
+            directory: directory, wasUsed: StateContinuity.wasUsed(directory))
+        guard !continuity.isEmpty else {
+            gap = try continuity.gapOfNothing()
+            (schema, unfinished, reports, damagedIndex) = (0, 0, 0, nil)
+            return
+        }
         do {
             let db = try Database(path: path, isReadOnly: true, patience: 2_000)
+            gap = try continuity.gap(in: db)
             schema = try db.integer("PRAGMA user_version")
-            damage = try db.problems(5)
+            let damage = try db.problems(1).first
+            if let damage, !damage.contains("index") { throw StoreError.damaged(path, damage) }
+            damagedIndex = damage
             // The tables of another version may be others.
             let isKnown = schema == Schema.version
             unfinished =
                 isKnown
                 ? try db.integer("SELECT count(*) FROM inbox WHERE state IN ('received', 'started')") : 0
             reports = isKnown ? try db.integer("SELECT count(*) FROM outbox") : 0
-            supported = Schema.version
+        } catch let error as StoreError {
+            throw error
         } catch {
             throw StoreError(error, path: path, doing: "read the state file")
         }
@@ -36,8 +47,11 @@ package struct StateInspection: Sendable {
 
     /// Whether a process holds the directory's lock.
     package static func isInUse(directory: String) -> Bool {
-        let descriptor = open("\(directory)/lock", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
+        // What lies in its place may be no lock: a named pipe would be waited for.
+        let path = "\(directory)/\(StateLock.fileName)"
+        guard let descriptor = try? StateFile.openFile(path, O_RDONLY, "open the lock file") else {
+            return false
+        }
         defer { close(descriptor) }
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }

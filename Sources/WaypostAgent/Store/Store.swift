@@ -13,7 +13,7 @@ package final class Store: Sendable {
     package let path: String
     /// What the operator should know of how the file was found.
     package let notices: [String]
-    /// What was damaged and could be put right.
+    /// What was damaged and could be put right, and what may be lost.
     package let repairs: [String]
     /// How many bytes the file may hold before nothing new is taken.
     private let byteLimit: Int
@@ -28,6 +28,9 @@ package final class Store: Sendable {
     private let database: Guarded<Database?>
     private let lock: StateLock
     private let file: StateFile
+    private let marker: MarkerFile
+    /// Whether each commit counts, and not only the first of a start.
+    private let countsCommits: Bool
     /// Records how long each commit took.
     private let timer: Timer?
     private let currentProblem = Guarded<StoreError?>(nil)
@@ -42,68 +45,104 @@ package final class Store: Sendable {
     /// Opens, or creates, the state file in `directory`.
     ///
     /// - Parameters:
-    ///   - fresh: Whether a damaged database is set aside and a new one begun; an intact one stays.
+    ///   - fresh: Whether a state file that is damaged, or older than what was stored, is set aside and a new one
+    ///     begun; an intact one stays.
     ///   - byteLimit: Bytes beyond which ``isFull`` is true.
-    /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, it is not intact, or everyone
-    ///   can write in the directory.
+    /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, it is not intact, something of it
+    ///   is lost, or everyone can write in the directory.
     package init(
         directory: String, durability: Durability = .full, fresh: Bool = false, byteLimit: Int = .max,
         timer: Timer? = nil
     ) throws(StoreError) {
-        let path = "\(directory)/\(Self.fileName)"
-        self.path = path
+        path = "\(directory)/\(Self.fileName)"
         self.byteLimit = byteLimit
-        var notices = [try StateFile.prepare(directory: directory)].compactMap(\.self)
-        lock = try StateLock(path: "\(directory)/lock")
+        self.timer = timer
+        notices = [try StateFile.prepare(directory: directory)].compactMap(\.self)
+        let wasUsed = try StateContinuity.wasUsed(directory)
+        lock = try StateLock(path: "\(directory)/\(StateLock.fileName)")
         var file = StateFile(path: path)
-        let opened: (database: Database, pageSize: Int, repairs: [String])
-        try file.keepPrivate()
+        let opened: Opened
         do throws(StoreError) {
-            opened = try Self.open(path, durability)
+            opened = try Self.open(file, StateContinuity(directory: directory, wasUsed: wasUsed))
         } catch {
-            guard fresh, error.reason == .corrupt else { throw error }
+            guard fresh, error.isLoss else { throw error }
             let name = try file.setAside(at: time(nil))
-            notices.append(
-                "the state file was damaged and was set aside as \(name); the ids and maps in it are forgotten"
-            )
-            try file.keepPrivate()
-            opened = try Self.open(path, durability)
+            let text =
+                "\(path): \(error.detail). What was left of it was set aside as \(name), and a new one was begun; the "
+                + "commands that ran and the revisions of maps are forgotten"
+            opened = try Self.open(
+                file, StateContinuity(directory: directory, wasUsed: wasUsed, replaced: text))
         }
         database = Guarded(opened.database)
         pageSize = opened.pageSize
         repairs = opened.repairs
-        self.notices = notices
-        self.timer = timer
+        marker = try MarkerFile(directory: directory, opened.marker)
+        countsCommits = durability == .full
         file.opened()
         self.file = file
+        do {
+            // What is acknowledged from here on can't be lost unseen any more.
+            try opened.database.keepLogWhenClosed(false)
+            try opened.database.execute("PRAGMA synchronous = \(durability.pragma)")
+        } catch {
+            throw StoreError(error, path: path, doing: "open the state file")
+        }
         _ = try commit { _ in }
     }
 
+    private struct Opened {
+        let database: Database
+        let marker: StateMarker
+        let pageSize: Int
+        let repairs: [String]
+    }
+
+    /// Opens the database and counts the first commit of this start; nothing is changed when it can't be gone on with.
     private static func open(
-        _ path: String, _ durability: Durability
-    ) throws(StoreError) -> (database: Database, pageSize: Int, repairs: [String]) {
+        _ file: StateFile, _ continuity: StateContinuity
+    ) throws(StoreError) -> Opened {
+        try file.keepPrivate()
+        let path = file.path
         do {
             let db = try Database(path: path)
+            // Closing would write the log of another database into this one.
+            try db.keepLogWhenClosed(true)
+            try db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            let isNew = try db.integer("PRAGMA user_version") == 0
+            let gap = try continuity.gap(in: db)
             // Before the first table, so that pages can be returned to the file system.
             try db.execute(
                 """
                 PRAGMA auto_vacuum = INCREMENTAL;
-                PRAGMA locking_mode = EXCLUSIVE;
                 PRAGMA journal_mode = WAL;
-                PRAGMA synchronous = \(durability.pragma);
+                PRAGMA synchronous = FULL;
                 PRAGMA wal_autocheckpoint = 2000;
                 PRAGMA journal_size_limit = \(StateFile.usualLog);
                 PRAGMA cache_size = -500;
                 """)
-            let repairs = try db.transact {
+            return try db.transact {
                 let repair = try check(db, path)
                 try Schema.migrate(db, path: path)
                 guard try Schema.isIntact(db) else {
                     throw StoreError(.corrupt, path: path, detail: "its tables have other columns")
                 }
-                return [repair, try Transaction(database: db).removeDamagedValues()].compactMap(\.self)
+                let transaction = Transaction(database: db)
+                let values = try transaction.removeDamagedValues()
+                try transaction.keepEpoch(above: continuity.epoch)
+                if isNew || gap != nil {
+                    try transaction.liftEpoch()
+                    // What the broker sends again may have been running.
+                    if gap != nil { try transaction.setStoppedCleanly(false) }
+                }
+                guard var marker = try transaction.marker() else {
+                    throw StoreError(.corrupt, path: path, detail: "its marker is damaged")
+                }
+                marker.commits = try transaction.count(after: marker)
+                marker.epoch = try transaction.epoch()
+                return Opened(
+                    database: db, marker: marker, pageSize: try db.integer("PRAGMA page_size"),
+                    repairs: [gap, repair, values].compactMap(\.self))
             }
-            return (db, try db.integer("PRAGMA page_size"), repairs)
         } catch let error as StoreError {
             throw error
         } catch {
@@ -126,7 +165,7 @@ package final class Store: Sendable {
                 return "an index of the state file was damaged (\(found)) and was made anew"
             }
         }
-        throw StoreError(.corrupt, path: path, detail: "check the state file: \(found)")
+        throw StoreError.damaged(path, found)
     }
 
     // MARK: How much it holds
@@ -187,13 +226,18 @@ package final class Store: Sendable {
             defer { record(since: began) }
             let value = try withDatabase { db in
                 do {
-                    let value = try db.transact {
+                    let before = db.totalChanges
+                    let (value, number) = try db.transact {
                         let transaction = Transaction(database: db)
                         let value = try body(transaction)
                         commits.add(1, ordering: .relaxed)
+                        let hasChanged = countsCommits && db.totalChanges != before
+                        let number = hasChanged ? try transaction.count(after: marker.marker) : nil
                         try measure(transaction)
-                        return value
+                        return (value, number)
                     }
+                    // Before anything is acknowledged.
+                    if let number { marker.stored(commits: number) }
                     then(value)
                     return value
                 } catch {
@@ -205,6 +249,15 @@ package final class Store: Sendable {
             return value
         } catch {
             throw failed(error)
+        }
+    }
+
+    /// Raises the epoch above the stored one and `known`: durable when this returns, in the marker too.
+    func raiseEpoch(above known: Int64) throws(StoreError) -> Int64 {
+        try commit {
+            try $0.raiseEpoch(above: known)
+        } then: {
+            marker.stored(epoch: $0)
         }
     }
 
@@ -239,6 +292,7 @@ package final class Store: Sendable {
     /// Closes the file and lets another agent have the directory; a commit after this fails.
     func close() {
         database.withLock { $0 = nil }
+        marker.flush()
         lock.release()
     }
 

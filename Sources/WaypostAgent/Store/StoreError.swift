@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// Why the state directory can't be used, with what to do about it.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
@@ -10,6 +11,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case newerSchema(found: Int, supported: Int)
         /// The file is not an intact SQLite database.
         case corrupt
+        /// The file is missing, empty, older than what was stored, or of another directory.
+        case lost
+        /// Something else lies in the place of a file: another program's database, a directory, a link.
+        case foreign
+        /// Another program has the database open.
+        case busy
         /// The file is no longer where it was opened.
         case gone
         /// Everyone can write in the state directory.
@@ -39,10 +46,37 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
             switch database?.primaryCode {
             case SQLITE_FULL: .full
             case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt
+            case SQLITE_BUSY: .busy
             default: .system(code: database?.code ?? -1)
             }
-        self.init(reason, path: path, detail: "\(what): \(database?.message ?? String(describing: error))")
+        let text = database.map { "\($0.message) (SQLite code \($0.code))" } ?? String(describing: error)
+        self.init(reason, path: path, detail: "\(what): \(text)")
     }
+
+    /// What the operating system has just refused, with its text, and what to do where that is known.
+    static func system(_ doing: String, _ path: String) -> StoreError {
+        let code = errno
+        let advice =
+            switch code {
+            case EACCES, EPERM:
+                "; give the directory and all in it to the agent's user: chown -R USER DIRECTORY"
+            case EROFS:
+                "; mount the file system so that it can be written, or choose a directory with --state"
+            case ELOOP: "; no link is followed here: move it away"
+            default: ""
+            }
+        return StoreError(
+            code == ENOSPC || code == EDQUOT ? .full : .system(code: code), path: path,
+            detail: "\(doing): \(String(cString: strerror(code)))\(advice)")
+    }
+
+    /// The check of the structure found something that can't be put right.
+    static func damaged(_ path: String, _ found: String) -> StoreError {
+        StoreError(.corrupt, path: path, detail: "check the state file: \(found)")
+    }
+
+    /// Whether the state can't be gone on with, so that a new one may be begun with `--fresh-state`.
+    var isLoss: Bool { reason == .corrupt || reason == .lost }
 
     /// One sentence: what was being done, to what, what was found, and what to do.
     public var description: String {
@@ -55,6 +89,15 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case .corrupt:
             "\(path): not an intact database (\(detail)); "
                 + "start once with --fresh-state to set it aside and begin a new one"
+        case .lost:
+            "\(path): \(detail). Commands that had run would run again, and older maps would be accepted; put "
+                + "back the newest waypost.sqlite and waypost.sqlite-wal, or start once with --fresh-state to "
+                + "accept that, set aside what is left, and begin a new one"
+        case .foreign:
+            "\(path): \(detail); nothing was touched; move it away, or give the agent another directory with --state"
+        case .busy:
+            "\(path): another program has the state file open (\(detail)); end it, or give this agent its own "
+                + "directory with --state"
         case .gone:
             "\(path): \(detail); nothing is acknowledged until it is back; put it back, or restart the agent"
         case .writableByOthers:
@@ -62,8 +105,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
                 + "run chmod 700 \(path)"
         case .full:
             "\(path): no space left on the device (\(detail)); make space, and the agent goes on by itself"
-        case .system(let code):
-            "\(path): \(detail) (SQLite code \(code))"
+        case .system: "\(path): \(detail)"
         }
     }
 }

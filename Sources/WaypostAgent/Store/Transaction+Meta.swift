@@ -39,10 +39,50 @@ extension Store.Transaction {
             .compactMap(\.self)
         guard !damaged.isEmpty else { return nil }
         for key in damaged { try database.run("DELETE FROM meta WHERE key = ?", [key]) }
-        try setNumber("epoch", max(try number("epoch") ?? 0, Int64(time(nil)) * 1_000))
+        try liftEpoch()
         let keys = damaged.map { $0.text ?? "" }.joined(separator: ", ")
         return "values in the state file were damaged and are not used: \(keys); the epoch was raised"
     }
+}
+
+extension Store.Transaction {
+    private static var epochKey: String { "epoch" }
+    /// The highest number that every reader of JSON takes as it is.
+    private static var highestEpoch: Int64 { 1 << 53 - 1 }
+
+    /// The highest epoch that was taken; 0 before the first.
+    func epoch() throws -> Int64 { try number(Self.epochKey) ?? 0 }
+
+    /// Stores the epoch of the next connection, above the stored one and `known`.
+    func raiseEpoch(above known: Int64) throws -> Int64 {
+        let next = min(max(known, try epoch()), Self.highestEpoch - 1) + 1
+        try setNumber(Self.epochKey, next)
+        return next
+    }
+
+    /// Lets the epoch go on above `known`, so far as the stored one is not.
+    func keepEpoch(above known: Int64) throws {
+        guard try epoch() < known else { return }
+        try setNumber(Self.epochKey, known)
+    }
+
+    /// Lets the epoch go on from the clock, in milliseconds since 1970: above any number of connections.
+    ///
+    /// For a state file that can't know the earlier ones: it is new, or something is lost of it.
+    func liftEpoch() throws {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        try keepEpoch(above: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
+    }
+}
+
+extension Store.Transaction {
+    private static var cleanStopKey: String { "clean_stop" }
+
+    /// Whether no command was running at the last stop; nil before the first one.
+    func wasStoppedCleanly() throws -> Bool? { try number(Self.cleanStopKey).map { $0 == 1 } }
+
+    func setStoppedCleanly(_ isClean: Bool) throws { try setNumber(Self.cleanStopKey, isClean ? 1 : 0) }
 }
 
 extension Store.Transaction {

@@ -61,9 +61,6 @@ struct StateCheck {
     }
 
     private var file: DoctorFinding {
-        guard access("\(directory)/waypost.sqlite", F_OK) == 0 else {
-            return DoctorFinding("store", .skipped, "no agent has run here yet")
-        }
         guard !StateInspection.isInUse(directory: directory) else {
             return DoctorFinding(
                 "store", .ok, "held by the agent that runs; its health says what it has (waypost health)")
@@ -72,24 +69,20 @@ struct StateCheck {
         do {
             state = try StateInspection(directory: directory)
         } catch {
-            return DoctorFinding(
-                "store", .failed, "\(error)",
-                advice:
-                    "if it is damaged: stop the agent, move the directory away, start the agent. It then does not "
-                    + "know any more which commands ran")
+            // The sentence of a start, which says what to do.
+            return DoctorFinding("store", .failed, "\(error)")
         }
-        guard state.damage.isEmpty else {
+        if let gap = state.gap {
             return DoctorFinding(
-                "store", .failed, "damaged: \(state.damage.joined(separator: "; "))",
-                advice:
-                    "stop the agent, move the directory away, start the agent. It then does not know any more which commands ran"
-            )
+                "store", .warning, gap, advice: "the next start goes on with it, and reports this on fail")
         }
-        guard state.schema <= state.supported else {
+        if let found = state.damagedIndex {
             return DoctorFinding(
-                "store", .failed,
-                "written by a newer version (schema \(state.schema), this one reads up to \(state.supported))",
-                advice: "run that version, or move the directory away")
+                "store", .warning, "an index is damaged: \(found)",
+                advice: "the next start makes it anew from the rows, and reports this on fail")
+        }
+        guard state.schema > 0 else {
+            return DoctorFinding("store", .skipped, "no agent has run here yet")
         }
         return DoctorFinding(
             "store", .ok,

@@ -23,7 +23,11 @@ struct AgentOptions: ParsableArguments {
         completion: .directory)
     var state: String?
 
-    @Flag(help: "Rename a damaged state file and start with a new one; an intact file is kept.")
+    @Flag(
+        help: ArgumentHelp(
+            "Rename a damaged state file and start with a new one; an intact file is kept.",
+            discussion:
+                "Also one that is missing, or older than what was stored. Commands that ran are forgotten."))
     var freshState = false
 
     @Option(

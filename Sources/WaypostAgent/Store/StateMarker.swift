@@ -1,0 +1,55 @@
+import WaypostMessages
+
+/// What tells that a state file belongs to its directory and is not older than what was stored in it.
+///
+/// It stands in a row of the state file, which each commit writes, and in ``MarkerFile`` beside it, which is written
+/// after the commit. So the file beside it never counts more than the state file does, unless something of the state
+/// file is lost: the whole of it, its end, or its write-ahead log.
+struct StateMarker: Sendable, Equatable {
+    /// How many bytes ``identity`` has.
+    static let identityBytes = 16
+    private static let heading = Array("WAYPOST1".utf8)
+    /// How many bytes ``bytes`` has.
+    static let size = heading.count + identityBytes + 3 * 8
+
+    /// Drawn when the state file is made, so that no two have the same.
+    var identity: [UInt8]
+    /// How many commits there were.
+    var commits: Int64
+    /// The highest epoch that was taken.
+    var epoch: Int64
+
+    /// Whether these are numbers that there can be: with others one could not count on.
+    var isPossible: Bool {
+        identity.count == Self.identityBytes && (0...(1 << 60)).contains(commits)
+            && (0...(1 << 53)).contains(epoch)
+    }
+
+    /// Over what stands in the row.
+    var rowDigest: Int64 { RowDigest.of([.blob(identity), .integer(commits)]) }
+
+    private var digest: Int64 { RowDigest.of([.blob(identity), .integer(commits), .integer(epoch)]) }
+
+    /// The whole file, with a digest at its end.
+    var bytes: [UInt8] {
+        var bytes = Self.heading + identity
+        for number in [commits, epoch, digest] {
+            withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
+        }
+        return bytes
+    }
+}
+
+extension StateMarker {
+    /// Nil when these are not the bytes of one.
+    init?(bytes: [UInt8]) {
+        guard bytes.count == Self.size, bytes.starts(with: Self.heading) else { return nil }
+        func number(_ index: Int) -> Int64 {
+            let start = Self.heading.count + Self.identityBytes + index * 8
+            return bytes[start..<start + 8].reversed().reduce(0) { $0 << 8 | Int64($1) }
+        }
+        identity = Array(bytes[Self.heading.count...].prefix(Self.identityBytes))
+        (commits, epoch) = (number(0), number(1))
+        guard digest == number(2), isPossible else { return nil }
+    }
+}
