@@ -47,12 +47,16 @@ import WaypostMessages
         defer { broker.end() }
         let agent = try AgentProcess("k1", broker: broker.url, arguments: ["--demo", "--keepalive", "5"])
         try await agent.online()
+        let watcher = try await Backend(broker: broker.url)
+        let first = try await watcher.message(on: "waypost/v1/k1/state") { $0["state"] == "online" }
+        await watcher.disconnect()
+        let epoch = try #require(first["epoch"]?.intValue)
         broker.pause()
         try await agent.printed("nothing was received for a keepalive interval")
         broker.resume()
         let backend = try await Backend(broker: broker.url)
         let state = try await backend.message(on: "waypost/v1/k1/state") { state in
-            state["state"] == "online" && (state["epoch"]?.intValue ?? 0) > 1
+            state["state"] == "online" && (state["epoch"]?.intValue ?? 0) > epoch
         }
         #expect(state["why"] == "birth")
         let reply = try await backend.command(

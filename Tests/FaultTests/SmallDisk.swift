@@ -36,6 +36,11 @@ final class SmallDisk: Sendable {
 
     func makeRoom() { try? FileManager.default.removeItem(atPath: path + "/filler") }
 
+    /// Nothing on it can be written any more; no process may have a file of it open for that.
+    func makeReadOnly() throws {
+        guard Self.run("mount", "-o", "remount,ro", path) == 0 else { throw Failure() }
+    }
+
     func end() {
         _ = Self.run("umount", "-l", path)
         try? FileManager.default.removeItem(atPath: path)

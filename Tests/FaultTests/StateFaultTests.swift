@@ -61,24 +61,125 @@ import WaypostMessages
         #expect(try await agent.terminate() == 0)
     }
 
-    @Test func `a log that was torn off is read as far as it is whole`() async throws {
+    private static let append =
+        #"{"id":"kept","type":"call","service":"LedgerService","method":"append","args":["once"]}"#
+
+    /// An agent's state after kill -9, with the reply to a command delivered, and its log.
+    private func killed(_ broker: TestBroker, _ backend: Backend) async throws -> (String, log: URL) {
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        #expect(try await backend.command(Self.append, to: "k1").code == .ok)
+        try await agent.kill()
+        return (agent.directory, URL(fileURLWithPath: agent.directory + "/waypost.sqlite-wal"))
+    }
+
+    @Test func `a log that ends in a commit that was being written is read as far as it is whole`()
+        async throws
+    {
         let broker = try await TestBroker.start()
         let backend = try await Backend(broker: broker.url)
-        var agent = try AgentProcess("k1", broker: broker.url)
+        let (directory, log) = try await killed(broker, backend)
+        let bytes = try Data(contentsOf: log)
+        try (bytes + bytes.suffix(4_120).prefix(3_000)).write(to: log)
+        let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
         try await agent.online()
-        _ = try await backend.command(#"{"id":"kept","type":"ping"}"#, to: "k1")
-        try await agent.kill()
-        let log = agent.directory + "/waypost.sqlite-wal"
-        let size = try #require(try FileManager.default.attributesOfItem(atPath: log)[.size] as? UInt64)
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: log))
-        try file.truncate(atOffset: size - 100)
-        try file.close()
-        agent = try AgentProcess("k1", broker: broker.url, directory: agent.directory)
-        try await agent.online()
-        let reply = try await backend.command(#"{"id":"next","type":"ping"}"#, to: "k1")
-        #expect(reply.code == .ok)
+        #expect(try await backend.command(Self.append, to: "k1").code == .ok)
+        #expect(try await backend.command(#"{"id":"next","type":"ping"}"#, to: "k1").code == .ok)
+        #expect(agent.ledger == ["once"])
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
+    }
+
+    // It was read as far as it was whole, and what had been acknowledged ran again.
+    @Test func `a log that is cut before the last commit is refused, and the doctor says the same`()
+        async throws
+    {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let (directory, log) = try await killed(broker, backend)
+        await backend.disconnect()
+        try Data(contentsOf: log).dropLast(100).write(to: log)
+        try await isRefused(directory, "had been stored: it is an older copy, or \(log.path) is missing, cut")
+    }
+
+    /// Checks that neither the agent starts nor the doctor is content, and that both say why.
+    private func isRefused(_ directory: String, _ sentence: String) async throws {
+        let agent = try AgentProcess("k1", broker: "mqtt://127.0.0.1:1", directory: directory)
+        try await agent.printed(sentence)
+        #expect(try await agent.ended() == 1)
+        let doctor = try await RunningCommand.run([
+            "doctor", "--local", "--agent", "k1", "--state", directory,
+        ])
+        #expect(doctor.status == 1)
+        #expect(doctor.output.contains { $0.contains(sentence) }, "\(doctor.output)")
+    }
+
+    @Test func `a state file that is removed is missed, and a new one has a higher epoch`() async throws {
+        let broker = try await TestBroker.start()
+        let directory = try await used(broker)
+        let file = directory + "/waypost.sqlite"
+        try FileManager.default.removeItem(atPath: file)
+        try await isRefused(directory, "\(file): the state file is missing, but waypost.marker shows")
+        try Data().write(to: URL(fileURLWithPath: file))
+        try await isRefused(directory, "\(file): the state file is empty, but waypost.marker shows")
+        try FileManager.default.removeItem(atPath: file)
+        #expect(mkfifo(file, 0o600) == 0)
+        try await isRefused(directory, "\(file): there is a named pipe in the place of a file")
+        try FileManager.default.removeItem(atPath: file)
+
+        let backend = try await Backend(broker: broker.url)
+        let before = try await backend.message(on: "waypost/v1/k1/state")
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])
+        let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
+        #expect(report["detail"]?.stringValue?.contains("forgotten") == true)
+        let birth = try await backend.message(on: "waypost/v1/k1/state") { $0["why"] == "birth" }
+        #expect(try #require(birth["epoch"]?.intValue) > #require(before["epoch"]?.intValue))
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test(arguments: ["lock", "waypost.sqlite", "waypost.sqlite-wal", "waypost.marker"])
+    func `a first start that is killed as soon as a file is there is followed by one that serves`(
+        name: String
+    ) async throws {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let directory = newDirectory()
+        let first = try AgentProcess("k1", broker: broker.url, directory: directory)
+        let limit = ContinuousClock.now + .seconds(120)
+        while !FileManager.default.fileExists(atPath: "\(directory)/\(name)") {
+            try #require(ContinuousClock.now < limit)
+            await Task.yield()
+        }
+        try await first.kill()
+        let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
+        try await agent.online()
+        #expect(try await backend.command(#"{"id":"a","type":"ping"}"#, to: "k1").code == .ok)
+        // The next one has nothing to say of it any more.
+        #expect(try await agent.terminate() == 0)
+        let next = try AgentProcess("k1", broker: broker.url, directory: directory)
+        try await next.online()
+        #expect(!next.lines.contains { $0.contains("waypost.sqlite") }, "\(next.lines)")
+        #expect(try await next.terminate() == 0)
+        let births = backend.seen.filter { $0.topic.hasSuffix("/state") }.compactMap(\.json)
+            .filter { $0["why"] == "birth" }.compactMap { $0["epoch"]?.intValue }
+        #expect(births.count >= 2 && births == Array(Set(births)).sorted())
+        await backend.disconnect()
+    }
+
+    @Test(.enabled(if: SmallDisk.isPossible, "takes the right to mount a file system"))
+    func `a file system that is mounted read-only is named at the start`() async throws {
+        let disk = try SmallDisk(kibibytes: 2_048)
+        defer { disk.end() }
+        let broker = try await TestBroker.start()
+        let agent = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
+        try await agent.online()
+        #expect(try await agent.terminate() == 0)
+        try disk.makeReadOnly()
+        let refused = try AgentProcess("k1", broker: broker.url, directory: disk.path + "/state")
+        try await refused.printed("Read-only file system; choose another with --state")
+        #expect(try await refused.ended() == 1)
     }
 
     @Test func `a place where nothing can be written is named at the start`() async throws {
