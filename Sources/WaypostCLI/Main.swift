@@ -8,6 +8,9 @@ enum Main {
     static func main() async {
         // A reader that goes away, as in `waypost logcat | head -1`, is an answer of write and no reason to die.
         signal(SIGPIPE, SIG_IGN)
+        // So is a file that may not grow further.
+        signal(SIGXFSZ, SIG_IGN)
+        Descriptor.fillStandard()
         // Not on the threads that all tasks share, see `AgentThreads`.
         let work = Task.detached(executorPreference: AgentThreads.pool) { await run() }
         let watch = Task.detached(executorPreference: AgentThreads.pool) {
@@ -15,7 +18,9 @@ enum Main {
         }
         let status = await work.value
         watch.cancel()
-        exit(status)
+        guard let loss = Terminal.finish() else { exit(status) }
+        Terminal.error(loss)
+        exit(status == Exit.ok.rawValue ? Exit.failed.rawValue : status)
     }
 
     /// Prints the help that was asked for, or what is wrong with the command line; returns the exit status.

@@ -28,9 +28,14 @@ public final class RunningCommand: Sendable {
     private let process = Process()
 
     /// Starts the command; our own settings in the environment are taken away before `environment` is added.
-    public init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws {
-        process.executableURL = Self.executable
-        process.arguments = arguments
+    ///
+    /// - Parameter script: Of bash, which runs the command as `"$0" "$@"`; nil to run it without a shell.
+    public init(
+        _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
+        through script: String? = nil
+    ) throws {
+        process.executableURL = script == nil ? Self.executable : URL(fileURLWithPath: "/bin/bash")
+        process.arguments = script.map { ["-c", $0, Self.executable.path] + arguments } ?? arguments
         process.environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("WAYPOST_") }
             .merging(environment) { _, new in new }
@@ -64,9 +69,10 @@ public final class RunningCommand: Sendable {
 
     /// Runs a command to its end.
     public static func run(
-        _ arguments: [String], environment: [String: String] = [:], input: String? = nil
+        _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
+        through script: String? = nil
     ) async throws -> Ending {
-        try await RunningCommand(arguments, environment: environment, input: input).ending()
+        try await RunningCommand(arguments, environment: environment, input: input, through: script).ending()
     }
 
     /// Its process id.

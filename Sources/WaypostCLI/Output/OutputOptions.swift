@@ -20,7 +20,7 @@ protocol OperatorCommand: AsyncParsableCommand {
 }
 
 extension OperatorCommand {
-    /// Runs the command; with `--json` its error is a JSON line on standard output.
+    /// Runs the command; with `--json` its error is a JSON line on standard output, where that takes it.
     mutating func run() async throws {
         do {
             try await perform()
@@ -29,6 +29,7 @@ extension OperatorCommand {
                 "exit": .int(Int64(error.exit.rawValue)), "detail": .string(error.description),
             ]
             Terminal.print(json: ["error": .object(shown)])
+            if Terminal.hasFailed { throw error }
             throw error.exit
         }
     }

@@ -1,10 +1,15 @@
 import Glibc
+import Threading
 import Waypost
 
 /// Standard output and standard error, written without a buffer of our own: what is printed is there.
 ///
-/// All that the program prints goes through here, so that nothing that came from outside is obeyed by a terminal.
+/// All that the program prints goes through here, so that nothing that came from outside is obeyed by a terminal, and
+/// so that ``finish()`` knows of all that could not be printed.
 enum Terminal {
+    /// Why standard output takes nothing more: an `errno`; nil as long as it does.
+    private static let failure = Guarded<Int32?>(nil)
+
     /// Whether `descriptor` is a terminal that wants colours (no-color.org).
     static func wantsColours(_ descriptor: Int32) -> Bool {
         guard isatty(descriptor) == 1 else { return false }
@@ -15,7 +20,7 @@ enum Terminal {
     /// Prints a line; false when the output is closed.
     @discardableResult
     static func print(_ line: TerminalText) -> Bool {
-        write(Array("\(line.text)\n".utf8), to: STDOUT_FILENO)
+        output(Array("\(line.text)\n".utf8))
     }
 
     /// Prints a line of JSON; false when the output is closed.
@@ -28,24 +33,24 @@ enum Terminal {
 
     /// Prints lines of JSON that end with their newlines; false when the output is closed.
     static func print(jsonLines lines: [UInt8]) -> Bool {
-        write(TerminalJSON.escaped(lines), to: STDOUT_FILENO)
+        output(TerminalJSON.escaped(lines))
     }
 
     /// Writes text where the cursor is, without a newline.
     @discardableResult
-    static func draw(_ text: TerminalText) -> Bool { write(Array(text.text.utf8), to: STDOUT_FILENO) }
+    static func draw(_ text: TerminalText) -> Bool { output(Array(text.text.utf8)) }
 
     /// Prints a line about the command itself to standard error.
-    static func note(_ line: TerminalText) { write(Array("\(line.text)\n".utf8), to: STDERR_FILENO) }
+    static func note(_ line: TerminalText) { errors(Array("\(line.text)\n".utf8)) }
 
     /// Prints a line of JSON to standard error.
     static func note(json: JSONValue) {
-        write(TerminalJSON.escaped(json.serialized() + [UInt8(ascii: "\n")]), to: STDERR_FILENO)
+        errors(TerminalJSON.escaped(json.serialized() + [UInt8(ascii: "\n")]))
     }
 
     /// Writes over the last line of standard error, a terminal, without ending it.
     static func progress(_ line: TerminalText) {
-        write(Array((TerminalText(codes: "\r\u{1B}[K") + line).text.utf8), to: STDERR_FILENO)
+        errors(Array((TerminalText(codes: "\r\u{1B}[K") + line).text.utf8))
     }
 
     /// Prints why the command ends.
@@ -54,21 +59,33 @@ enum Terminal {
         note("waypost: \(style.red("error:")) \(sentence)")
     }
 
-    @discardableResult
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EAGAIN {
-                // Another process made the descriptor non-blocking; wait until it takes more.
-                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&ready, 1, -1)
-            } else if errno != EINTR {
-                return false
-            }
+    /// Says what of the output is lost, for the end of every command; nil when all of it is where it should be, or its
+    /// reader went away, who has what it wanted.
+    static func finish() -> String? {
+        let error = failure.withLock { failure in
+            // Some file systems say only at a close that they have no room; the descriptor itself stays open, because
+            // another thread may be waiting for its end.
+            let copy = dup(STDOUT_FILENO)
+            if copy >= 0, close(copy) != 0, errno != EINTR { failure = failure ?? errno }
+            return failure
         }
-        return true
+        guard let error, error != EPIPE else { return nil }
+        return "write to standard output: \(Descriptor.text(of: error)); what was printed is not complete"
     }
+
+    /// Whether a part of the output is lost, and not because its reader went away.
+    static var hasFailed: Bool { failure.withLock { $0 != nil && $0 != EPIPE } }
+
+    /// False when the output is closed, or lost a part of what was printed: nothing is written behind a gap.
+    private static func output(_ bytes: [UInt8]) -> Bool {
+        guard failure.withLock({ $0 == nil }) else { return false }
+        // Not behind the lock: a reader may take its time.
+        let error = Descriptor.write(bytes, to: STDOUT_FILENO)
+        guard error != 0 else { return true }
+        failure.withLock { $0 = $0 ?? error }
+        return false
+    }
+
+    /// There is no place left to say that this failed.
+    private static func errors(_ bytes: [UInt8]) { _ = Descriptor.write(bytes, to: STDERR_FILENO) }
 }

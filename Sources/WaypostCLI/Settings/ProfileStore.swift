@@ -88,13 +88,13 @@ struct ProfileStore: Sendable {
 
     private func delete(_ path: String) throws(CommandError) {
         guard unlink(path) == 0 || errno == ENOENT else {
-            throw CommandError(.failed, "remove \(path): \(String(cString: strerror(errno)))")
+            throw CommandError(.failed, "remove \(path): \(Descriptor.text(of: errno))")
         }
     }
 
     private func write(_ text: String, to path: String) throws(CommandError) {
-        func fault() -> CommandError {
-            CommandError(.failed, "write \(path): \(String(cString: strerror(errno)))")
+        func fault(_ error: Int32 = errno) -> CommandError {
+            CommandError(.failed, "write \(path): \(Descriptor.text(of: error))")
         }
         do {
             try FileManager.default.createDirectory(
@@ -107,12 +107,13 @@ struct ProfileStore: Sendable {
         let draft = "\(path).\(getpid())"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw fault() }
-        let bytes = Array(text.utf8)
-        let isWritten = Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
-        guard Glibc.close(descriptor) == 0, isWritten, rename(draft, path) == 0 else {
-            let error = fault()
+        var error = Descriptor.write(Array(text.utf8), to: descriptor)
+        if error == 0, fsync(descriptor) != 0 { error = errno }
+        if Glibc.close(descriptor) != 0, error == 0 { error = errno }
+        if error == 0, rename(draft, path) != 0 { error = errno }
+        guard error == 0 else {
             unlink(draft)
-            throw error
+            throw fault(error)
         }
     }
 }

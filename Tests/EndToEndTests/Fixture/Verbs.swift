@@ -1,0 +1,21 @@
+import ArgumentParser
+
+@testable import WaypostCLI
+
+/// All that `waypost` can be told to do, read from the commands themselves.
+enum Verbs {
+    /// The words of each: `["open"]`, `["profile", "add"]`.
+    static let all = words(of: WaypostCommand.self, [])
+    /// The first words, each once, in the order of the help.
+    static let families = WaypostCommand.configuration.subcommands.map(name)
+
+    private static func words(of type: any ParsableCommand.Type, _ before: [String]) -> [[String]] {
+        let members = type.configuration.subcommands
+        guard !members.isEmpty else { return [before] }
+        return members.flatMap { words(of: $0, before + [name($0)]) }
+    }
+
+    private static func name(_ type: any ParsableCommand.Type) -> String {
+        type.configuration.commandName ?? ""
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import WaypostCLI
+
+/// What is printed to where it can't be written is missed: by the status, and by a sentence with the system's words.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct UnwritableOutputTests {
+    private static let loss = "waypost: error: write to standard output: "
+
+    /// What has each command print; the words behind it.
+    private static let arguments: [String: [String]] = [
+        "agents": [], "bench": ["--agent", "k1", "--count", "2"],
+        "call": ["CalculatorService", "add", "--args", "[2,3]", "--agent", "k1"],
+        "cancel": ["c-17", "--agent", "k1"], "check": ["--demo"], "demo": [],
+        "describe": ["--agent", "k1"], "doctor": [], "explain": ["404"], "failures": [],
+        "health": ["--local", "--state", "STATE"], "log": ["V", "--agent", "k1", "--for", "1s"],
+        "logcat": ["-d", "--agent", "k1"], "navigate": ["back", "--agent", "k1"],
+        "open": ["scheme://router/demo", "--agent", "k1"], "ping": ["--agent", "k1"],
+        "profile add": ["p1", "--broker", "mqtt://127.0.0.1"], "profile list": [], "profile show": ["p1"],
+        "relocate": ["--agent", "k1", "--delete", "scheme://router/nowhere"],
+        "replay": ["--agent", "k1"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
+        "services": ["--demo"], "watch": [],
+    ]
+    /// What prints nothing, or on standard error.
+    private static let silent: Set = ["agent", "profile use", "profile remove"]
+
+    @Test func `every command is tried`() {
+        let all = Set(Verbs.all.map { $0.joined(separator: " ") })
+        #expect(Set(Self.arguments.keys).union(Self.silent) == all)
+    }
+
+    @Test(arguments: Verbs.all)
+    func `what can not be printed is said, and the status is not 0`(_ verb: [String]) async throws {
+        guard let words = Self.arguments[verb.joined(separator: " ")] else { return }
+        let site = try await Site.open()
+        _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1", "--no-check")
+        let environment = ["WAYPOST_BROKER": site.broker.url, "XDG_CONFIG_HOME": site.broker.directory]
+        if verb.first == "profile" {
+            let add = ["profile", "add", "p1", "--broker", "mqtt://127.0.0.1"]
+            #expect(try await RunningCommand.run(add, environment: environment).status == 0)
+        }
+        let all = verb + words.map { $0 == "STATE" ? site.agent.directory : $0 }
+        for form in verb == ["demo"] ? [[]] : [[], ["--json"]] {
+            let command = try RunningCommand(
+                all + form, environment: environment, through: #"exec "$0" "$@" >/dev/full"#)
+            if verb == ["watch"] {
+                // It prints what comes.
+                try await command.printedError("k1 is online")
+                _ = try await site.run("open", "scheme://router/demo", "--agent", "k1")
+            }
+            let ending = try await command.ending()
+            #expect(ending.status != 0, "\(all + form)")
+            #expect(
+                ending.errorLines.last
+                    == Self.loss + "No space left on device; what was printed is not complete",
+                "\(all + form): \(ending.errorLines)")
+        }
+        #expect(try await site.agent.terminate() == 0)
+    }
+
+    @Test(arguments: Verbs.all.map { $0 + ["--help"] } + [["--help"], ["--version"], ["help"]])
+    func `so is the help that can not be printed`(_ words: [String]) async throws {
+        let ending = try await RunningCommand.run(words, through: #"exec "$0" "$@" >/dev/full"#)
+        #expect(ending.status == 1)
+        #expect(ending.errorLines.map { $0.hasPrefix(Self.loss) } == [true], "\(ending.errorLines)")
+    }
+
+    @Test(
+        arguments: [
+            // In blocks of 1 KiB: what the system does when a file may not grow further.
+            (#"ulimit -f 2; exec "$0" "$@" >"$OUTPUT""#, "File too large"),
+            // Otherwise the first file or socket that is opened would be standard output.
+            (#"exec "$0" "$@" >&-"#, "Bad file descriptor"),
+        ])
+    func `a file that may not grow, and an output that is not there`(_ script: String, _ text: String)
+        async throws
+    {
+        let file = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-output"
+        defer { unlink(file) }
+        let ending = try await RunningCommand.run(
+            ["--generate-completion-script", "bash"], environment: ["OUTPUT": file], through: script)
+        #expect(ending.status == 1)
+        #expect(ending.errorLines.map { $0.hasPrefix(Self.loss + text) } == [true], "\(ending.errorLines)")
+    }
+
+    @Test func `a reader that has enough is no failure`() async throws {
+        // More than a pipe holds.
+        let ending = try await RunningCommand.run(
+            ["--generate-completion-script", "bash"],
+            through: #""$0" "$@" | true; exit ${PIPESTATUS[0]}"#)
+        #expect(ending.status == 0 && ending.errorLines.isEmpty, "\(ending)")
+    }
+
+    @Test func `an error in JSON that can not be printed stands on standard error`() async throws {
+        let ending = try await RunningCommand.run(
+            ["ping", "--agent", "k1", "--json", "--broker", "mqtt://127.0.0.1:\(try FreePort.find())"],
+            through: #"exec "$0" "$@" >/dev/full"#)
+        #expect(ending.status == 4)
+        #expect(ending.errorLines.first?.contains("Connection refused") == true)
+        #expect(ending.errorLines.last?.hasPrefix(Self.loss) == true)
+    }
+
+    @Test func `a profile that can not be written is named, and the old one stays`() async throws {
+        let folder = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-profiles"
+        func add(_ name: String, through script: String? = nil) async throws -> RunningCommand.Ending {
+            try await RunningCommand.run(
+                ["profile", "add", "p1", "--broker", "mqtt://127.0.0.1", "--username", name],
+                environment: ["XDG_CONFIG_HOME": folder], through: script)
+        }
+        #expect(try await add("ops").status == 0)
+        let name = String(repeating: "u", count: 4_000)
+        let ending = try await add(name, through: #"ulimit -f 1; exec "$0" "$@""#)
+        #expect(ending.status == 1)
+        #expect(ending.errorLines.last?.hasSuffix("/profiles/p1.yaml: File too large") == true, "\(ending)")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder + "/waypost/profiles")
+        #expect(files == ["p1.yaml"])
+        let text = try String(contentsOfFile: folder + "/waypost/profiles/p1.yaml", encoding: .utf8)
+        #expect(text.contains("ops"))
+    }
+}
