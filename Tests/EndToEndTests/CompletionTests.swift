@@ -31,7 +31,7 @@ struct CompletionTests {
         let ending = try await RunningCommand.run(["--generate-completion-script", shell])
         #expect(ending.status == 0)
         let script = ending.output.joined(separator: "\n") + "\n"
-        for command in ["agent", "open", "log", "replay", "logcat", "watch", "doctor", "agents"] {
+        for command in Verbs.families {
             #expect(script.contains(command), "\(command)")
         }
         guard shell == "bash" || Self.has(shell) else { return }

@@ -4,12 +4,12 @@ import Waypost
 
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct UsageTests {
-    @Test(
-        arguments: [
-            "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
-            "ping", "health", "doctor", "explain", "describe", "navigate", "watch", "bench", "resolve",
-            "check", "routes",
-        ])
+    @Test func `the commands are read from the program`() {
+        #expect(Verbs.families.count > 20 && Verbs.all.count > Verbs.families.count)
+        #expect(Set(Verbs.families).isSuperset(of: ["open", "failures", "services", "profile"]))
+    }
+
+    @Test(arguments: Verbs.families)
     func `every command explains itself, with an example`(_ command: String) async throws {
         let ending = try await RunningCommand.run([command, "--help"])
         #expect(ending.status == 0)
@@ -17,14 +17,17 @@ struct UsageTests {
         #expect(ending.output.contains { $0.contains("Example") })
     }
 
+    @Test(arguments: Verbs.all)
+    func `every member of a family explains itself`(_ words: [String]) async throws {
+        let ending = try await RunningCommand.run(words + ["--help"])
+        #expect(ending.status == 0)
+        #expect(ending.output.contains { $0.contains("waypost \(words.joined(separator: " "))") })
+    }
+
     @Test func `all commands stand in the help of the whole`() async throws {
         let ending = try await RunningCommand.run(["--help"])
         #expect(ending.status == 0)
-        for command in [
-            "agent", "demo", "open", "call", "cancel", "relocate", "log", "agents", "logcat", "replay",
-            "ping", "health", "doctor", "explain", "describe", "navigate", "watch", "bench", "resolve",
-            "check", "routes",
-        ] {
+        for command in Verbs.families {
             #expect(ending.output.contains { $0.hasPrefix("  \(command) ") }, "\(command)")
         }
     }
