@@ -23,7 +23,7 @@ struct FailuresCommand: OperatorCommand {
     @Option(
         help: ArgumentHelp(
             "Only failures from this time on: 30s, 10m, 1h ago, or 18:40.", discussion: "Default: all.",
-            valueName: "time"))
+            valueName: "time"), transform: { try LogStart($0) })
     var since: LogStart?
 
     @Flag(help: "Print each failure, the oldest first.")

@@ -35,7 +35,7 @@ struct LogcatCommand: OperatorCommand {
     @Option(
         help: ArgumentHelp(
             "Start with the recent events that the agents still have: of 30s, 10m, 1h, or from 18:40 on.",
-            valueName: "time"))
+            valueName: "time"), transform: { try LogStart($0) })
     var since: LogStart?
 
     @Flag(name: .customShort("d"), help: "Print the recent events that the agents still have, and end.")
@@ -45,12 +45,13 @@ struct LogcatCommand: OperatorCommand {
         name: .customShort("t"),
         help: ArgumentHelp(
             "Print the newest lines of the recent events, and end: so many, or those from a time on.",
-            valueName: "count or time"))
+            valueName: "count or time"), transform: { try LogPast($0) })
     var tail: LogPast?
 
     @Option(
         name: .customShort("T"),
-        help: ArgumentHelp("The same as -t, and go on.", valueName: "count or time"))
+        help: ArgumentHelp("The same as -t, and go on.", valueName: "count or time"),
+        transform: { try LogPast($0) })
     var tailAndFollow: LogPast?
 
     @Option(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import WaypostMessages
 
 /// How long a command waits for the answer.
 struct WaitOptions: ParsableArguments {

@@ -46,13 +46,13 @@ package enum Timestamp {
         text(milliseconds, "%Y-%m-%d %H:%M:%S", localtime_r)
     }
 
-    /// Android's `threadtime`, in local time or UTC: `11-20 23:16:39.123`.
+    /// Android's `threadtime`, in local time: `11-20 23:16:39.123`; in UTC it says so: `11-20 23:16:39.123 +0000`.
     package static func threadTime(
         _ milliseconds: Int64, isUTC: Bool = false, hasYear: Bool = false
     ) -> String {
         text(
             milliseconds, hasYear ? "%Y-%m-%d %H:%M:%S." : "%m-%d %H:%M:%S.",
-            isUTC ? gmtime_r : localtime_r, hasFraction: true)
+            isUTC ? gmtime_r : localtime_r, hasFraction: true) + (isUTC ? " +0000" : "")
     }
 
     private typealias Split = (UnsafePointer<time_t>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<tm>?

@@ -1,22 +1,21 @@
-import ArgumentParser
-
-/// A span of time on the command line: `500ms`, `10s`, `1.5h`; a bare number is seconds.
-struct TimeSpan: ExpressibleByArgument, Sendable, Hashable, CustomStringConvertible {
+/// A span of time as it is typed and printed: `500ms`, `10s`, `1.5h`, `10 min`; a bare number is seconds.
+package struct TimeSpan: Sendable, Hashable, CustomStringConvertible {
     private static let units: [(suffix: String, milliseconds: Double)] = [
         // `ms` before `s`, which also ends it.
-        ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+        ("ms", 1), ("s", 1_000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
     /// A year: nothing here lasts longer, and sums stay far from any overflow.
     private static let longest = 366 * 86_400_000.0
 
-    let milliseconds: Int64
+    package let milliseconds: Int64
 
-    init(milliseconds: Int64) { self.milliseconds = milliseconds }
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// Nil when the text is no number with a unit, negative, or longer than a year.
-    init?(argument: String) {
+    package init?(argument: String) {
         let unit = Self.units.first { argument.hasSuffix($0.suffix) }
-        let number = argument.dropLast(unit?.suffix.count ?? 0)
+        var number = argument.dropLast(unit?.suffix.count ?? 0)
+        if unit != nil, number.last == " " { number.removeLast() }
         // Double also reads `inf`, `nan` and hexadecimal digits.
         guard !number.isEmpty, number.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "." }),
             let value = Double(number)
@@ -26,22 +25,17 @@ struct TimeSpan: ExpressibleByArgument, Sendable, Hashable, CustomStringConverti
         self.milliseconds = Int64(milliseconds)
     }
 
-    static func seconds(_ seconds: Int64) -> TimeSpan { TimeSpan(milliseconds: seconds * 1_000) }
-    static func minutes(_ minutes: Int64) -> TimeSpan { TimeSpan(milliseconds: minutes * 60_000) }
+    package static func seconds(_ seconds: Int64) -> TimeSpan { TimeSpan(milliseconds: seconds * 1_000) }
+    package static func minutes(_ minutes: Int64) -> TimeSpan { TimeSpan(milliseconds: minutes * 60_000) }
 
-    var duration: Duration { .milliseconds(milliseconds) }
+    package var duration: Duration { .milliseconds(milliseconds) }
 
     /// In the largest unit that leaves a whole number: `10 min`, `90 s`, `500 ms`.
-    var description: String {
+    package var description: String {
         let units: [(Int64, String)] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")]
         for (length, name) in units where milliseconds >= length && milliseconds % length == 0 {
             return "\(milliseconds / length) \(name)"
         }
         return milliseconds == 0 ? "0 s" : "\(milliseconds) ms"
-    }
-
-    /// As it would be typed: the default in the help.
-    var defaultValueDescription: String {
-        description.replacing(" min", with: "m").replacing(" ", with: "")
     }
 }
