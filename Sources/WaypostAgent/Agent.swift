@@ -220,7 +220,9 @@ public final class Agent: Service {
         runner.connect(
             CommandRunner.AgentCommands(
                 health: { [weak self] in self?.health.json ?? .null },
-                replay: { events.replay(since: $0, maximum: $1) },
+                replay: { replay throws(Rejection) in
+                    try events.answer(replay, of: agent, at: clock.wall())
+                },
                 setLevel: { override in
                     // Losing it on a full disk only means that a restart forgets a temporary level.
                     try? store.commit { try $0.setOverride(override) }

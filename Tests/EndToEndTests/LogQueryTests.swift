@@ -40,7 +40,7 @@ import WaypostMessages
     func `a query shows what its row says`(_ row: JSONValue) throws {
         let text = try #require(row["query"]?.stringValue)
         if let fault = row["fault"]?.stringValue {
-            let error = try #require(throws: CommandError.self) { try LogQuery(text) }
+            let error = try #require(throws: CommandError.self) { try LogQuery.read(text) }
             #expect(error.description.contains(fault), "\(error)")
             #expect(error.exit == .usage)
             return
@@ -85,7 +85,7 @@ import WaypostMessages
         parts.tm_isdst = -1
         let noon = Int64(mktime(&parts)) * 1_000
         let hour: Int64 = 3_600_000
-        func time(_ text: String) -> LogStart? { LogStart(argument: text, now: noon) }
+        func time(_ text: String) -> LogStart? { try? LogStart(text, now: noon) }
         #expect(time("10m") == .span(.minutes(10)))
         #expect(time("90") == .span(.seconds(90)))
         #expect(time("11:00") == .time(noon - hour))
@@ -114,7 +114,7 @@ import WaypostMessages
         }
         #expect(try text("brief") == "I/Router  (   71): opened myapp://orders/42")
         #expect(try text("uid", "brief").hasPrefix("kiosk-7 I/Router"))
-        #expect(try text("UTC,year").hasPrefix("2026-11-20 23:23:"))
+        #expect(try text("UTC,year").hasPrefix("2026-11-20 23:23:15.000 +0000    71 "))
         #expect(try text("color").contains("\u{1B}[") == (line.event.level != .info))
         #expect(throws: CommandError.self) { try LogFormat(["long"]) }
     }

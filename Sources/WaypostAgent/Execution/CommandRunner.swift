@@ -11,8 +11,8 @@ final class CommandRunner: Sendable {
     struct AgentCommands: Sendable {
         /// The answer to `ping`.
         var health: @Sendable () -> JSONValue
-        /// Publishes recent events again; returns how many, and the number of the last.
-        var replay: @Sendable (_ since: Int64, _ maximum: Int) -> (count: Int, last: Int64)
+        /// The answer to `replay`: recent events, or how many are published again.
+        var replay: @Sendable (Replay) throws(Rejection) -> JSONValue
         /// Changes what is published.
         var setLevel: @Sendable (LevelOverride) -> Void
     }
@@ -35,9 +35,12 @@ final class CommandRunner: Sendable {
         switch job.command.operation {
         case .open, .call, .navigate, .cancel: return nil
         case .ping: return .ok(agentCommands.withLock { $0 }?.health() ?? .null)
-        case .replay(let since, let maximum):
-            let (count, last) = agentCommands.withLock { $0 }?.replay(since, maximum) ?? (0, since)
-            return .ok(["replayed": .int(Int64(count)), "last": .int(last)])
+        case .replay(let replay):
+            do throws(Rejection) {
+                return .ok(try agentCommands.withLock { $0 }?.replay(replay) ?? .null)
+            } catch {
+                return CommandResult(error, origin: .agent)
+            }
         case .failures(let since, let sequence, let maximum):
             return past.failures(since: since, before: sequence, maximum: maximum)
         case .inspect(let target, let sender):

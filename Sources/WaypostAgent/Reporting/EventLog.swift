@@ -134,6 +134,22 @@ final class EventLog: Sendable {
         return (events.count, events.last?.sequence ?? sequence)
     }
 
+    /// The last so many events with numbers in this range, in order.
+    func recent(_ range: Range<Int64>, maximum: Int) -> [LogEvent] {
+        state.withLock { $0.recent.events(range, maximum: maximum, boot: boot, process: process) }
+    }
+
+    /// The oldest event that is still there.
+    var oldest: LogEvent? {
+        state.withLock { state in
+            guard let first = state.recent.numbers?.lowerBound else { return nil }
+            return state.recent.events(first..<first + 1, maximum: 1, boot: boot, process: process).first
+        }
+    }
+
+    /// The most bytes that the broker takes in one payload.
+    var maximumBytes: Int { connection.withLock { $0?.maximumBytes() } ?? .max }
+
     /// Publishes what gathered; the agent has it when this returns.
     func flush() {
         connection.withLock { connection in

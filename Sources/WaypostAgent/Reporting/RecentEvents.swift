@@ -19,6 +19,21 @@ struct RecentEvents {
     /// How many bytes a packed number may take.
     private static let longestNumber = 10
 
+    /// A place from which can be read, so that nobody reads all that lies before.
+    private struct Mark {
+        var sequence: Int64
+        /// Counted from the first byte ever.
+        var place: Int
+        /// What the event before it says.
+        var before: EventText
+    }
+
+    /// One for each number that can be divided by ``markDistance``.
+    private var marks: Deque<Mark> = []
+    private static let markDistance: Int64 = 256
+    /// The bytes that were here once.
+    private var removedBytes = 0
+
     /// - Parameter limit: How many events are kept.
     init(limit: Int) { self.limit = limit }
 
@@ -27,10 +42,16 @@ struct RecentEvents {
             let (size, text) = oldest
             if let text { before = text }
             bytes.removeFirst(size)
+            removedBytes += size
+            if let mark = marks.first, mark.sequence <= last - Int64(count) + 1 { marks.removeFirst() }
             count -= 1
         }
         let text = EventText(tag: event.tag, message: event.message)
         let packed = event.packed(saysTheSame: text == newest)
+        if event.sequence % Self.markDistance == 0 {
+            marks.append(
+                Mark(sequence: event.sequence, place: removedBytes + bytes.count, before: newest))
+        }
         newest = text
         let needed = bytes.count + packed.count + Self.longestNumber
         if needed > space {
@@ -50,18 +71,37 @@ struct RecentEvents {
         return (bytes.count - packed.rest.count, text)
     }
 
+    /// The numbers of the events that are kept; nil when there are none.
+    var numbers: ClosedRange<Int64>? { count > 0 ? last - Int64(count) + 1...last : nil }
+
     /// The last events with a higher number than `sequence`, at most `maximum`, in the order of their numbers.
     func events(after sequence: Int64, maximum: Int, boot: String, process: Int64) -> [LogEvent] {
-        let wanted = min(count, maximum, Int(clamping: last - sequence))
-        guard wanted > 0 else { return [] }
-        var packed = PackedReader(bytes[...])
-        var text = before
-        for _ in wanted..<count { text = packed.skip() ?? text }
-        return (last - Int64(wanted) + 1...last).map {
+        guard sequence < last else { return [] }
+        return events(sequence + 1..<last + 1, maximum: maximum, boot: boot, process: process)
+    }
+
+    /// The last events with numbers in `range`, at most `maximum`, in the order of their numbers.
+    func events(_ range: Range<Int64>, maximum: Int, boot: String, process: Int64) -> [LogEvent] {
+        guard let numbers, maximum > 0 else { return [] }
+        let wanted = Range(numbers).clamped(to: range).suffix(maximum)
+        guard let first = wanted.first else { return [] }
+        var (number, text, packed) = (numbers.lowerBound, before, PackedReader(bytes[...]))
+        if let mark = mark(upTo: first) {
+            (number, text) = (mark.sequence, mark.before)
+            packed = PackedReader(bytes[(mark.place - removedBytes)...])
+        }
+        for _ in number..<first { text = packed.skip() ?? text }
+        return wanted.map {
             let event = LogEvent(&packed, after: text, sequence: $0, boot: boot, process: process)
             text = EventText(tag: event.tag, message: event.message)
             return event
         }
+    }
+
+    /// The last mark that is not behind this number.
+    private func mark(upTo number: Int64) -> Mark? {
+        guard let first = marks.first, number >= first.sequence else { return nil }
+        return marks[min(Int((number - first.sequence) / Self.markDistance), marks.count - 1)]
     }
 }
 

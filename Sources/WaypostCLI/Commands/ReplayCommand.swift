@@ -7,8 +7,9 @@ struct ReplayCommand: OperatorCommand {
         commandName: "replay",
         abstract: "Print the recent events of an agent.",
         discussion: """
-            An agent keeps its recent events in memory and publishes at most the newest \(Command.maximumReplay) of \
-            them again. It keeps only events of the levels that it publishes; see: waypost log.
+            An agent keeps its recent events in memory, as many as its log-ring says, and only those of the levels \
+            that it publishes; see: waypost log. It is asked page by page for all that it has, and filters them itself \
+            as far as it can. Of an agent of an older version come the newest \(Command.maximumReplay).
 
             Examples:
               waypost replay --agent k1
@@ -22,7 +23,7 @@ struct ReplayCommand: OperatorCommand {
     @Option(
         help: ArgumentHelp(
             "Only events from this time on: 30s, 10m, 1h ago, or 18:40.", discussion: "Default: all.",
-            valueName: "time"))
+            valueName: "time"), transform: { try LogStart($0) })
     var since: LogStart?
 
     @OptionGroup(title: "Lines")
@@ -40,7 +41,7 @@ struct ReplayCommand: OperatorCommand {
     @OptionGroup(title: "Broker")
     var broker: BrokerOptions
 
-    /// How long events may come after the reply that counted them; those below W are sent only once.
+    /// How long the next page may take, and events of an older agent after the reply that counted them.
     private static let patience = Duration.seconds(2)
 
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
@@ -48,44 +49,35 @@ struct ReplayCommand: OperatorCommand {
     func perform() async throws {
         let settings = try await broker.resolved()
         let filter = try lines.filter()
-        let collector = try await collect(settings)
+        let collector = try await collect(settings, filter)
         for (agent, reply) in collector.refusals {
             throw CommandError(
                 .failed,
                 "\(agent): \(reply.code): \(reply.detail ?? "no detail given")")
         }
         let format = output.isJSON ? LogFormat(form: .json) : try lines.format()
-        for line in collector.events(since: since) where filter.shows(line) {
+        for line in collector.wanted {
             line.show(format, output.style, agentWidth: nil)
         }
-        if !collector.isComplete {
-            Terminal.note("--- some events were lost; those of levels below W are sent only once")
-        } else if let since, !collector.cutShort(since: since).isEmpty {
-            Terminal.note("--- \(agent) has no events as old as \(since)")
-        }
+        for gap in collector.gaps { Terminal.note("--- \(gap)") }
     }
 
-    private func collect(_ settings: BrokerSettings) async throws -> ReplayCollector {
+    private func collect(_ settings: BrokerSettings, _ filter: LogFilter) async throws -> ReplayCollector {
         let topics = settings.topics
         let sender = sender.sender(settings)
-        var collector = ReplayCollector(agent: agent, sender: sender, topics: topics)
+        var collector = ReplayCollector(
+            agent: agent, sender: sender, topics: topics, filter: filter, past: LogPast(start: since))
         return try await OperatorSession.with(
             settings, as: sender,
             required: [topics.reply(of: agent, to: sender), topics.logs(of: agent)],
             useful: [topics.state(of: agent), topics.health(of: agent)]
         ) { session in
-            try await session.publish(collector.message)
-            session.alarm(after: wait.duration)
             var diagnosis = NoReplyDiagnosis(.agent(agent), topics: topics)
-            while !collector.isComplete {
-                guard case .message(let message) = try await session.next() else {
-                    if collector.hasAnswers { break }
-                    throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
-                }
-                diagnosis.saw(message)
-                let hadAnswers = collector.hasAnswers
-                _ = collector.saw(message)
-                if collector.hasAnswers && !hadAnswers { session.alarm(after: Self.patience) }
+            try await session.read(&collector, first: wait.duration, further: Self.patience) {
+                diagnosis.saw($0)
+            }
+            guard collector.hasAnswers else {
+                throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
             }
             return collector
         }

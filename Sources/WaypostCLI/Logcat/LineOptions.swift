@@ -1,4 +1,5 @@
 import ArgumentParser
+import Waypost
 import WaypostMessages
 
 /// Which lines of the log are shown, and how.
@@ -58,9 +59,15 @@ struct LineOptions: ParsableArguments {
     func filter() throws(CommandError) -> LogFilter {
         var filter = try LogFilter(
             filters, level: level.flatMap { LogLevel(name: $0) }, tag: tag, isSilent: isSilent)
-        if let expression { filter.expression = try TextPattern(expression, .expression) }
+        if let expression {
+            do {
+                filter.expression = try TextPattern(expression, .expression)
+            } catch {
+                throw CommandError(.usage, error.detail)
+            }
+        }
         filter.process = pid
-        if let query { filter.query = try LogQuery(query) }
+        if let query { filter.query = try LogQuery.read(query) }
         return filter
     }
 }

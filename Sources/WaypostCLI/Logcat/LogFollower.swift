@@ -71,8 +71,14 @@ struct LogFollower {
         var session = try await connect()
         pause.connectionMade()
         do {
-            if let agent { try await lookFor(agent, session) }
-            if let past, try await !lookBack(over: past, session) || isDump { return await session.close() }
+            let early = if let agent { try await lookFor(agent, session) } else { [MQTTMessage]() }
+            if let past {
+                guard try await lookBack(over: past, session, early), !isDump else {
+                    return await session.close()
+                }
+            } else {
+                guard early.allSatisfy({ show($0) }) else { return await session.close() }
+            }
             guard showWindow() else { return await session.close() }
         } catch {
             await session.close()
@@ -106,15 +112,19 @@ struct LogFollower {
         }
     }
 
-    /// Reports an agent of which the broker knows nothing.
-    private mutating func lookFor(_ agent: String, _ session: OperatorSession) async throws {
+    /// Reports an agent of which the broker knows nothing; what else came meanwhile is still to be shown.
+    private mutating func lookFor(_ agent: String, _ session: OperatorSession) async throws -> [MQTTMessage] {
         var messages: [MQTTMessage] = []
         try await session.readUpToFence { messages.append($0) }
-        for message in messages { _ = show(message) }
-        guard states[agent] == nil else { return }
+        let isKnown = messages.contains { message in
+            settings.topics.outbound(message.topic).map { $0.agent == agent && $0.content == .state } ?? false
+                && message.json.flatMap { try? AgentState($0) } != nil
+        }
+        guard !isKnown else { return messages }
         let unknown = "there is no agent \(agent) at this broker; see: waypost agents"
         if isDump { throw CommandError(.noReply, unknown) }
         notice(unknown)
+        return messages
     }
 
     private func connect() async throws -> OperatorSession {
@@ -134,17 +144,16 @@ struct LogFollower {
     }
 
     /// Shows what the agents still have, in order, and what comes meanwhile; false when the output is closed.
-    private mutating func lookBack(over past: LogPast, _ session: OperatorSession) async throws -> Bool {
-        var replay = ReplayCollector(agent: agent, sender: sender, topics: settings.topics)
+    ///
+    /// - Parameter early: what came before.
+    private mutating func lookBack(
+        over past: LogPast, _ session: OperatorSession, _ early: [MQTTMessage]
+    ) async throws -> Bool {
+        var replay = ReplayCollector(
+            agent: agent, sender: sender, topics: settings.topics, filter: filter, past: past)
         var others: [MQTTMessage] = []
         var (otherBytes, missed) = (0, 0)
-        try await session.publish(replay.message)
-        session.alarm(after: Self.patience)
-        // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
-        while !(replay.hasAnswers && replay.isComplete),
-            case .message(let message) = try await session.next()
-        {
-            guard !replay.saw(message) else { continue }
+        func wait(_ message: MQTTMessage) {
             otherBytes += message.payload.count
             if others.count < Self.maximumOthers, otherBytes <= Self.maximumOtherBytes {
                 others.append(message)
@@ -152,6 +161,8 @@ struct LogFollower {
                 missed += 1
             }
         }
+        for message in early where !replay.saw(message) { wait(message) }
+        try await session.read(&replay, first: Self.patience, further: Self.patience, wait)
         for text in MessageLoss(dropped: missed + replay.dropped).notices { notice(text) }
         for message in others { guard show(message) else { return false } }
         guard showWindow() else { return false }
@@ -161,12 +172,8 @@ struct LogFollower {
             )
         }
         for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }
-        if let start = past.start {
-            for agent in replay.cutShort(since: start) { notice("\(agent) has no events as old as \(start)") }
-        }
-        let lines = replay.events(since: past.start)
-        let shown = past.last.map { lines.filter { filter.shows($0) }.suffix($0)[...] } ?? lines[...]
-        for line in shown { guard show(line) else { return false } }
+        for gap in replay.gaps { notice(gap) }
+        for line in replay.wanted { guard show(line) else { return false } }
         return true
     }
 

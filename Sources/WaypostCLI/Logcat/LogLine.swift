@@ -20,22 +20,19 @@ struct LogLine: Sendable {
     /// The lines of a payload on `log/{level}`; what is no event is left out.
     static func events(_ payload: [UInt8], from agent: String) -> [LogLine] {
         payload.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            guard let json = try? JSONValue(parsing: Array(line), limits: .trustedFile),
-                let event = try? LogEvent(json)
-            else { return nil }
-            return LogLine(
-                agent: agent, event: event, source: JSONLine.make(agent: agent, payload: line, json),
-                code: event.isError ? code(in: event.message) : nil)
+            guard let json = try? JSONValue(parsing: Array(line), limits: .trustedFile) else { return nil }
+            return event(json, line, from: agent)
         }
     }
 
-    /// The code with which the message of a failure begins: `404 NO_ROUTE: …`.
-    private static func code(in message: String) -> Code? {
-        let words = message.utf8.prefix(64).split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard words.count >= 2, words[0].count == 3, let number = Int(Substring(words[0])),
-            let name = words[1].split(separator: UInt8(ascii: ":")).first
-        else { return nil }
-        return Code(number: number, name: String(Substring(name)))
+    /// An event as a line; nil when it is none.
+    ///
+    /// - Parameter source: the JSON it came as.
+    static func event(_ json: JSONValue, _ source: some Collection<UInt8>, from agent: String) -> LogLine? {
+        guard let event = try? LogEvent(json) else { return nil }
+        return LogLine(
+            agent: agent, event: event, source: JSONLine.make(agent: agent, payload: source, json),
+            code: event.failureCode)
     }
 
     /// Whether this event says what that failure report says.

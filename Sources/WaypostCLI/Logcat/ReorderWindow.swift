@@ -12,11 +12,6 @@ struct ReorderWindow: Sendable {
     /// Nor do lines of so many bytes.
     private static let maximumBytes = 4 << 20
 
-    private struct Series: Hashable {
-        var agent: String
-        var boot: String
-    }
-
     private var lines: [LogLine] = []
     private var bytes = 0
 
@@ -28,15 +23,16 @@ struct ReorderWindow: Sendable {
         bytes += line.source.count
     }
 
-    /// All lines, those of each start of an agent in order; a line without a number keeps its place.
+    /// All lines, those of each agent in order; a line without a number keeps its place.
     mutating func take() -> [LogLine] {
         var ordered = lines
         let places = Dictionary(grouping: lines.indices.filter { lines[$0].event.sequence > 0 }) {
-            Series(agent: lines[$0].agent, boot: lines[$0].event.boot)
+            lines[$0].agent
         }
         for indices in places.values where indices.count > 1 {
-            let sorted = indices.sorted { lines[$0].event.sequence < lines[$1].event.sequence }
-            for (place, line) in zip(indices, sorted) { ordered[place] = lines[line] }
+            for (place, line) in zip(indices, LogOrder.ofOneAgent(indices.map { lines[$0] })) {
+                ordered[place] = line
+            }
         }
         lines = []
         bytes = 0

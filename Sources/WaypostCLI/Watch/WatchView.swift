@@ -1,3 +1,6 @@
+import Waypost
+import WaypostMessages
+
 /// What is looked at: which page, how far back, which lines.
 struct WatchView: Sendable {
     enum Page: Sendable, Equatable {
@@ -85,7 +88,7 @@ struct WatchView: Sendable {
         case .escape: (typed, fault) = (nil, nil)
         case .enter:
             do throws(CommandError) {
-                query = text.allSatisfy(\.isWhitespace) ? nil : (text, try LogQuery(text))
+                query = text.allSatisfy(\.isWhitespace) ? nil : (text, try LogQuery.read(text))
                 (typed, fault, offset) = (nil, nil, 0)
             } catch {
                 fault = error.description

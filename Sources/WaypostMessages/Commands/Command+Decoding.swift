@@ -123,10 +123,7 @@ extension Command.Operation {
                 milliseconds: try fields.required(
                     "for", fields.integer("for", in: 1...Command.maximumLogDuration)))
         case "replay":
-            let maximum = try fields.integer("max", in: 1...Int64(Command.maximumReplay))
-            self = .replay(
-                since: try fields.required("since", fields.integer("since", in: 0...Fields.largestInteger)),
-                maximum: maximum.map(Int.init) ?? Command.maximumReplay)
+            self = .replay(try Replay(fields))
         case "ping":
             self = .ping
         default:

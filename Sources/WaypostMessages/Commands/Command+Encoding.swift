@@ -62,9 +62,8 @@ extension Command.Operation {
             json.member("level", level.topicLevel)
             if let tag { json.member("tag", tag) }
             json.member("for", milliseconds)
-        case .replay(let since, let maximum):
-            json.member("since", since)
-            json.member("max", maximum)
+        case .replay(let replay):
+            replay.write(to: &json)
         case .ping:
             break
         }

@@ -40,7 +40,7 @@ extension Command.Operation {
         case .failures: ["since", "before", "max"]
         case .inspect: ["target", "sender"]
         case .log: ["level", "tag", "for"]
-        case .replay: ["since", "max"]
+        case .replay: Replay.fields
         case .ping: []
         }
     }

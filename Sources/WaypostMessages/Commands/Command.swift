@@ -11,7 +11,7 @@ package struct Command: Sendable, Hashable {
         case failures(since: Int64, before: Int64, maximum: Int)
         case inspect(target: String, sender: String?)
         case log(level: LogLevel, tag: String?, milliseconds: Int64)
-        case replay(since: Int64, maximum: Int)
+        case replay(Replay)
         case ping
     }
 
@@ -29,7 +29,7 @@ package struct Command: Sendable, Hashable {
     package static let maximumLifetime: Int64 = 24 * 3_600_000
     /// The longest time for which a `log` command changes what is published, in milliseconds.
     package static let maximumLogDuration: Int64 = 3_600_000
-    /// The most events that one `replay` publishes again.
+    /// The most events that one `replay` publishes again, or has in its reply.
     package static let maximumReplay = 500
     /// The most failures in the answer to one `failures`.
     package static let maximumFailures = 100

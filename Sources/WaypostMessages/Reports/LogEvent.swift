@@ -84,4 +84,13 @@ package struct LogEvent: Sendable, Hashable {
             dropped: try fields.integer("dropped") ?? 0)
         if LogLevel(letter: letter) == nil { self.letter = letter }
     }
+
+    /// The code with which the message of a failure begins: `404 NO_ROUTE: …`; nil for every other event.
+    package var failureCode: Code? {
+        let words = message.utf8.prefix(64).split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard isError, words.count >= 2, words[0].count == 3, let number = Int(Substring(words[0])),
+            let name = words[1].split(separator: UInt8(ascii: ":")).first
+        else { return nil }
+        return Code(number: number, name: String(Substring(name)))
+    }
 }

@@ -79,7 +79,8 @@ enum OperatorLaws: Laws {
         var watch: WatchModel
         var gaps = GapDetector()
         var deduplicator = EventDeduplicator()
-        var replay = ReplayCollector(agent: nil, sender: "me", topics: .standard)
+        var replay = ReplayCollector(
+            agent: nil, sender: "me", topics: .standard, past: LogPast(start: .span(.minutes(10))))
         var diagnosis = NoReplyDiagnosis(.agent("k1"), topics: .standard)
         var tally = BenchTally()
         var contract = ContractDocuments(of: "k1", topics: .standard)
@@ -174,10 +175,8 @@ enum OperatorLaws: Laws {
             shown.texts += BenchReport(tally: tally, agent: "k1", isWhole: true).lines(style)
             _ = replay.isComplete
             if let contract = contract.contract { add(contract, to: &shown) }
-            shown.texts += replay.events(since: .span(.minutes(10))).map {
-                $0.text(.threadtime, style, agentWidth: nil)
-            }
-            shown.texts += replay.cutShort(since: .span(.minutes(10))).map { TerminalText($0) }
+            shown.texts += replay.wanted.map { $0.text(.threadtime, style, agentWidth: nil) }
+            shown.texts += replay.gaps.map { TerminalText($0) }
             return shown
         }
     }

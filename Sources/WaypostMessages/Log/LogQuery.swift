@@ -1,5 +1,4 @@
-import Waypost
-import WaypostMessages
+package import Waypost
 
 /// A question to the log, in the language of Android Studio's: `tag:Router level:W -message:demo age:10m`.
 ///
@@ -7,9 +6,9 @@ import WaypostMessages
 /// those of different keys must all hold, and none that begins with `-` may. A term without a key is looked for in the
 /// tag and the message. `:` finds a part of the text without regard to case, `=:` the whole text as it stands, and `~:`
 /// a regular expression.
-struct LogQuery: Sendable {
+package struct LogQuery: Sendable {
     /// What a term looks at.
-    enum Key: String, Sendable, CaseIterable {
+    private enum Key: String, Sendable, CaseIterable {
         case agent, tag, level, code, ref, url, message, age
         case kind = "is"
         /// Of a term without a key.
@@ -17,9 +16,15 @@ struct LogQuery: Sendable {
     }
 
     private struct Term: Sendable {
+        /// As it was written.
+        var text: String
         var key: Key
         var isNegated: Bool
         var test: Test
+
+        var isExpression: Bool {
+            if case .text(let pattern) = test { pattern.isExpression } else { false }
+        }
     }
 
     private enum Test: Sendable {
@@ -35,49 +40,81 @@ struct LogQuery: Sendable {
 
     /// Reads a query; an empty one holds for every line.
     ///
-    /// - Throws: ``CommandError`` 64 naming the term and what it should be.
-    init(_ text: String) throws(CommandError) {
+    /// - Throws: ``Rejection`` 422 naming the term and what it should be.
+    package init(_ text: String) throws(Rejection) {
         var reader = Reader(rest: text[...])
         while let word = try reader.next() { terms.append(try Self.term(word)) }
     }
 
-    /// Whether it holds for a line.
+    /// The longest query that an agent takes, in bytes.
+    package static let maximumBytes = 1_024
+
+    /// Reads a query that came from outside, to be answered by an agent.
     ///
-    /// - Parameter now: the time of the wall clock, in milliseconds since 1970.
-    func holds(for line: LogLine, now: Int64) -> Bool {
+    /// Of one that is short and has no regular expressions it is known that it takes little time for each event.
+    ///
+    /// - Throws: ``Rejection`` 422 naming the term and what it should be, and 413 for one that is too long.
+    package init(forAgent text: String) throws(Rejection) {
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw Rejection(
+                .tooLarge, "query has \(text.utf8.count) bytes; an agent takes \(Self.maximumBytes)")
+        }
+        try self.init(text)
+        if let term = terms.first(where: \.isExpression) {
+            throw Rejection(
+                .badField,
+                "query: an agent evaluates no regular expressions; leave \(term.text.quoted) to the reader")
+        }
+    }
+
+    /// The part of it that an agent can evaluate: it holds wherever the whole holds, and may hold elsewhere too.
+    package var textForAgent: String {
+        // Of the alternatives of a key all must be there, or none.
+        let expressions = Set(terms.filter { $0.isExpression && !$0.isNegated }.map(\.key))
+        let text = terms.filter { !$0.isExpression && ($0.isNegated || !expressions.contains($0.key)) }
+            .map(\.text).joined(separator: " ")
+        return text.utf8.count <= Self.maximumBytes ? text : ""
+    }
+
+    /// Whether it holds for an event, or for a failure report in the form of one.
+    ///
+    /// - Parameters:
+    ///   - code: of a failure.
+    ///   - isReport: whether it is a report.
+    ///   - now: the time of the wall clock, in milliseconds since 1970.
+    package func holds(
+        for event: LogEvent, of agent: String, code: Code?, isReport: Bool = false, now: Int64
+    ) -> Bool {
+        func isTrue(_ test: Test, _ key: Key) -> Bool {
+            switch test {
+            case .level(let lowest): return event.level >= lowest
+            case .age(let longest):
+                let (age, overflow) = now.subtractingReportingOverflow(event.time)
+                return !overflow && age <= longest
+            case .isFailure: return isReport || event.isError
+            case .text(let pattern):
+                let texts: [String?] =
+                    switch key {
+                    case .agent: [agent]
+                    case .tag: [event.tag]
+                    case .ref: [event.ref]
+                    case .url: [event.url]
+                    case .code: code.map { [String($0.number), $0.name] } ?? []
+                    case .message: [event.message]
+                    default: [event.tag, event.message]
+                    }
+                return texts.contains { $0.map(pattern.isIn) ?? false }
+            }
+        }
         var wanted: [Key: Bool] = [:]
         for term in terms {
-            let isTrue = Self.isTrue(term, line, now)
             if term.isNegated {
-                if isTrue { return false }
-            } else {
-                wanted[term.key] = wanted[term.key] == true || isTrue
+                if isTrue(term.test, term.key) { return false }
+            } else if wanted[term.key] != true {
+                wanted[term.key] = isTrue(term.test, term.key)
             }
         }
         return wanted.values.allSatisfy(\.self)
-    }
-
-    private static func isTrue(_ term: Term, _ line: LogLine, _ now: Int64) -> Bool {
-        let event = line.event
-        switch term.test {
-        case .level(let lowest): return event.level >= lowest
-        case .age(let longest):
-            let (age, overflow) = now.subtractingReportingOverflow(event.time)
-            return !overflow && age <= longest
-        case .isFailure: return line.isReport || event.isError
-        case .text(let pattern):
-            let texts: [String?] =
-                switch term.key {
-                case .agent: [line.agent]
-                case .tag: [event.tag]
-                case .ref: [event.ref]
-                case .url: [event.url]
-                case .code: line.code.map { [String($0.number), $0.name] } ?? []
-                case .message: [event.message]
-                default: [event.tag, event.message]
-                }
-            return texts.contains { $0.map(pattern.isIn) ?? false }
-        }
     }
 
     // MARK: Reading
@@ -96,7 +133,7 @@ struct LogQuery: Sendable {
     private struct Reader {
         var rest: Substring
 
-        mutating func next() throws(CommandError) -> Word? {
+        mutating func next() throws(Rejection) -> Word? {
             rest = rest.drop { $0 == " " || $0 == "\t" }
             guard !rest.isEmpty else { return nil }
             let start = rest
@@ -118,7 +155,7 @@ struct LogQuery: Sendable {
             return word
         }
 
-        private mutating func value() throws(CommandError) -> String {
+        private mutating func value() throws(Rejection) -> String {
             guard let quote = rest.first, quote == "\"" || quote == "'" else {
                 let value = rest.prefix { $0 != " " && $0 != "\t" }
                 rest = rest.dropFirst(value.count)
@@ -137,25 +174,26 @@ struct LogQuery: Sendable {
                     value.append(character)
                 }
             }
-            throw CommandError(
-                .usage, "the query has no end of the quote that begins with \(String(begin.prefix(20)))")
+            throw Rejection(
+                .badField, "the query has no end of the quote that begins with \(String(begin.prefix(20)))")
         }
     }
 
-    private static func term(_ word: Word) throws(CommandError) -> Term {
-        func fault(_ why: String) -> CommandError {
-            CommandError(.usage, "the query's term \(word.text.debugDescription) \(why)")
+    private static func term(_ word: Word) throws(Rejection) -> Term {
+        func fault(_ why: String) -> Rejection {
+            Rejection(.badField, "the query's term \(word.text.debugDescription) \(why)")
         }
         guard let name = word.key else {
             guard !word.value.isEmpty else { throw fault("is empty") }
             return Term(
-                key: .line, isNegated: word.isNegated, test: .text(try TextPattern(word.value, .part)))
+                text: word.text, key: .line, isNegated: word.isNegated,
+                test: .text(try TextPattern(word.value, .part)))
         }
         let names = Key.allCases.map(\.rawValue).filter { !$0.isEmpty }
         guard let key = Key(rawValue: name.lowercased()), key != .line else {
             let near = NearestNames.find(name, among: names, limit: 1, slips: 2)
             throw fault(
-                "has an unknown key\(NearNames.question(near)) (keys are \(names.joined(separator: ", ")); "
+                "has an unknown key\(near.first.map { "; did you mean \($0)?" } ?? "") (keys are \(names.joined(separator: ", ")); "
                     + "for a text with a colon in it use quotes)")
         }
         guard !word.value.isEmpty else { throw fault("has no value") }
@@ -176,69 +214,6 @@ struct LogQuery: Sendable {
             test = .isFailure
         default: test = .text(try TextPattern(word.value, word.how))
         }
-        return Term(key: key, isNegated: word.isNegated, test: test)
-    }
-}
-
-/// What is looked for in a text.
-///
-/// `@unchecked Sendable`: `Regex` does not say that it is, but all here is constant, and matching changes nothing in it.
-struct TextPattern: @unchecked Sendable {
-    enum How: Sendable {
-        /// A part, without regard to case.
-        case part
-        /// The whole text, as it stands.
-        case whole
-        /// A regular expression that a part fits.
-        case expression
-    }
-
-    private enum Wanted {
-        case part(String)
-        case whole(String)
-        case expression(Regex<AnyRegexOutput>)
-    }
-
-    private let wanted: Wanted
-
-    /// - Throws: ``CommandError`` 64 when the regular expression is none.
-    init(_ text: String, _ how: How) throws(CommandError) {
-        switch how {
-        case .part: wanted = .part(text.lowercased())
-        case .whole: wanted = .whole(text)
-        case .expression:
-            do {
-                wanted = .expression(try Regex(text).matchingSemantics(.unicodeScalar))
-            } catch {
-                throw CommandError(.usage, "\(text.debugDescription) is not a regular expression: \(error)")
-            }
-        }
-    }
-
-    func isIn(_ text: String) -> Bool {
-        // No function here looks at characters, for a text of marks or flags would take seconds; and an agent's own
-        // messages are no longer than this.
-        let text = text.cut(to: LogEvent.maximumMessageBytes)
-        return switch wanted {
-        case .part(let part): text.lowercased().utf8.contains(part.utf8)
-        case .whole(let whole): text.utf8.elementsEqual(whole.utf8)
-        case .expression(let expression): text.contains(expression)
-        }
-    }
-}
-
-extension LogLevel {
-    /// The level of a letter or a word, in any case: `W`, `warn`, `warning`.
-    init?(name: String) {
-        let words: [LogLevel: [String]] = [
-            .verbose: ["verbose"], .debug: ["debug"], .info: ["info"], .warning: ["warn", "warning"],
-            .error: ["error"], .fatal: ["fatal", "assert"],
-        ]
-        let word = name.lowercased()
-        guard
-            let level = LogLevel(letter: word.uppercased())
-                ?? words.first(where: { $0.value.contains(word) })?.key
-        else { return nil }
-        self = level
+        return Term(text: word.text, key: key, isNegated: word.isNegated, test: test)
     }
 }

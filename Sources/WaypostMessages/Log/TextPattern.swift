@@ -1,0 +1,53 @@
+package import Waypost
+
+/// What is looked for in a text.
+///
+/// `@unchecked Sendable`: `Regex` does not say that it is, but all here is constant, and matching changes nothing in it.
+package struct TextPattern: @unchecked Sendable {
+    package enum How: Sendable {
+        /// A part, without regard to case.
+        case part
+        /// The whole text, as it stands.
+        case whole
+        /// A regular expression that a part fits.
+        case expression
+    }
+
+    private enum Wanted {
+        case part(String)
+        case whole(String)
+        case expression(Regex<AnyRegexOutput>)
+    }
+
+    private let wanted: Wanted
+
+    /// - Throws: ``Rejection`` 422 when the regular expression is none.
+    package init(_ text: String, _ how: How) throws(Rejection) {
+        switch how {
+        case .part: wanted = .part(text.lowercased())
+        case .whole: wanted = .whole(text)
+        case .expression:
+            do {
+                wanted = .expression(try Regex(text).matchingSemantics(.unicodeScalar))
+            } catch {
+                throw Rejection(.badField, "\(text.debugDescription) is not a regular expression: \(error)")
+            }
+        }
+    }
+
+    /// Whether it takes a time that is not known beforehand.
+    package var isExpression: Bool {
+        if case .expression = wanted { true } else { false }
+    }
+
+    package func isIn(_ text: String) -> Bool {
+        // No function here looks at characters, for a text of marks or flags would take seconds; and an agent's own
+        // messages are no longer than this.
+        let text = text.cut(to: LogEvent.maximumMessageBytes)
+        return switch wanted {
+        case .part(let part): text.lowercased().utf8.contains(part.utf8)
+        case .whole(let whole): text.utf8.elementsEqual(whole.utf8)
+        case .expression(let expression): text.contains(expression)
+        }
+    }
+}
