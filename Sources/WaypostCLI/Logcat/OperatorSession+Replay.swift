@@ -35,6 +35,8 @@ extension OperatorSession {
             if !replay.saw(message) { other(message) }
             guard replay.answers > answers else { continue }
             end = .now + further
+            // The first alarm may be far away; from here on each sets the next.
+            if answers == 0 { alarm(after: further) }
             for message in replay.takeRequests() { try await publish(message) }
             if replay.hasDelayed, pauseEnd == nil {
                 pauseEnd = .now + Self.pause
