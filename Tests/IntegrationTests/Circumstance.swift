@@ -172,7 +172,9 @@ enum Circumstance: String {
             // has to say is on its disk.
             let agents = [try fixture.agent(), try fixture.agent()]
             var loser: AgentProcess?
-            try await until("one of the two gives way") {
+            try await eventually(
+                "one of the two to give way", progress: { agents.reduce(0) { $0 + $1.lines.count } }
+            ) {
                 loser = agents.first { $0.lines.contains { $0.contains("its own client id") } }
                 return loser != nil
             }
@@ -228,22 +230,14 @@ enum Circumstance: String {
         try await fixture.broker.stop()
         kill(agent.processID, SIGCONT)
         let ledger = agent.directory + "/ledger.txt"
-        try await until("the last command ran") {
+        // Behind the nap, in which nothing is to be seen.
+        try await eventually("the last command to run", within: .seconds(60)) {
             (try? String(contentsOfFile: ledger, encoding: .utf8))?.contains("end") == true
         }
         return try await fixture.restart(before: agent) {
             try await fixture.broker.start()
         } then: { backend in
             try await row.send(backend)
-        }
-    }
-
-    /// Waits for what is seen from outside only; the limit is for a hanging test.
-    private func until(_ what: String, _ holds: () -> Bool) async throws {
-        let limit = ContinuousClock.now + .seconds(600)
-        while !holds() {
-            try #require(ContinuousClock.now < limit, "\(what) did not happen")
-            try await Task.sleep(for: .milliseconds(50))
         }
     }
 

@@ -89,11 +89,11 @@ struct VectorRow: Sendable {
 
     /// Waits for everything that is expected; what does not come is an issue with what came instead.
     func check(
-        _ backend: Backend, after count: Int, _ version: String, within limit: Duration = .seconds(30)
+        _ backend: Backend, after count: Int, _ version: String, within quiet: Duration = Patience.usual
     ) async {
         for wanted in expected {
             do {
-                try await backend.wait(for: wanted.topic, within: limit) { seen in
+                try await backend.wait(for: wanted.topic, within: quiet) { seen in
                     seen.dropFirst(count).contains { wanted.isMet(by: $0) }
                 }
             } catch {

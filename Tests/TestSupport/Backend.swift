@@ -46,8 +46,9 @@ public final class Backend: Sendable {
     public init(broker: String, name: String = "backend") async throws {
         let configuration = MQTTLinkConfiguration.oneShot(
             brokers: [try BrokerURL(broker)], clientID: "\(name)-\(UInt32.random(in: 0...UInt32.max))")
-        let session = try await MQTTSession.connect(
-            configuration, within: .seconds(60), messageLimit: 1_000_000)
+        let session = try await patiently("\(name)'s connection to \(broker)") {
+            try await MQTTSession.connect(configuration, within: .seconds(3_600), messageLimit: 1_000_000)
+        }
         _ = try await session.subscribe([Subscription("waypost/v1/#")])
         self.session = session
         let own = Own()
@@ -136,12 +137,12 @@ public final class Backend: Sendable {
         }
     }
 
-    /// Waits until everything seen fulfils a condition.
+    /// Waits until everything seen fulfils a condition, as long as messages come.
     public func wait(
-        for what: String, within limit: Duration = .seconds(120),
+        for what: String, within quiet: Duration = Patience.usual,
         until condition: @escaping @Sendable ([Seen]) -> Bool
     ) async throws {
-        try await log.wait(for: what, within: limit, until: condition)
+        try await log.wait(for: what, within: quiet, until: condition)
     }
 
     /// Leaves the broker.

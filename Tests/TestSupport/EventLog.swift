@@ -42,23 +42,28 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
         for continuation in done { continuation.resume(returning: true) }
     }
 
-    /// Waits until the condition holds; the limit is for a hanging test, so it is generous.
+    /// Waits until the condition holds, as long as events come: see ``Patience``.
     ///
     /// Throws `Timeout` with what had happened until then.
+    ///
+    /// - Parameters:
+    ///   - quiet: without an event for so long, the wait ends.
+    ///   - progress: what else shows that something goes on.
     public func wait(
-        for what: String, within limit: Duration = .seconds(120),
+        for what: String, within quiet: Duration = Patience.usual,
+        progress: @escaping @Sendable () -> Int = { 0 },
         until condition: @escaping @Sendable ([Event]) -> Bool
     ) async throws {
-        try await wait(for: what, within: limit) { events, _ in condition(events) }
+        try await wait(for: what, within: quiet, progress) { events, _ in condition(events) }
     }
 
     /// Waits for the first event that something can be made of; each is looked at once.
     public func first<Value: Sendable>(
-        _ what: String, after count: Int = 0, within limit: Duration = .seconds(120),
-        _ make: @escaping @Sendable (Event) -> Value?
+        _ what: String, after count: Int = 0, within quiet: Duration = Patience.usual,
+        progress: @escaping @Sendable () -> Int = { 0 }, _ make: @escaping @Sendable (Event) -> Value?
     ) async throws -> Value {
         let found = Found<Value>()
-        try await wait(for: what, within: limit) { events, new in
+        try await wait(for: what, within: quiet, progress) { events, new in
             for event in events.dropFirst(max(new, count)) where found.value == nil {
                 found.value = make(event)
             }
@@ -69,14 +74,18 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
     }
 
     private func wait(
-        for what: String, within limit: Duration, until condition: @escaping @Sendable ([Event], Int) -> Bool
+        for what: String, within quiet: Duration, _ progress: @escaping @Sendable () -> Int,
+        until condition: @escaping @Sendable ([Event], Int) -> Bool
     ) async throws {
         let id = withContent { content in
             content.lastID += 1
             return content.lastID
         }
         let alarm = Task {
-            try await Task.sleep(for: limit)
+            var patience = Patience(quiet)
+            repeat {
+                try await Task.sleep(for: Patience.look)
+            } while !patience.isOver(at: withContent { $0.events.count } + progress())
             let late = withContent { content in
                 let late = content.waiters.first { $0.id == id }
                 content.waiters.removeAll { $0.id == id }
@@ -102,15 +111,4 @@ public final class EventLog<Event: Sendable>: @unchecked Sendable {
 /// `@unchecked Sendable`: it is set behind the lock of the log, and read when the wait is over.
 private final class Found<Value>: @unchecked Sendable {
     var value: Value?
-}
-
-/// What was waited for did not happen.
-public struct Timeout: Error, CustomStringConvertible {
-    /// What was waited for.
-    public var what: String
-    /// The last events.
-    public var seen: [String]
-
-    /// Both, in lines.
-    public var description: String { "timed out waiting for \(what); seen:\n" + seen.joined(separator: "\n") }
 }

@@ -37,7 +37,8 @@ public final class RunningCommand: Sendable {
         process.executableURL = script == nil ? Self.executable : URL(fileURLWithPath: "/bin/bash")
         process.arguments = script.map { ["-c", $0, Self.executable.path] + arguments } ?? arguments
         process.environment = ProcessInfo.processInfo.environment
-            .filter { !$0.key.hasPrefix("WAYPOST_") }
+            // The one that scripts/mutants sets is for all of the code.
+            .filter { !$0.key.hasPrefix("WAYPOST_") || $0.key == "WAYPOST_MUTANT" }
             .merging(environment) { _, new in new }
         let (output, errors, source) = (Pipe(), Pipe(), Pipe())
         process.standardOutput = output
@@ -89,7 +90,7 @@ public final class RunningCommand: Sendable {
     /// Waits for a line on standard output.
     @discardableResult
     public func printed(_ needle: String) async throws -> String {
-        try await log.first("\(needle) on standard output") { event in
+        try await log.first("\(needle) on standard output", progress: progress) { event in
             if case .output(let line) = event, line.contains(needle) { line } else { nil }
         }
     }
@@ -102,13 +103,26 @@ public final class RunningCommand: Sendable {
                 if case .errorLine(let line) = $0, line.contains(needle) { line } else { nil }
             }
         }
-        try await log.wait(for: "\(needle) on standard error, \(times) times") { lines($0).count >= times }
+        try await log.wait(for: "\(needle) on standard error, \(times) times", progress: progress) {
+            lines($0).count >= times
+        }
         return lines(log.events)[times - 1]
     }
 
     /// Waits for the end of the process: the exit status, or the signal that killed it, negative.
     public func status() async throws -> Int32 {
-        try await log.first("the end of \(process.arguments ?? [])", \.status)
+        try await log.first("the end of \(process.arguments ?? [])", progress: progress, \.status)
+    }
+
+    /// Grows with the processor's time that the command uses, by 1 each quarter of a second: far more than one uses
+    /// that only waits.
+    private var progress: @Sendable () -> Int {
+        { [processID] in
+            let status = (try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)) ?? ""
+            // Behind the name, which may hold anything; in hundredths of a second.
+            let fields = status.split(separator: ")").last?.split(separator: " ") ?? []
+            return fields.dropFirst(11).prefix(4).reduce(0) { $0 + (Int($1) ?? 0) } / 25
+        }
     }
 
     /// Waits for the end, and for all that was printed.

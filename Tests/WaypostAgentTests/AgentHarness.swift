@@ -66,14 +66,9 @@ final class AgentHarness: Sendable {
         ])
     }
 
-    /// Waits for something that the agent shows only in its state; the limit is for a hanging test.
+    /// Waits for something that the agent shows only in its state.
     func until(_ what: String, _ holds: (AgentHarness) -> Bool) async throws {
-        let limit = ContinuousClock.now + .seconds(300)
-        while !holds(self) {
-            guard ContinuousClock.now < limit else { throw TimeoutError(what: what) }
-            // Other tests need the processor more.
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually(what, progress: { published.events.count }) { holds(self) }
     }
 
     /// Waits until it is on disk that the broker has all replies, which is a moment after that.
@@ -166,11 +161,6 @@ final class AgentHarness: Sendable {
                     where: matches)
         }
     }
-}
-
-/// What a test waited for did not come in time.
-struct TimeoutError: Error {
-    let what: String
 }
 
 /// Clocks that a test turns; both stand still otherwise.

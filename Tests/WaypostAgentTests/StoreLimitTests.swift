@@ -19,7 +19,7 @@ import WaypostMessages
             )
             guard reply.status == .ok else { return reply }
         }
-        throw TimeoutError(what: "a full store")
+        throw Timeout(what: "a full store")
     }
 
     private func router(_ goAhead: AsyncStream<Void>) throws -> Router {

@@ -62,7 +62,7 @@ import Testing
         try await recorder.log.wait(for: "a receipt") { $0.contains { !$0.receipts.isEmpty } }
         // The thread that comes back late finds another in its place, and goes.
         gate.opens.signal()
-        while gate.ended.load(ordering: .relaxed) < 5 { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually("the five that were blocked") { gate.ended.load(ordering: .relaxed) == 5 }
         try await publish(6...10, to: recorder, from: observer)
         await link.stop(within: .seconds(10))
         #expect(recorder.messages.map(\.payload) == (1...10).map { [$0] })
