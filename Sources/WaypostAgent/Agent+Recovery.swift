@@ -108,9 +108,9 @@ extension Agent {
     }
 
     private func end(_ job: CommandJob, _ result: CommandResult) {
-        let result = events.redaction.masked(result)
-        reporter.failed(result, of: job)
-        journal.end([EndedCommand(job: job, result: result)])
+        let ended = events.redaction.masked(EndedCommand(job: job, result: result))
+        reporter.failed(ended.result, of: job)
+        journal.end([ended])
     }
 
     private func command(of record: InboxRecord) throws(Rejection) -> Command {

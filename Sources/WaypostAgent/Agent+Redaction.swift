@@ -2,27 +2,41 @@ import Waypost
 import WaypostMessages
 
 extension Redaction {
-    /// The result with its texts masked; what a handler or a method returned stays as it is.
-    ///
-    /// The URLs of an open are for its sender and keep the values of their query; that of a call does not need them.
-    func masked(_ result: CommandResult) -> CommandResult {
-        var result = result
+    /// The end of a command with all its texts masked; what a handler or a method returned stays as it is.
+    func masked(_ ended: EndedCommand) -> EndedCommand {
+        var result = ended.result
         result.detail = result.detail.map(masked)
         result.nearest = result.nearest.map(masked)
-        if let url = result.url, case .object(var opening) = result.value {
-            opening["url"] =
-                opening["route"]?.isNull == true
-                ? .string(masked(RouteURL.withoutValues(url))) : opening["url"].map(masked)
-            opening["hops"] = opening["hops"].map(masked)
-            result.value = .object(opening)
+        if case .object(let members) = result.value {
+            switch ended.job.command.operation {
+            case .open: result.value = .object(masked(opening: members, result.url))
+            case .navigate: result.value = .object(masked(members))
+            // For its sender, like the value of an open.
+            case .call: break
+            // Made of what was masked when it was stored, or when health was made.
+            case .ping, .failures, .inspect: break
+            // Times, numbers, and the ids of commands.
+            case .cancel, .log, .replay: break
+            }
         }
-        return result
+        return EndedCommand(job: ended.job, result: result, milliseconds: ended.milliseconds)
+    }
+
+    /// The URLs of an open are for its sender and keep the values of their query; that of a call does not need them.
+    private func masked(opening: [String: JSONValue], _ url: String?) -> [String: JSONValue] {
+        var masked = masked(opening)
+        masked["value"] = opening["value"]
+        if let url, opening["route"]?.isNull == true {
+            masked["url"] = .string(self.masked(RouteURL.withoutValues(url)))
+        }
+        return masked
     }
 
     /// A reply to a command that is not stored.
     func masked(_ reply: Reply) -> Reply {
         var reply = reply
         reply.detail = reply.detail.map(masked)
+        reply.nearest = reply.nearest.map(masked)
         return reply
     }
 
@@ -39,6 +53,9 @@ extension Redaction {
         var applied = applied
         for index in applied.inactive.indices {
             applied.inactive[index].reason = masked(applied.inactive[index].reason)
+        }
+        for index in applied.conditional.indices {
+            applied.conditional[index].reason = masked(applied.conditional[index].reason)
         }
         if let refused = applied.refused { applied.refused?.detail = masked(refused.detail) }
         return applied

@@ -52,7 +52,8 @@ extension Agent {
     /// What can be called, and how URLs are looked up, with each list cut to the space that is left.
     private func contract() -> [UInt8] {
         let contract = router.contractWithoutRoutes
-        var payload = Array("{\"router\":".utf8) + contract.settings.json.serialized()
+        var payload =
+            Array("{\"router\":".utf8) + events.redaction.masked(contract.settings.json).serialized()
         var missing = 0
         let lists = [
             ("services", contract.services.map(\.json)),
@@ -132,7 +133,7 @@ extension Agent {
                 "gates": .array(
                     router.waitingOpens.prefix(Self.shownWaiting).map { events.redaction.masked($0.json) }),
             ],
-            map: maps.applied, opens: events.redaction.masked(routeCounters.json),
+            map: events.redaction.masked(maps.applied), opens: events.redaction.masked(routeCounters.json),
             limits: reloadable.withLock(\.configuration).limitsDocument)
     }
 

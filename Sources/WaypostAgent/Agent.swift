@@ -139,10 +139,7 @@ public final class Agent: Service {
             audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group))
         let runner = CommandRunner(router: router, clock: clock, past: past)
         let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
-            let commands = commands.map { ended in
-                EndedCommand(
-                    job: ended.job, result: redaction.masked(ended.result), milliseconds: ended.milliseconds)
-            }
+            let commands = commands.map(redaction.masked)
             // First, so that one commit has both.
             for ended in commands { reporter.failed(ended.result, of: ended.job) }
             journal.end(commands, isFree: isFree)
@@ -211,7 +208,7 @@ public final class Agent: Service {
         self.failures = failures
         self.reporter = reporter
         self.metrics = metrics
-        routeCounters = RouteCounters(agent: agent)
+        routeCounters = RouteCounters(agent: agent, redaction: redaction)
         self.maps = maps
         self.executor = executor
         self.makeLink = makeLink

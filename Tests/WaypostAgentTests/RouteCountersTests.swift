@@ -36,6 +36,13 @@ import WaypostMessages
         try await harness.close()
     }
 
+    @Test func `the labels of its metrics have no secret of a pattern`() {
+        let counters = RouteCounters(agent: "k1", redaction: Redaction(further: ["pin"]))
+        let labels = counters.labels(of: "a://x?token=hunter2&pin=1234&y=1")
+        #expect(labels.map(\.0) == ["agent", "route"])
+        #expect(labels.map(\.1) == ["k1", "a://x?token=***&pin=***&y=1"])
+    }
+
     @Test func `has a limit`() throws {
         let counters = RouteCounters(agent: "k1")
         for number in 0..<1_000 {

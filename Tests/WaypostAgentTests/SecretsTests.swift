@@ -110,7 +110,7 @@ import Waypost
     ]
 
     private static let maps = [
-        #"{"type":"map","rev":1,"entries":[{"routerType":1,"orginPath":"app://old","targetPath":"app://none?token=hunter2"},{"routerType":1,"orginPath":"app://web","targetPath":"gone://me:hunter2@x?password=hunter2"}]}"#,
+        #"{"type":"map","rev":1,"entries":[{"routerType":1,"orginPath":"app://old","targetPath":"app://page?token=hunter2"},{"routerType":1,"orginPath":"app://web","targetPath":"gone://me:hunter2@x?password=hunter2"}]}"#,
         #"{"type":"map","rev":2,"entries":[{"routerType":1,"orginPath":"app://a?token=hunter2","targetPath":"app://b?token=hunter2"},{"routerType":1,"orginPath":"app://b","targetPath":"app://a"}]}"#,
         #"{"type":"map","rev":3,"entries":[{"routerType":1,"orginPath":"app://a","targetPath":"https://hunter2@b@c?token=hunter2"}]}"#,
         #"{"type":"map","rev":4,"entries":[{"routerType":1,"orginPath":"app://a","targetPath":"app://b","params":"hunter2"}]}"#,
@@ -142,7 +142,13 @@ import Waypost
             .error("cookie: hunter2", metadata: ["token": "hunter2", "url": "https://hunter2@x"])
         harness.agent.logger.error("connecting to mqtts://me:hunter2@broker")
 
-        for command in commands { _ = try await harness.reply(to: command["id"]?.stringValue ?? "") }
+        var hops: [JSONValue] = []
+        for command in commands {
+            let reply = try await harness.reply(to: command["id"]?.stringValue ?? "")
+            hops += reply.result["hops"]?.arrayValue ?? []
+        }
+        // The redirect of the map was followed.
+        #expect(hops == ["app://page?token=***"])
         for number in 1...6 { _ = try await harness.reply(to: "o\(number)") }
         #expect(harness.check("modules") == false)
         harness.agent.publishDocuments()

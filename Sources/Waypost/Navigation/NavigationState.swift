@@ -35,9 +35,10 @@ public struct Screen: Sendable, Hashable, Codable {
         }
     }
 
-    /// `{"name","url"}`; parameters are left out, for they may be private.
+    /// `{"name","url"}`; parameters are left out, and user info is masked, for they may be private: whoever opens a
+    /// screen is told what lies below it.
     package var json: JSONValue {
-        ["name": .string(name), "url": .string(RouteURL.withoutValues(url))]
+        ["name": .string(name), "url": .string(Redaction().masked(RouteURL.withoutValues(url)))]
     }
 }
 

@@ -72,17 +72,26 @@ final class RouteCounters: Sendable {
     }
 
     private let agent: String
+    private let redaction: Redaction
     private let routes = Guarded<[String: Counts]>([:])
 
-    init(agent: String) { self.agent = agent }
+    init(agent: String, redaction: Redaction = Redaction()) {
+        self.agent = agent
+        self.redaction = redaction
+    }
 
     /// Counts one open; one that no route took counts for the route "".
     func count(_ opening: Opening) {
         routes.withLock { routes in
             var route = opening.route ?? ""
             if routes[route] == nil, routes.count >= Self.maximumRoutes { route = Self.others }
-            routes[route, default: Counts(Meters([("agent", agent), ("route", route)]))].add(opening)
+            routes[route, default: Counts(Meters(labels(of: route)))].add(opening)
         }
+    }
+
+    /// The labels of a route's meters: who collects metrics sees them.
+    func labels(of route: String) -> [(String, String)] {
+        [("agent", agent), ("route", redaction.masked(route))]
     }
 
     /// The routes of health: `[{"route","opened","failed","intercepted","ms":{"p50","p99"}}]`.
