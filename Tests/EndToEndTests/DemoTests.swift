@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 import Waypost
 
+@testable import WaypostCLI
+
 @Suite(.aFewAtATime, .timeLimit(.minutes(20)))
 struct DemoTests {
     /// A directory for the demo's own, to see that nothing is left in it.
@@ -31,6 +33,8 @@ struct DemoTests {
         let ending = try await RunningCommand.run(["demo", "--json"])
         #expect(ending.status == 0)
         let lines = try ending.output.map { try JSONValue(parsing: $0) }
+        // All steps of all chapters, and the summary.
+        #expect(lines.count == 1 + DemoStory.chapters.reduce(0) { $0 + $1.steps.count })
         #expect(lines.dropLast().allSatisfy { $0["ok"] == true })
         #expect(lines.last?["unexpected"] == 0)
     }

@@ -40,7 +40,7 @@ import Waypost
         #expect(openings[2].code == .noRoute)
     }
 
-    @Test func `a dialect is made of its settings`() {
+    @Test func `a dialect is made of its settings`() async throws {
         // snippet
         let ours: Dialect = {
             var dialect = Dialect.theRouter
@@ -48,7 +48,11 @@ import Waypost
             return dialect
         }()
         // end snippet
-        #expect(ours != .theRouter)
-        #expect(ours.merge == .callerOverPathOverQuery)
+        let router = Router(configuration: RouterConfiguration(dialect: ours))
+        try router.register("app://items/*") { _ in .opened("star") }
+        try router.register("app://items/:id") { request in .opened(request.parameters["id"]) }
+        // It merges as Waypost does, and a star is an ordinary character as in TheRouter.
+        #expect(await router.open("app://items/7?id=8").value == "7")
+        #expect(await router.open("app://items/*").value == "star")
     }
 }

@@ -102,6 +102,24 @@ import WaypostMessages
         #expect(next.result == 1)
     }
 
+    @Test(arguments: [
+        #""type":"ping""#, #""type":"failures""#, #""type":"inspect","target":"c0""#,
+        #""type":"log","level":"v","for":1000"#, #""type":"replay","since":0"#,
+        #""type":"cancel","target":"c0""#, #""type":"navigate","action":"back""#,
+    ])
+    func `one that needs no lane is not carried out either when it has expired`(fields: String) async throws {
+        let harness = try await AgentHarness(router: router())
+        let past = TurnedClock.start - 1
+        let reply = try await harness.command("{\"id\":\"c1\",\(fields),\"exp\":\(past)}")
+        #expect(reply.code == .expired && reply.result.isNull)
+        // At its exp it is too late, and a moment before it is not.
+        let now = try await harness.command("{\"id\":\"c2\",\(fields),\"exp\":\(past + 1)}")
+        #expect(now.code == .expired)
+        let next = try await harness.command("{\"id\":\"c3\",\(fields),\"exp\":\(past + 2)}")
+        #expect(next.code != .expired)
+        try await harness.close()
+    }
+
     @Test func `a sender whose clock is far ahead gets 425`() async throws {
         let harness = try await AgentHarness(router: router())
         let reply = try await harness.command(

@@ -100,6 +100,30 @@ import Waypost
         #expect(queues.finished(1, .ok(), at: 60).log == ["end 1 OK", "run 3"])
     }
 
+    @Test func `a command whose exp is now is not started, and one whose deadline is now is ended`() {
+        var queues = LaneQueues(deadline: 1_000)
+        #expect(queues.admitted(job(1, startBy: 50), at: 50).log == ["end 1 EXPIRED"])
+        #expect(queues.admitted(job(2, startBy: 51), at: 50).log == ["run 2"])
+        #expect(queues.ticked(at: 1_049).log == ["accepted 2"])
+        #expect(queues.ticked(at: 1_050).log == ["cancel 2", "end 2 DEADLINE"])
+    }
+
+    @Test func `a sender cancels its own commands and no other's, though they have one id`() {
+        var queues = LaneQueues()
+        func same(_ sequence: Int64, _ sender: String) -> CommandJob {
+            CommandJob(
+                sequence: sequence, sender: sender, address: ReplyAddress(topic: "r"),
+                command: Command(id: "c", operation: .ping, expires: 0), startBy: 60_000)
+        }
+        _ = queues.admitted(same(1, "ops"), at: 0)
+        _ = queues.admitted(same(2, "ci"), at: 0)
+        #expect(queues.cancel(id: "c", by: "me").0 == .foreign)
+        #expect(queues.isCanceled(1) == false)
+        let own = queues.cancel(id: "c", by: "ci")
+        #expect(own.0 == .waiting && own.1.log == ["end 2 CANCELED"])
+        #expect(queues.cancel(id: "c", by: "ops").0 == .running)
+    }
+
     @Test func `work over half a second is announced once`() {
         var queues = LaneQueues()
         _ = queues.admitted(job(1), at: 0)

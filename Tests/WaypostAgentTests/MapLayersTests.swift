@@ -94,6 +94,26 @@ import WaypostMessages
         try await harness.close()
     }
 
+    @Test func `a map without a rev takes no floor away, also over a restart`() async throws {
+        let directory = NSTemporaryDirectory() + "waypost-layers-\(UUID().uuidString)"
+        let first = try await AgentHarness(directory: directory, router: router())
+        first.receive(map(5, "app://a", "app://b"), on: "waypost/v1/k1/map")
+        let without = map(5, "app://a", "app://c").replacing("\"rev\":5,", with: "")
+        first.receive(without, on: "waypost/v1/k1/map")
+        #expect(first.agent.maps.applied.layers.map(\.revision) == [nil])
+        first.receive(map(3, "app://b", "app://c"), on: "waypost/v1/k1/map")
+        #expect(try await first.failure { $0.origin == .map }.code == .rollback)
+        try await first.close()
+        let second = try await AgentHarness(directory: directory, router: router())
+        second.receive(map(4, "app://b", "app://c"), on: "waypost/v1/k1/map")
+        #expect(try await second.failure { $0.origin == .map }.code == .rollback)
+        second.receive(map(5, "app://b", "app://c"), on: "waypost/v1/k1/map")
+        #expect(try await second.failure { $0.code != .rollback }.code == .equivocation)
+        second.receive(map(6, "app://b", "app://c"), on: "waypost/v1/k1/map")
+        #expect(second.agent.maps.applied.layers.map(\.revision) == [6])
+        try await second.close()
+    }
+
     @Test func `an agent may be called patch`() async throws {
         let harness = try await AgentHarness(router: router()) { $0.agent = "patch" }
         harness.receive(map(1, "app://a", "app://b"), on: "waypost/v1/patch/map")

@@ -97,6 +97,49 @@ import Testing
         #expect(outbox.count == 3)
     }
 
+    // What was under way is kept without an order, and twenty messages come out of that in theirs only by it.
+    @Test(arguments: [true, false])
+    func `what was under way when the connection went keeps its order, also when nothing else waits`(
+        isLost: Bool
+    ) {
+        let names = (10..<30).map { "m\($0)" }
+        var outbox = outbox(window: 20)
+        for name in names { _ = outbox.enqueued(item(name)) }
+        let sent = outbox.messagesToSend()
+        #expect(sent.count == 20)
+        if isLost { for message in sent.shuffled() { _ = outbox.settle(message, .lost) } }
+        outbox.disconnected()
+        outbox.connected(receiveMaximum: 20)
+        let again = outbox.messagesToSend().map(\.message.topic)
+        #expect(again == names)
+    }
+
+    @Test func `documents under way count as messages, and those that a connection lost are sent again`() {
+        var outbox = outbox(window: 2, item("a"), item("b"))
+        outbox.published(.retained("state", [1]), version: 1)
+        let sent = outbox.messagesToSend().map(\.message.topic)
+        #expect(sent == ["state", "a"])
+        let more = outbox.messagesToSend().map(\.message.topic)
+        #expect(more == [])
+        outbox.disconnected()
+        outbox.connected(receiveMaximum: 20)
+        let again = outbox.messagesToSend().map(\.message.topic)
+        #expect(again == ["state", "a"])
+    }
+
+    @Test func `a document that was refused for a reason that may pass is tried again`() {
+        var outbox = outbox()
+        outbox.published(.retained("state", [1]), version: 1)
+        let sent = outbox.messagesToSend()
+        let refused = outbox.settle(sent[0], .refused(.quotaExceeded))
+        #expect(refused == "retried")
+        let none = outbox.messagesToSend().isEmpty
+        #expect(none)
+        outbox.retry()
+        let again = outbox.messagesToSend().map(\.message.topic)
+        #expect(again == ["state"])
+    }
+
     // MARK: Retained documents
 
     @Test func `a newer document takes the place of one that waits`() {

@@ -32,6 +32,21 @@ import WaypostMessages
         #expect(try await harness.command(#"{"id":"c2","type":"ping"}"#).code == .busy)
     }
 
+    // Killed before the broker has the repeated reply, the agent sends it at its next start.
+    @Test func `has its reply open on the disk until the broker has it again`() async throws {
+        let harness = try await AgentHarness()
+        #expect(try await harness.command(Self.ping).code == .ok)
+        try await harness.untilAllIsAcknowledged()
+        harness.link.answer { $0.topic.contains("/reply/") ? nil : .acknowledged }
+        try await expectStored(harness)
+        #expect(try harness.agent.store.commit { try $0.hasUnsentReplies() })
+        harness.link.disconnect()
+        harness.link.answer { _ in .acknowledged }
+        harness.link.connect(sessionPresent: true)
+        try await harness.untilAllIsAcknowledged()
+        try await harness.close()
+    }
+
     @Test func `gets its reply when the table of ids is full`() async throws {
         let harness = try await AgentHarness { $0.limits.dedupeKeys = 1 }
         #expect(try await harness.command(Self.ping).code == .ok)

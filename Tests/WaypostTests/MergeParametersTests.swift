@@ -41,6 +41,41 @@ import Testing
         #expect(parameters["gone"] == nil)
     }
 
+    /// The sources of each rule, the one that wins first.
+    private static let orders: [(rule: MergeRule, order: [RouteParameters.Source])] = [
+        (.callerOverPathOverQuery, [.relocation, .caller, .path, .query]),
+        (.queryOverCaller, [.query, .relocation, .caller, .path]),
+        (.queryOverPath, [.query, .path, .relocation, .caller]),
+        (.collect, [.query, .path, .caller, .relocation]),
+    ]
+
+    @Test(arguments: orders)
+    func `of every pair of sources the rule's first one wins`(
+        rule: MergeRule, order: [RouteParameters.Source]
+    ) {
+        #expect(Set(order) == Set(RouteParameters.Source.allCases))
+        for (place, first) in order.enumerated() {
+            for second in order.dropFirst(place + 1) {
+                var parameters = RouteParameters(rule: rule)
+                parameters[first]["key"] = .string(first.rawValue)
+                parameters[second]["key"] = .string(second.rawValue)
+                let expected: JSONValue =
+                    rule == .collect
+                    ? [.string(first.rawValue), .string(second.rawValue)] : .string(first.rawValue)
+                #expect(parameters["key"] == expected, "\(first) and \(second)")
+                #expect(parameters.merged == ["key": expected], "\(first) and \(second)")
+            }
+        }
+    }
+
+    @Test func `every dialect has the rule of its router`() {
+        #expect(Dialect.waypost.merge == .callerOverPathOverQuery)
+        #expect(Dialect.theRouter.merge == .collect)
+        #expect(Dialect.reerRouter.merge == .queryOverCaller)
+        #expect(Dialect.reerRouter(host: "a").merge == .queryOverCaller)
+        #expect(Dialect.kyRouter.merge == .queryOverPath)
+    }
+
     @Test func `a rewrite beats every source and a null removes`() {
         var parameters = Self.sources
         parameters.rule = .queryOverCaller

@@ -23,8 +23,27 @@ import Threading
         let router = Router()
         try router.register("a://1", redirect: { _ in "a://2" }, handler: { _ in .opened() })
         try router.register("a://2", redirect: { _ in "a://1" }, handler: { _ in .opened() })
-        #expect(await router.open("a://1").code == .cycle)
+        let opening = await router.open("a://1")
+        #expect(opening.code == .cycle)
+        #expect(opening.hops == (0..<8).map { $0 % 2 == 0 ? "a://2" : "a://1" })
         #expect(router.resolve("a://1").error?.code == .cycle)
+        #expect(router.resolve("a://1").hops.count == 8)
+    }
+
+    @Test(arguments: [8, 9])
+    func `a chain of eight conditional redirects is followed, and of nine it is not`(count: Int) async throws
+    {
+        let router = Router()
+        for number in 0..<count {
+            try router.register(
+                "a://\(number)", redirect: { _ in "a://\(number + 1)" }, handler: { _ in .opened() })
+        }
+        try router.register("a://\(count)") { _ in .opened("end") }
+        let opening = await router.open("a://0")
+        #expect(opening.code == (count == 8 ? .ok : .chain))
+        #expect(opening.value == (count == 8 ? "end" : nil))
+        #expect(opening.hops == (1...8).map { "a://\($0)" })
+        #expect(router.resolve("a://0").error?.code == (count == 8 ? nil : .chain))
     }
 
     @Test func `ReerRouter's fallback URL is opened when no route takes the URL`() async throws {
@@ -102,6 +121,24 @@ import Threading
         let url = "https://example.com/p?id=7&url=https%3A%2F%2Fevil.example&jumpType=0"
         #expect(
             await router.open(url).value?["params"] == ["url": .string(url), "jumpType": "1", "id": "7"])
+    }
+
+    @Test func `ReerRouter's fallback is not for what was canceled or refused`() async throws {
+        let router = Router(
+            configuration: RouterConfiguration(dialect: .reerRouter, allowedSchemes: ["app"]))
+        try router.register("canceled") { _ in throw CancellationError() }
+        try router.register("late") { _ in
+            throw RouteFailure(.canceled, "the user went back")
+        }
+        try router.register("user") { _ in .opened("user") }
+        let fallback = "?route_fallback_url=app%3A%2F%2Fuser"
+        for key in ["canceled", "late"] {
+            let opening = await router.open("app://\(key)\(fallback)")
+            #expect(opening.code == .canceled && opening.route == key, "\(opening.detail)")
+        }
+        // No route has failed here: the URL itself is not allowed.
+        #expect(await router.open("evil://user\(fallback)").code == .notAllowed)
+        #expect(await router.open("app://none\(fallback)").value == "user")
     }
 
     @Test func `ReerRouter's fallback is also for a page that fails`() async throws {

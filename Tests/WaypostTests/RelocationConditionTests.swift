@@ -166,6 +166,37 @@ import Threading
         #expect(RelocationShare(salt: salt, key: .agent).bucket(of: value) == bucket)
     }
 
+    // Its bucket is the first one that a share of as many thousandths of a percent leaves out.
+    @Test(arguments: [RelocationShare.Key.agent, .parameter("id")])
+    func `a share ends before the bucket that its percentage names`(key: RelocationShare.Key) throws {
+        for name in ["kiosk-7", "kiosk-8", "你好"] {
+            let bucket = RelocationShare(salt: "exp-1", key: key).bucket(of: name)
+            for (end, holds) in [(bucket, false), (bucket + 1, true)] {
+                var share: [String: JSONValue] = ["percent": .double(Double(end) / 1_000), "salt": "exp-1"]
+                if case .parameter(let parameter) = key { share["by"] = .string(parameter) }
+                let plan = try plan([Self.entry("a://x", "a://y", ["share": .object(share)])])
+                let found = try hop(plan, "a://x", context(name), caller: ["id": .string(name)])
+                #expect((found.url == "a://y") == holds, "\(name): \(found.reasons)")
+            }
+        }
+    }
+
+    @Test func `a group of an experiment ends before the bucket that its percentage names`() throws {
+        for name in ["kiosk-7", "kiosk-8", "kiosk-9"] {
+            let bucket = RelocationShare(salt: "exp-2", key: .agent).bucket(of: name)
+            for (end, target) in [(bucket, "a://c"), (bucket + 1, "a://b")] {
+                let of: JSONValue = [
+                    ["targetPath": "a://b", "percent": .double(Double(end) / 1_000)],
+                    ["targetPath": "a://c", "percent": .double(Double(100_000 - end) / 1_000)],
+                ]
+                let plan = try plan([
+                    Self.entry("a://home", "a://old", ["targets": ["salt": "exp-2", "of": of]])
+                ])
+                #expect(try hop(plan, "a://home", context(name)).url == target, "\(name), \(end)")
+            }
+        }
+    }
+
     @Test func `a share holds for that part of all clients, and a larger one for these too`() throws {
         let small = try plan([Self.entry("a://x", "a://y", ["share": ["percent": 10, "salt": "exp-1"]])])
         let large = try plan([Self.entry("a://x", "a://y", ["share": ["percent": 12.5, "salt": "exp-1"]])])

@@ -144,4 +144,20 @@ import Testing
             try table.nearest(to: RouteURL("scheme://router/dmo")).first == "scheme://router/demo")
         #expect(try table.nearest(to: RouteURL("scheme://zzzzzzzzzzzzzz")) == [])
     }
+
+    // Registered from the farthest to the nearest, so that no order is right by chance.
+    @Test func `three patterns are named, the nearest first, each once, and none that is far away`() throws {
+        let patterns = ["a://orders/stxyz", "a://orders/stxy", "a://orders/stx", "a://orders/st"]
+        let table = try Self.table(patterns + ["a://somewhere/else/completely"])
+        let url = try RouteURL("a://orders/s")
+        #expect(table.nearest(to: url) == Array(patterns.reversed().prefix(3)))
+        #expect(table.nearest(to: url, limit: 1) == ["a://orders/st"])
+        #expect(table.nearest(to: url, limit: 9) == patterns.reversed())
+        #expect(table.nearest(to: url, limit: 0) == [])
+        // Half of the URL's letters and one may be others, and no more.
+        let far = try Self.table(["a://abcdefghij", "a://abcdeXXXXX", "a://abcdXXXXXX", "a://abcXXXXXXX"])
+        #expect(
+            try far.nearest(to: RouteURL("a://abcdefghij"), limit: 9)
+                == ["a://abcdefghij", "a://abcdeXXXXX", "a://abcdXXXXXX"])
+    }
 }

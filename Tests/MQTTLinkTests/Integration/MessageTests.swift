@@ -131,6 +131,37 @@ struct MessageTests {
         }
     }
 
+    /// The limit of the link, and what the broker says in its CONNACK.
+    @Test(arguments: [(2, nil), (9, 2), (2, 9)] as [(Int, UInt8?)])
+    func `no more messages are under way than the limit and the broker allow`(
+        limit: Int, receiveMaximum: UInt8?
+    ) async throws {
+        // It reads, and acknowledges nothing that is published.
+        let broker = try FakeBroker { connection in
+            _ = try connection.accept(properties: receiveMaximum.map { [0x21, 0, $0] } ?? [])
+            try connection.readToEnd()
+        }
+        defer { broker.end() }
+        let configuration = try MQTTLinkConfiguration.test(url: broker.url) {
+            $0.protocolVersion = .v5
+            $0.inFlightLimit = limit
+        }
+        try await withLink(configuration) { link, recorder in
+            try await recorder.connected()
+            link.publish((1...5).map { OutgoingMessage($0, "n", "\($0)") })
+            try await broker.log.wait(for: "two messages") { _ in
+                broker.packets(on: 1).count { $0.type == 3 } == 2
+            }
+            // Turns of the loop in which a third one could leave.
+            let ticks = recorder.ticks
+            link.publish([OutgoingMessage(6, "n", "6")])
+            try await eventually("some turns of the loop") { recorder.ticks > ticks + 2 }
+            await link.stop(within: .zero)
+        }
+        try await broker.waitForEnd(of: 1)
+        #expect(broker.packets(on: 1).count { $0.type == 3 } == 2)
+    }
+
     @Test(arguments: [MQTTLinkConfiguration.ProtocolVersion.v5, .v311])
     func `5 000 messages keep their order, and each gets one receipt`(
         version: MQTTLinkConfiguration.ProtocolVersion

@@ -1,0 +1,47 @@
+import MQTTLink
+import Testing
+import Waypost
+import WaypostMessages
+
+@testable import WaypostCLI
+
+/// What a roster makes of presence that comes late, without a broker.
+@Suite struct RosterNewsTests {
+    private static func message(_ epoch: Int64, online: Bool, _ reason: AgentState.Reason) -> MQTTMessage {
+        let state = AgentState(
+            isOnline: online, epoch: epoch, boot: "b", reason: reason, agent: "k1", version: "1", mqtt: 5)
+        return .json("waypost/v1/k1/state", state.encoded())
+    }
+
+    private static func condition(_ messages: MQTTMessage...) -> Roster.Condition? {
+        var roster = Roster(topics: .standard)
+        for message in messages { roster.saw(message) }
+        return roster.members["k1"]?.condition
+    }
+
+    // Without health there is nothing else that gives the late will away.
+    @Test func `an agent is there whose earlier connection's will comes after its birth`() {
+        #expect(
+            Self.condition(Self.message(7, online: true, .birth), Self.message(6, online: false, .will))
+                == .healthy)
+    }
+
+    @Test func `an agent is lost whose own connection's will comes, and is there again with its next birth`()
+    {
+        let (birth, will) = (Self.message(7, online: true, .birth), Self.message(7, online: false, .will))
+        #expect(Self.condition(birth, will) == .lost)
+        #expect(Self.condition(birth, will, Self.message(8, online: true, .birth)) == .healthy)
+        #expect(Self.condition(birth, Self.message(7, online: false, .shutdown)) == .stopped)
+    }
+
+    @Test func `health tells of a connection after the will, and not of the one that the will ended`() {
+        let will = Self.message(6, online: false, .will)
+        func health(_ epoch: Int64) -> MQTTMessage {
+            .json(
+                "waypost/v1/k1/health",
+                Array("{\"status\":\"green\",\"epoch\":\(epoch),\"at\":1,\"checks\":[]}".utf8))
+        }
+        #expect(Self.condition(will, health(7)) == .healthy)
+        #expect(Self.condition(will, health(6)) == .lost)
+    }
+}
