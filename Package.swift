@@ -98,7 +98,8 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Threading", "Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
-        .testTarget(name: "WaypostTests", dependencies: ["Threading", "Waypost"], exclude: ["Vectors"]),
+        .testTarget(
+            name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost"], exclude: ["Vectors"]),
         // A process of its own, so that what it declares is in no other test's routers.
         .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
         // Empty without the trait.

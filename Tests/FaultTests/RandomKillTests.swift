@@ -175,21 +175,20 @@ private actor Sender {
 
     /// Sends again what has no reply, until everything has one.
     func settleAll() async throws {
-        var idleRounds = 0
-        while idleRounds < 600 {
+        // It may take hours, as long as replies come.
+        var patience = Patience(atMost: .seconds(1_000_000))
+        while !patience.isOver(at: replies.count) {
             let open = sent.keys.filter { replies[$0] == nil }
             if open.isEmpty { return }
             // No more than the agent takes at once: what is beyond twice the rate is not even answered.
             for id in open.prefix(300) { await publish(sent[id] ?? "") }
-            let before = replies.count
             // As long as replies come, what was sent is under way.
-            var (last, quiet) = (before, 0)
+            var (last, quiet) = (replies.count, 0)
             while sent.count > replies.count, quiet < 10 {
                 try await Task.sleep(for: .milliseconds(100))
                 quiet = replies.count == last ? quiet + 1 : 0
                 last = replies.count
             }
-            idleRounds = replies.count == before ? idleRounds + 1 : 0
         }
     }
 

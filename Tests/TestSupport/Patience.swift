@@ -10,17 +10,23 @@ public struct Patience {
     public static let usual = Duration.seconds(20)
     /// How often a wait looks for progress; a longer pause than two of these counts as two.
     public static let look = Duration.milliseconds(250)
-    /// However much goes on, a wait ends after so many times the time for which nothing may.
+    /// However much goes on, a wait ends after so many times the time for which nothing may, unless it says otherwise.
     private static let longest = 6
 
     private let quiet: Duration
+    private let longest: Duration
     private var lastLook = ContinuousClock.now
     private var lastProgress = 0
     private var withoutProgress = Duration.zero
     private var all = Duration.zero
 
     /// A wait that ends when nothing has gone on for so long.
-    public init(_ quiet: Duration = Patience.usual) { self.quiet = quiet }
+    ///
+    /// - Parameter longest: when it ends in any case; for what goes on and never leads to what is waited for.
+    public init(_ quiet: Duration = Patience.usual, atMost longest: Duration? = nil) {
+        self.quiet = quiet
+        self.longest = longest ?? quiet * Self.longest
+    }
 
     /// Whether the wait is over.
     ///
@@ -32,7 +38,7 @@ public struct Patience {
         all += moment
         withoutProgress = progress == lastProgress ? withoutProgress + moment : .zero
         lastProgress = progress
-        return withoutProgress >= quiet || all >= quiet * Self.longest
+        return withoutProgress >= quiet || all >= longest
     }
 
     /// The part of a processor that each thread gets that wants to run now; 1 when there is one for each.

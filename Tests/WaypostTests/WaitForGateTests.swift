@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 import Threading
 
@@ -17,9 +18,7 @@ import Threading
     }
 
     private func until(_ holds: () -> Bool) async throws {
-        let limit = ContinuousClock.now + .seconds(300)
-        while !holds(), ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(2)) }
-        #expect(holds())
+        try await eventually("the opens that wait", holds)
     }
 
     @Test func `an open goes on when it is opened, and is listed until then`() async throws {

@@ -258,6 +258,7 @@ struct MemoryTests {
         await #expect(processExitsWith: .success) {
             let certificates = try TestCertificates()
             defer { certificates.remove() }
+            let written = EventLog<Void>()
             let broker = try FakeBroker(tls: try FakeTLS(certificates)) { connection in
                 let version = try connection.accept()
                 let size = 200 << 20
@@ -265,7 +266,10 @@ struct MemoryTests {
                 let begin: [UInt8] = [0, 1, 0x61, 0, 1]
                 try connection.write([0x32] + FakeConnection.length(begin.count + size) + begin)
                 let part = [UInt8](repeating: 7, count: 1 << 14)
-                for _ in 0..<(size / part.count) { try connection.write(part) }
+                for _ in 0..<(size / part.count) {
+                    try connection.write(part)
+                    written.append(())
+                }
                 try connection.behave(version: version)
             }
             let configuration = try MQTTLinkConfiguration.test(url: broker.secureURL) {
@@ -284,7 +288,9 @@ struct MemoryTests {
                     }
                     return peak
                 }
-                try await recorder.log.wait(for: "the report", within: .seconds(600)) { events in
+                try await recorder.log.wait(
+                    for: "the report", within: .seconds(60), progress: { written.events.count }
+                ) { events in
                     events.contains { if case .skipped = $0 { true } else { false } }
                 }
                 peak.cancel()
