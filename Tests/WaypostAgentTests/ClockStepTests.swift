@@ -32,6 +32,31 @@ import WaypostMessages
         #expect(failures.occurred(failure(harness, at: harness.clock.now)).map(\.count) == [3, 1])
     }
 
+    @Test func `repetitions of two senders are counted apart`() {
+        let failures = FailureLog(limit: 1_000)
+        func occurred(_ sender: String?) -> Int {
+            var report = FailureReport(id: "f", code: .badJSON, origin: .intake, detail: "no JSON", at: 1)
+            report.sender = sender
+            return failures.occurred(report).count
+        }
+        #expect(["a", "b", nil, "a", "b", nil].map(occurred) == [1, 1, 1, 0, 0, 0])
+    }
+
+    @Test func `evenly lets an id be known for its time, however soon the command has expired`() async throws
+    {
+        let harness = try await AgentHarness()
+        let command = "{\"id\":\"c1\",\"type\":\"ping\",\"exp\":\(TurnedClock.start + 1)}"
+        #expect(try await harness.command(command).code == .ok)
+        try await harness.untilAllIsAcknowledged()
+        harness.clock.advance(Self.hour / 4)
+        _ = harness.agent.forgetEndedCommands(after: 0)
+        #expect(try harness.agent.store.commit { try $0.inboxUse() }.count == 1)
+        harness.clock.advance(1)
+        _ = harness.agent.forgetEndedCommands(after: 0)
+        #expect(try harness.agent.store.commit { try $0.inboxUse() } == [])
+        try await harness.close()
+    }
+
     @Test func `ahead by less than a fault is no reason to forget less`() async throws {
         let harness = try await AgentHarness()
         _ = try await harness.command(#"{"id":"c1","type":"ping"}"#)

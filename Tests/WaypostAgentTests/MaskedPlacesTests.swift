@@ -219,6 +219,18 @@ import Waypost
         expectNoSecret(harness)
     }
 
+    // Which keys are secret besides the usual ones only the agent knows, and not the navigator.
+    @Test func `what is shown is without the secrets of the agent's own keys`() async throws {
+        let harness = try await AgentHarness(router: router()) { $0.redactedKeys = ["pin"] }
+        _ = try await open("screen://pin=1234", "s1", in: harness)
+        _ = try await open("screen://two", "s2", in: harness)
+        let moved = try await harness.command(#"{"id":"n","type":"navigate","action":"back"}"#)
+        #expect(moved.result["navigation"]?["tabs"]?[0]?[0]?["url"] == "screen://pin=***")
+        let shown = try await harness.document("navigation") { $0["top"] == "Screen" }
+        #expect(shown["tabs"]?[0]?[0]?["url"] == "screen://pin=***")
+        try await harness.close()
+    }
+
     // MARK: What is asked for later
 
     @Test func `failures, inspect and replay tell it no more than the first time`() async throws {
