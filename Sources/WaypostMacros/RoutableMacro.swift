@@ -5,7 +5,7 @@ import SwiftSyntaxMacros
 
 /// `@Routable("pattern", …)` on a type: a record that registers it, and the conformance.
 struct RoutableMacro: MemberMacro, ExtensionMacro {
-    private static let passed = ["name", "priority", "kind", "takesDeeper", "idempotent"]
+    private static let passed = ["name", "priority", "kind", "takesDeeper", "idempotent", "metadata"]
 
     static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,

@@ -6,7 +6,7 @@ import SwiftSyntaxMacros
 /// `#route("pattern", …) { request in … }`: a record that registers a closure.
 struct RouteMacro: DeclarationMacro {
     private static let passed = [
-        "name", "priority", "kind", "takesDeeper", "idempotent", "redirect", "handler",
+        "name", "priority", "kind", "takesDeeper", "idempotent", "metadata", "redirect", "handler",
     ]
 
     static func expansion(

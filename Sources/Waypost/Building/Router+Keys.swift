@@ -2,19 +2,22 @@ extension Router {
     /// Registers a destination for the pattern of a key; see `register(_:name:priority:…)`.
     public func register(
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
     ) throws(RegistrationError) {
         try register(
-            key.rawValue, name: name, priority: priority, kind: kind, redirect: redirect, handler: handler)
+            key.rawValue, name: name, priority: priority, kind: kind, metadata: metadata, redirect: redirect,
+            handler: handler)
     }
 
     /// The same for a handler without `await`.
     public func register(
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        redirect: Route.Redirect? = nil, handler: @escaping Route.ImmediateHandler
+        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
+        handler: @escaping Route.ImmediateHandler
     ) throws(RegistrationError) {
         try register(
-            key.rawValue, name: name, priority: priority, kind: kind, redirect: redirect, handler: handler)
+            key.rawValue, name: name, priority: priority, kind: kind, metadata: metadata, redirect: redirect,
+            handler: handler)
     }
 
     /// Opens the URL that a key's pattern and these values make: placeholders first, the others in the query.

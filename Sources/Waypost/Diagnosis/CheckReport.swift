@@ -26,7 +26,7 @@ public struct CheckReport: Sendable, Hashable {
             case redirected
             /// Routes without a scheme that open only with some, because other routes name schemes; no mistake.
             case limitedSchemes
-            /// The scope of an interceptor names no route.
+            /// An interceptor whose scope sees no route, or names one that is not there.
             case deadScope
             /// A route with a converter that this process does not have, so that its URLs are not known; no mistake.
             case unknownConverter
@@ -126,7 +126,7 @@ extension Router {
         check.findUnreachable()
         check.findLimitedSchemes()
         check.findDeadEntries()
-        check.findDeadScopes()
+        check.report(ScopeCheck(state).findings)
         if let declared { check.compare(declared) }
         return check.report
     }
@@ -267,34 +267,6 @@ private struct RouteCheck {
         }
     }
 
-    /// Finds interceptors that were meant for routes that are not there.
-    mutating func findDeadScopes() {
-        let isParent = state.configuration.dialect.syntax.parentsTakeDeeper
-        for interceptor in state.interceptors {
-            for pattern in interceptor.patterns
-            where !state.base.records.contains(where: { $0.pattern.takesTheSame(as: pattern) })
-                && !state.routes.records.contains(where: { $0.pattern.takesTheSame(as: pattern) })
-            {
-                let detail = "the scope \(pattern.text) of the interceptor \(interceptor.name) names no route"
-                add(.deadScope, pattern.text, detail)
-            }
-            if let (key, value) = interceptor.metadata,
-                !state.base.records.contains(where: { $0.route.hasMetadata(key, value) })
-            {
-                let text = value.map { "\(key) = \($0.text)" } ?? key
-                let detail =
-                    "the scope of the interceptor \(interceptor.name) names no route: none has \(text)"
-                add(.deadScope, text, detail)
-            }
-            guard let subtree = interceptor.subtree, !state.isWeb(subtree),
-                !state.base.records.contains(where: { $0.mayTake(subtree, isParent) }),
-                !state.routes.records.contains(where: { $0.mayTake(subtree, isParent) })
-            else { continue }
-            let detail = "no route lies in the subtree \(subtree.text) of the interceptor \(interceptor.name)"
-            add(.deadScope, subtree.text, detail)
-        }
-    }
-
     /// Routes without a scheme take any while no route names one; afterwards only the schemes that are named.
     mutating func findLimitedSchemes() {
         let schemes = state.base.schemesBesideNone
@@ -305,6 +277,8 @@ private struct RouteCheck {
             "routes without a scheme open only with the schemes that other routes name (\(list)); "
                 + "set allowedSchemes to open them with others")
     }
+
+    mutating func report(_ found: [CheckReport.Finding]) { findings += found }
 
     private mutating func add(_ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String) {
         findings.append(.init(kind: kind, subject: subject, detail: detail))
@@ -362,31 +336,5 @@ private struct RouteCheck {
             case .delete(let path): findings.append(.init(kind: .deadDeletion, subject: path, detail: detail))
             }
         }
-    }
-}
-
-extension StoredRoute {
-    /// Whether the route may take URLs in this subtree.
-    fileprivate func mayTake(_ subtree: RouteURL, _ isParent: Bool) -> Bool {
-        guard pattern.scheme == nil || subtree.scheme.isEmpty || pattern.scheme == subtree.scheme else {
-            return false
-        }
-        return pattern.rows.contains { row in mayTake(subtree, row.segments, isParent) }
-    }
-
-    private func mayTake(
-        _ subtree: RouteURL, _ segments: [RoutePattern.Segment], _ isParent: Bool
-    ) -> Bool {
-        for (segment, component) in zip(segments, subtree.components) {
-            switch segment {
-            case .literal(let text)
-            where !RouteScheme.equals(text, component, ignoringCase: pattern.ignoresCase):
-                return false
-            case .rest: return true
-            default: continue
-            }
-        }
-        return segments.count >= subtree.components.count || isParent || route.takesDeeper
-            || pattern.isFallback
     }
 }

@@ -106,11 +106,11 @@ extension Route {
     /// A page that a navigator shows.
     public static func page(
         _ pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
-        jumpType: JumpType? = nil, redirect: Redirect? = nil
+        jumpType: JumpType? = nil, metadata: [String: JSONValue] = [:], redirect: Redirect? = nil
     ) -> Route {
         Route(
             pattern, name: name, priority: priority, kind: .page, idempotent: true, jumpType: jumpType,
-            redirect: redirect
+            metadata: metadata, redirect: redirect
         ) { request in
             let screen = Screen(request, name: name)
             return .opened(try await navigator.show(screen, objects: request.parameters.objects))

@@ -43,6 +43,8 @@ struct Interceptor: Sendable {
     let patterns: [RoutePattern]
     /// The subtree of the scope, read.
     let subtree: RouteURL?
+    /// Whether the page that shows web URLs lies in the subtree.
+    private var coversWebPage = false
     private let ignoresCase: Bool
 
     private enum Reach {
@@ -51,27 +53,23 @@ struct Interceptor: Sendable {
         case group(GroupMark)
     }
 
-    /// - Parameters:
-    ///   - ignoresCase: Whether a subtree is compared without case.
-    ///   - read: Reads a pattern as the router does.
+    /// One whose patterns and URLs are read as by a router in this state.
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
-        ignoresCase: Bool,
-        work: Work<RouteRequest, InterceptorDecision>,
-        read: (String) throws(RegistrationError) -> RoutePattern
+        work: Work<RouteRequest, InterceptorDecision>, for state: RouterState
     ) throws(RegistrationError) {
         self.id = id
         self.name = name
         self.priority = priority
         reach = .scope(scope)
-        self.ignoresCase = ignoresCase
+        ignoresCase = state.configuration.ignoresCase
         self.deadline = deadline
         self.work = work
         var patterns: [RoutePattern] = []
         switch scope {
         case .all, .metadata: subtree = nil
         case .patterns(let texts), .allBut(let texts):
-            for text in texts.sorted() { patterns.append(try read(text)) }
+            for text in texts.sorted() { patterns.append(try state.base.pattern(text)) }
             subtree = nil
         case .subtree(let text):
             var prefix = Substring(text)
@@ -84,6 +82,7 @@ struct Interceptor: Sendable {
             }
         }
         self.patterns = patterns
+        coversWebPage = state.webURL.map { covers($0.scheme, $0.components) } ?? false
     }
 
     /// One of a group.
@@ -99,26 +98,31 @@ struct Interceptor: Sendable {
         ignoresCase = false
     }
 
-    /// What guards a destination guards it also under a path that relocation added.
-    func sees(_ route: StoredRoute, _ url: RouteURL) -> Bool {
+    /// What guards a destination guards it also under a path that relocation added, and as the page of web URLs.
+    func sees(_ matched: MatchedRoute, _ url: RouteURL) -> Bool {
+        guard case .scope(.subtree) = reach else { return sees(matched.record) }
+        return covers(url.scheme, url.components) || (matched.webURL != nil && coversWebPage)
+            || matched.record.ownPatterns?.contains { covers($0.scheme ?? "", $0.segments.map(\.literal)) }
+                ?? false
+    }
+
+    /// Whether it sees opens of this route; with a subtree, that depends on their URLs, and it may.
+    func sees(_ route: StoredRoute) -> Bool {
         switch reach {
         case .group(let group): route.route.groups.contains { $0 === group }
-        case .scope(.all): true
-        case .scope(.metadata(let key, let value)):
-            route.route.hasMetadata(key, value)
+        case .scope(.all), .scope(.subtree): true
+        case .scope(.metadata(let key, let value)): route.route.hasMetadata(key, value)
         case .scope(.patterns(let texts)):
-            names(route.pattern, texts) || route.ownPatterns.contains { names($0, texts) }
-        case .scope(.allBut(let texts)): !names(route.pattern, texts)
-        case .scope(.subtree):
-            covers(url.scheme, url.components)
-                || route.ownPatterns.contains { covers($0.scheme ?? "", $0.segments.map(\.literal)) }
+            names(route.pattern, texts) || route.ownPatterns?.contains { names($0, texts) } ?? false
+        case .scope(.allBut(let texts)):
+            // A map that gives the excepted path to another destination does not take its guard away.
+            !names(route.pattern, texts)
+                || route.ownPatterns.map { $0.isEmpty || !$0.allSatisfy { names($0, texts) } } ?? false
         }
     }
 
-    /// The metadata of the scope.
-    var metadata: (key: String, value: JSONValue?)? {
-        if case .scope(.metadata(let key, let value)) = reach { (key, value) } else { nil }
-    }
+    /// The scope as it was given; nil for one of a group.
+    var scope: InterceptorScope? { if case .scope(let scope) = reach { scope } else { nil } }
 
     private func names(_ pattern: RoutePattern, _ texts: Set<String>) -> Bool {
         texts.contains(pattern.text) || patterns.contains { $0.takesTheSame(as: pattern) }

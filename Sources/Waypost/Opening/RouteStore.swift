@@ -4,12 +4,12 @@ final class StoredRoute: Sendable {
     let pattern: RoutePattern
     /// What a relocation entry that added this route gives along.
     let params: [String: JSONValue]
-    /// The patterns under which the program itself registered the destination of an added route.
-    let ownPatterns: [RoutePattern]
+    /// For a route that relocation added, the patterns under which the program itself registered its destination.
+    let ownPatterns: [RoutePattern]?
 
     init(
         route: Route, pattern: RoutePattern, params: [String: JSONValue] = [:],
-        ownPatterns: [RoutePattern] = []
+        ownPatterns: [RoutePattern]? = nil
     ) {
         self.ownPatterns = ownPatterns
         self.route = route

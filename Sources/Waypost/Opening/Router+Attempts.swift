@@ -76,10 +76,15 @@ extension Router {
         let record = matched.record
         guard record.route.work.neverWaits(in: state.scope), state.context.beforeHandler == nil,
             record.route.module?.obstacle == nil,
-            !state.snapshot.state.interceptors.contains(where: { $0.sees(record, state.url) })
+            !state.snapshot.state.interceptors.contains(where: { $0.sees(matched, state.url) })
         else { return nil }
         var request = state.request(for: matched)
-        prepare(&request, record, &opening)
+        // The pages above may be guarded where this one is not.
+        guard state.snapshot.state.interceptors.isEmpty || request.parameters[Presentation.parentsKey] == nil
+        else { return nil }
+        if prepare(&request, &opening).withParents == true {
+            request.parents = parents(of: request.url, record).compactMap(RouteRequest.Parent.init)
+        }
         return record.route.work.runInPlace(with: request, scope: state.scope)
             .map { Self.attempt($0, request, .callers, &opening) }
     }
@@ -94,15 +99,53 @@ extension Router {
         }
         var request = state.request(for: matched)
         for interceptor in state.snapshot.state.interceptors
-        where interceptor.sees(matched.record, request.url) {
+        where interceptor.sees(matched, request.url) {
             if let end = await ask(interceptor, &request, &state) { return end }
         }
-        prepare(&request, matched.record, &opening)
+        if prepare(&request, &opening).withParents == true {
+            request.parents = await openParents(of: request, matched.record, state)
+        }
         return await run(matched.record, request, state.scope, &opening)
     }
 
+    /// The pages above, as far as their interceptors let them open at once: a page that is closed to its caller is
+    /// not shown below another either.
+    private func openParents(
+        of request: RouteRequest, _ record: StoredRoute, _ state: OpenState
+    ) async -> [RouteRequest.Parent] {
+        var open: [RouteRequest.Parent] = []
+        for var resolution in parents(of: request.url, record) {
+            guard await isOpen(&resolution, below: request, state),
+                let parent = RouteRequest.Parent(resolution)
+            else { continue }
+            open.append(parent)
+        }
+        return open
+    }
+
+    private func isOpen(
+        _ parent: inout Resolution, below request: RouteRequest, _ state: OpenState
+    ) async -> Bool {
+        guard let matched = parent.matched, let url = RouteURL(parent.url) else { return false }
+        // Not those of the open's snapshot, for the parent was found in this one.
+        for interceptor in snapshot.state.interceptors where interceptor.sees(matched, url) {
+            let asked = RouteRequest(
+                url: url, requested: request.requested, route: matched.record.pattern.text,
+                parameters: parent.parameters, hops: parent.hops, context: request.context,
+                metadata: matched.record.route.metadata, standardJumpType: parent.standardJumpType)
+            let timed = await interceptor.work.run(
+                with: asked, WorkLimit(interceptor.deadline), clock: configuration.clock, scope: state.scope)
+            switch timed {
+            case .finished(.success(.proceed)): continue
+            case .finished(.success(.rewrite(let changes))): parent.parameters.rewrite(changes)
+            default: return false
+            }
+        }
+        return true
+    }
+
     /// Notes what the handler is about to get.
-    private func prepare(_ request: inout RouteRequest, _ record: StoredRoute, _ opening: inout Opening) {
+    private func prepare(_ request: inout RouteRequest, _ opening: inout Opening) -> Presentation {
         if opening.metadata != request.metadata { opening.metadata = request.metadata }
         var presentation = opening.presentation
         if !request.parameters.isEmpty || request.standardJumpType != .push {
@@ -112,9 +155,6 @@ extension Router {
                 opening.presentation = asked
             }
         }
-        if presentation.withParents == true {
-            request.parents = parents(of: request.url, record)
-        }
         if !request.parameters.isEmpty { opening.parameters = request.parameters }
         for warning in presentation.warnings {
             notify(
@@ -122,6 +162,7 @@ extension Router {
                     .warned, url: request.url.text, route: request.route,
                     ref: request.context.ref, detail: warning))
         }
+        return presentation
     }
 
     /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.

@@ -78,12 +78,12 @@ extension Router {
     /// Registers a page that a navigator shows.
     public func register(
         page pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
-        jumpType: JumpType? = nil, redirect: Route.Redirect? = nil
+        jumpType: JumpType? = nil, metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil
     ) throws(RegistrationError) {
         try register([
             .page(
-                pattern, name: name, priority: priority, in: navigator, jumpType: jumpType, redirect: redirect
-            )
+                pattern, name: name, priority: priority, in: navigator, jumpType: jumpType,
+                metadata: metadata, redirect: redirect)
         ])
         if self.navigator == nil { use(navigator) }
     }

@@ -22,16 +22,26 @@ public struct Resolution: Sendable {
     public var idempotent: Bool
 
     /// The route that would take the URL.
-    var record: StoredRoute?
+    var matched: MatchedRoute?
 
     /// The parameters that the route is known to read.
-    public var declared: [RouteParameter] { record?.parameters ?? [] }
+    public var declared: [RouteParameter] { matched?.record.parameters ?? [] }
 
     /// How the destination is shown when the call does not say it.
     var standardJumpType = JumpType.push
 
     /// How the destination would be shown.
     public var presentation: Presentation { Presentation(parameters, standard: standardJumpType) }
+}
+
+extension RouteRequest.Parent {
+    /// What a URL above leads to; nil when nothing would be opened.
+    init?(_ resolution: Resolution) {
+        guard let record = resolution.matched?.record else { return nil }
+        self.init(
+            name: record.route.name ?? record.pattern.text, route: record.pattern.text, url: resolution.url,
+            parameters: resolution.parameters.merged)
+    }
 }
 
 extension Router {
@@ -104,9 +114,9 @@ extension Router {
     private static let maximumParents = 8
 
     /// The pages that take the beginnings of a URL, the farthest first; each route once.
-    func parents(of url: RouteURL, _ record: StoredRoute) -> [RouteRequest.Parent] {
+    func parents(of url: RouteURL, _ record: StoredRoute) -> [Resolution] {
         var seen = [record]
-        var parents: [RouteRequest.Parent] = []
+        var parents: [Resolution] = []
         for count in 1..<max(1, min(url.components.count, Self.maximumParents * 2)) {
             let above =
                 try? RouteURL(
@@ -114,14 +124,12 @@ extension Router {
                 as RouteURL
             guard let above, parents.count < Self.maximumParents else { break }
             let resolution = resolve(above.text, [:], namesNearest: false)
-            guard resolution.error == nil, let record = resolution.record, record.route.kind == .page,
+            guard resolution.error == nil, let record = resolution.matched?.record,
+                record.route.kind == .page,
                 !seen.contains(where: { $0 === record })
             else { continue }
             seen.append(record)
-            parents.append(
-                RouteRequest.Parent(
-                    name: record.route.name ?? record.pattern.text, route: record.pattern.text,
-                    url: resolution.url, parameters: resolution.parameters.merged))
+            parents.append(resolution)
         }
         return parents
     }
@@ -154,7 +162,7 @@ extension Router {
                 .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))" + (nearest?.note ?? ""),
                 nearest: nearest?.patterns ?? [])
         case .candidate(let matched):
-            resolution.record = matched.record
+            resolution.matched = matched
             resolution.className = matched.record.route.name
             resolution.parameters = state.parameters(for: matched)
             resolution.standardJumpType = state.jumpType(of: matched)

@@ -164,12 +164,16 @@ public final class Router: Sendable {
     }
 
     /// Registers a destination by name, without a path: relocation entries of type 2 may add paths for it.
+    ///
+    /// All paths of the destination have its metadata.
     public func registerDestination(
-        _ name: String, kind: RouteKind = .page, idempotent: Bool = false, redirect: Route.Redirect? = nil,
+        _ name: String, kind: RouteKind = .page, idempotent: Bool = false,
+        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
         handler: @escaping Route.Handler
     ) {
         let destination = Route(
-            "", name: name, kind: kind, idempotent: idempotent, redirect: redirect, handler: handler)
+            "", name: name, kind: kind, idempotent: idempotent, metadata: metadata, redirect: redirect,
+            handler: handler)
         register { $0.addDestination(destination, named: name) }
     }
 
@@ -177,13 +181,20 @@ public final class Router: Sendable {
     ///
     ///     try router.register("myapp://bestellungen", destination: "OrderList")
     ///
+    /// - Parameters:
+    ///   - pattern: The URLs it takes; see ``RoutePattern``.
+    ///   - name: The name of the destination.
+    ///   - priority: A route with a higher priority is tried first; 0 unless set.
+    ///   - metadata: Metadata of this path, beside those of the destination, which it has too.
+    ///   - replacing: Whether it may replace a route whose pattern matches exactly the same URLs.
     /// - Throws: ``RegistrationError`` when no destination has that name, the pattern is not valid, or another route has
     ///   an equal one.
     public func register(
-        _ pattern: String, destination name: String, priority: Int = 0, replacing: Bool = false
+        _ pattern: String, destination name: String, priority: Int = 0,
+        metadata: [String: JSONValue] = [:], replacing: Bool = false
     ) throws(RegistrationError) {
         try register { (state) throws(RegistrationError) in
-            try state.add([(pattern, name)], priority: priority, replacing: replacing)
+            try state.add([(pattern, name)], priority: priority, metadata: metadata, replacing: replacing)
         }
     }
 
@@ -191,13 +202,14 @@ public final class Router: Sendable {
     ///
     /// - Parameters:
     ///   - destinations: The names, by pattern.
+    ///   - metadata: Metadata of these paths, beside those of their destinations, which they have too.
     ///   - replacing: Whether they may replace routes whose patterns match exactly the same URLs.
     public func register(
-        destinations: [String: String], replacing: Bool = false
+        destinations: [String: String], metadata: [String: JSONValue] = [:], replacing: Bool = false
     ) throws(RegistrationError) {
         let paths = destinations.sorted { $0.key < $1.key }.map { (pattern: $0.key, name: $0.value) }
         try register { (state) throws(RegistrationError) in
-            try state.add(paths, priority: 0, replacing: replacing)
+            try state.add(paths, priority: 0, metadata: metadata, replacing: replacing)
         }
     }
 
@@ -349,9 +361,8 @@ public final class Router: Sendable {
         let deadline = deadline ?? configuration.interceptorDeadline
         let id = try update { (state, number) throws(RegistrationError) -> UInt64 in
             let added = try Interceptor(
-                id: number, name: name, priority: priority, scope: scope, deadline: deadline,
-                ignoresCase: configuration.ignoresCase, work: work,
-                read: { (text) throws(RegistrationError) in try state.base.pattern(text) })
+                id: number, name: name, priority: priority, scope: scope, deadline: deadline, work: work,
+                for: state)
             state.insert(added)
             return number
         }

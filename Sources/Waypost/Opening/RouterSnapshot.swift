@@ -68,7 +68,8 @@ struct RouterState: Sendable {
 
     /// Adds paths for destinations that are registered, by their names.
     mutating func add(
-        _ paths: [(pattern: String, name: String)], priority: Int, replacing: Bool
+        _ paths: [(pattern: String, name: String)], priority: Int, metadata: [String: JSONValue],
+        replacing: Bool
     ) throws(RegistrationError) {
         let known = destinations(named: Set(paths.map(\.name)))
         var added: [Route] = []
@@ -81,6 +82,7 @@ struct RouterState: Sendable {
             route.pattern = pattern
             route.name = name
             route.priority = priority
+            route.metadata.merge(metadata) { $1 }
             added.append(route)
         }
         for route in added {
@@ -107,6 +109,9 @@ struct RouterState: Sendable {
         destinations[name] = destination
         relocateRoutes()
     }
+
+    /// The destinations that have no path of their own, for which a map may add some.
+    var pathlessDestinations: some Collection<Route> { destinations.values }
 
     /// The destination of that name: one that was registered as such, or the first route of that name.
     func destinations(named names: Set<String>) -> [String: Route] {

@@ -24,12 +24,14 @@
 ///   - kind: A page, an action or web content.
 ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
+///   - metadata: Metadata of these routes; those of the type are added where a key is not among them.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
 @attached(member, names: named(open))
 @attached(extension, conformances: Routable)
 public macro Routable(
     _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-    takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = []
+    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+    converters: [String] = []
 ) = #externalMacro(module: "WaypostMacros", type: "RoutableMacro")
 
 /// Registers the type for the patterns of these keys, without a list; otherwise the same.
@@ -46,7 +48,8 @@ public macro Routable(
 @attached(extension, conformances: Routable)
 public macro Routable(
     _ key: RouteKey, _ further: RouteKey..., name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-    takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = []
+    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+    converters: [String] = []
 ) = #externalMacro(module: "WaypostMacros", type: "RoutableMacro")
 
 /// Registers a closure for these patterns, without a list; stands at file scope or in a type.
@@ -65,14 +68,16 @@ public macro Routable(
 ///   - kind: An action unless set.
 ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
+///   - metadata: What the author says about it; see ``Route/metadata``.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
 ///   - redirect: The destination's own conditional redirect; must have no effect.
 ///   - handler: The handler.
 @freestanding(declaration)
 public macro route(
     _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
-    takesDeeper: Bool = false, idempotent: Bool = false, converters: [String] = [],
-    redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+    converters: [String] = [], redirect: Route.Redirect? = nil,
+    handler: @escaping Route.Handler
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 
 /// Registers a closure for the pattern of a key; otherwise the same.
@@ -81,8 +86,8 @@ public macro route(
 @freestanding(declaration)
 public macro route(
     key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
-    takesDeeper: Bool = false, idempotent: Bool = false, redirect: Route.Redirect? = nil,
-    handler: @escaping Route.Handler
+    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+    redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 
 /// Registers an action for the pattern of a key, as in ReerRouter.
@@ -93,8 +98,8 @@ public macro route(
 @freestanding(declaration)
 public macro route(
     key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
-    takesDeeper: Bool = false, idempotent: Bool = false, redirect: Route.Redirect? = nil,
-    action: @escaping @Sendable (RouteParameters) async throws -> Void
+    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
+    redirect: Route.Redirect? = nil, action: @escaping @Sendable (RouteParameters) async throws -> Void
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 
 /// Registers the type as a service whose `@Exposed` methods may be called from outside.
@@ -138,6 +143,11 @@ public macro Service<Interface>(
 ///
 /// Every argument is `Decodable` and `Sendable`, the result is `Encodable`; the method may be async and throw.
 /// It stands in the body of the type. By hand it is ``Exposed``.
+///
+/// A parameter of the type ``OpenContext`` is no argument: the method learns by it who calls.
+///
+///     @Exposed
+///     func print(_ text: String, context: OpenContext) { … }
 ///
 /// - Parameters:
 ///   - selector: The Objective-C selector when it is not the derived one (`addWithA:b:`).

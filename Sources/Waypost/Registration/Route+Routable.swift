@@ -14,14 +14,16 @@ extension Route {
     ///   - kind: A page, an action or web content.
     ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
     ///   - idempotent: Whether an open that a crash interrupted may run again.
+    ///   - metadata: Metadata of this route; those of the type are added where a key is not among them.
     public init<Destination: Routable>(
         _ pattern: String, to destination: Destination.Type, name: String? = nil, priority: Int = 0,
-        kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = false
+        kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = false,
+        metadata: [String: JSONValue] = [:]
     ) {
         self.init(
             pattern, name: name ?? Self.className(of: destination), priority: priority, kind: kind,
             takesDeeper: takesDeeper, idempotent: idempotent, jumpType: Destination.jumpType,
-            metadata: Destination.metadata, defaults: Destination.defaults,
+            metadata: Destination.metadata.merging(metadata) { $1 }, defaults: Destination.defaults,
             parameters: Destination.parameters,
             redirect: { Destination.redirect($0) },
             handler: { try await Destination.open($0) })
@@ -30,11 +32,12 @@ extension Route {
     /// A route to a type for the pattern of a key.
     public init<Destination: Routable>(
         _ key: RouteKey, to destination: Destination.Type, name: String? = nil, priority: Int = 0,
-        kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = false
+        kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = false,
+        metadata: [String: JSONValue] = [:]
     ) {
         self.init(
             key.rawValue, to: destination, name: name, priority: priority, kind: kind,
-            takesDeeper: takesDeeper, idempotent: idempotent)
+            takesDeeper: takesDeeper, idempotent: idempotent, metadata: metadata)
     }
 
     /// `Module.Type`, also for a private type, which Swift itself describes by an address that changes.
