@@ -14,10 +14,9 @@ struct ExposedMacro: PeerMacro {
         guard let type = service(around: node, context),
             let method = ExposedMethod(declaration, attribute: node, in: context)
         else { return [] }
-        let closureParameters = (["service: \(type)"] + method.parameters.map { "\($0.name): \($0.type)" })
-            .joined(separator: ", ")
-        let call = method.parameters
-            .map { $0.label == "_" ? $0.name : "\($0.label): \($0.name)" }
+        let caller = method.takesContext ? ["context: Waypost::OpenContext"] : []
+        let closureParameters =
+            (["service: \(type)"] + caller + method.parameters.map { "\($0.name): \($0.type)" })
             .joined(separator: ", ")
         // Whether the call is isolated, asynchronous or throwing cannot be seen from here; `calling` is all of it,
         // so that neither `try` nor `await` is ever too much.
@@ -26,7 +25,7 @@ struct ExposedMacro: PeerMacro {
             private nonisolated static func \(raw: method.factoryDeclaration) -> Waypost::Exposed<\(raw: type)> {
                 Waypost::Exposed(\(literal: method.fullName)\(raw: method.settings)) { \
             (\(raw: closureParameters)) async throws -> \(raw: method.result) in
-                    try await Waypost::Exposed.calling(service).\(raw: method.baseName)(\(raw: call))
+                    try await Waypost::Exposed.calling(service).\(raw: method.baseName)(\(raw: method.call))
                 }
             }
             """

@@ -15,6 +15,17 @@ private let atFileScope: LinkedRecord = (
     0, 0
 )
 
+@section("waypost_records") @used
+private let guarded: LinkedRecord = (
+    0x7761_7970, 1,
+    { sink in
+        LinkedRecordSink(sink).add(
+            Route("probe://guarded/hand", metadata: ["auth": true]) { _ in .opened() },
+            Route("probe://guarded/type", to: HandPage.self, metadata: ["auth": true]))
+    },
+    0, 0
+)
+
 enum HandPage: Routable {
     @section("waypost_records") @used
     private static let routes: LinkedRecord = (

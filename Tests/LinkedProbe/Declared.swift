@@ -44,6 +44,9 @@ extension RouteKey {
     static let probeKey: RouteKey = "probe://key/:id"
     static let probeAction: RouteKey = "probe://key/action"
     static let probeHandler: RouteKey = "probe://key/handler"
+    static let guardedPage: RouteKey = "probe://guarded/key/page"
+    static let guardedHandler: RouteKey = "probe://guarded/key/handler"
+    static let guardedAction: RouteKey = "probe://guarded/key/action"
 }
 
 @Routable(.probeKey)
@@ -101,6 +104,28 @@ enum Paths {
     .opened(.string("stayed"))
 }
 
+// Each form of each macro, with metadata that an interceptor of the probe sees.
+
+@Routable("probe://guarded/page", metadata: ["auth": true])
+enum GuardedPage {
+    static func open(_ request: RouteRequest) -> RouteAnswer { .opened() }
+}
+
+@Routable(.guardedPage, metadata: ["auth": true])
+enum GuardedKeyPage {
+    static func open(_ request: RouteRequest) -> RouteAnswer { .opened() }
+}
+
+@Routable("probe://guarded/static")
+enum GuardedByItself: Routable {
+    static var metadata: [String: JSONValue] { ["auth": true] }
+    static func open(_ request: RouteRequest) -> RouteAnswer { .opened() }
+}
+
+#route("probe://guarded/route", metadata: ["auth": true]) { _ in .opened() }
+#route(key: .guardedHandler, metadata: ["auth": true]) { _ in .opened() }
+#route(key: .guardedAction, metadata: ["auth": true], action: { _ in })
+
 @Service
 actor Counter {
     private var count = 0
@@ -113,6 +138,15 @@ actor Counter {
 
     @Exposed(idempotent: true)
     nonisolated func add(a: Int, b: Int) throws -> Int { a + b }
+
+    /// Asks who calls, between its arguments.
+    @Exposed
+    func who(greeting: String, context: OpenContext, mark: String?) -> String {
+        "\(greeting) \(context.caller ?? "-") \(context.ref ?? "-")\(mark ?? "")"
+    }
+
+    @Exposed
+    nonisolated func caller(_ asking: OpenContext) throws -> String? { asking.caller }
 
     func hidden() {}
 }

@@ -5,6 +5,12 @@ import Waypost
 struct Probe {
     static func main() async {
         let router = Router()
+        do {
+            try router.intercept("login", scope: .metadata("auth", true)) { _ in .stop(reason: "log in first")
+            }
+        } catch {
+            print("failure", error)
+        }
         let urls = CommandLine.arguments.dropFirst()
         if urls.isEmpty {
             for route in router.routes {
@@ -19,7 +25,7 @@ struct Probe {
             for failure in router.linkedFailures { print("failure", failure) }
         }
         for url in urls {
-            let opening = await router.open(url)
+            let opening = await router.open(url, context: OpenContext(ref: "c-1", caller: "probe"))
             print(opening.code.name, opening.route ?? "-", opening.value?.text ?? "-", opening.detail)
         }
     }

@@ -51,6 +51,34 @@ import Waypost
     // end snippet
 
     // snippet
+    func guardPrinting(on services: ServiceRegistry) -> RegistrationHandle {
+        services.willCall("operators only") { call in
+            guard call.service == "PrinterService" else { return .proceed }
+            return call.context.caller == "ops" ? .proceed : .stop(reason: "only ops may print")
+        }
+    }
+    // end snippet
+
+    // snippet
+    actor Printer {
+        private(set) var journal: [String] = []
+
+        func print(_ text: String, for caller: String) {
+            journal.append("\(caller): \(text)")
+        }
+    }
+
+    func exposePrinter(on services: ServiceRegistry) throws {
+        try services.expose(
+            ExposedService("PrinterService", make: Printer.init) {
+                Exposed("print(_:)") { (printer: Printer, context: OpenContext, text: String) in
+                    await printer.print(text, for: context.caller ?? "the program")
+                }
+            })
+    }
+    // end snippet
+
+    // snippet
     func callByURL(with router: Router) async -> Opening {
         await router.open(
             "scheme://services?protocol=CalculatorService&method=addWithA:b:&resultType=1",
@@ -74,6 +102,24 @@ import Waypost
         }
         #expect(failure.code == .badField)
         #expect(failure.argument == "b")
+    }
+
+    @Test func `a hook sees who calls, and a method asks for it`() async throws {
+        let services = ServiceRegistry()
+        try exposePrinter(on: services)
+        let handle = guardPrinting(on: services)
+        let arguments = ServiceArguments.positional(["a page"])
+        let refused = await services.call("PrinterService", "print", arguments: arguments)
+        #expect(
+            refused
+                == .failure(
+                    ServiceFailure(.intercepted, "intercepted by operators only: only ops may print")))
+        for context in [OpenContext(caller: "ops"), OpenContext()] {
+            _ = await services.call("PrinterService", "print", arguments: arguments, context: context)
+            handle.cancel()
+        }
+        let printer = try #require(services.fetch(Printer.self))
+        #expect(await printer.journal == ["ops: a page", "the program: a page"])
     }
 
     @Test func `a method is called by URL`() async throws {

@@ -157,6 +157,42 @@ import Testing
         #expect(!expansion.text.contains("__exposed_hidden"))
     }
 
+    @Test(arguments: ["OpenContext", "Waypost.OpenContext", "(Waypost::OpenContext)"])
+    func `a method's context is filled in and is no argument`(type: String) {
+        let expansion = Expansion(
+            of: """
+                @Service actor A {
+                    @Exposed(selector: "plus:b:")
+                    func add(_ a: Int, for caller: \(type), b: Int) {}
+                    @Exposed func clear(_: \(type)) {}
+                }
+                """)
+        #expect(expansion.diagnostics.isEmpty)
+        for part in [
+            "A.__exposed_add((), b: ())", "A.__exposed_clear()",
+            "Waypost::Exposed(\"add(_:b:)\", selector: \"plus:b:\") {",
+            "(service: A, context: Waypost::OpenContext, argument0: Int, argument2: Int) async throws -> Void in",
+            "calling(service).add(argument0, for: context, b: argument2)",
+            "Waypost::Exposed(\"clear()\") {",
+            "calling(service).clear(context)",
+        ] {
+            #expect(expansion.text.contains(part), "\(expansion.text)")
+        }
+    }
+
+    @Test func `metadata go on to each route`() {
+        let page = Expansion(
+            of:
+                "@Routable(\"a\", .b, metadata: [\"auth\": true], converters: []) enum P { static func open() {} }"
+        )
+        #expect(
+            page.text.contains(
+                "sink.add(Waypost::Route(\"a\", to: P.self, metadata: [\"auth\": true]), "
+                    + "Waypost::Route(.b, to: P.self, metadata: [\"auth\": true]))"), "\(page.text)")
+        let route = Expansion(of: "#route(key: .k, metadata: Shared.auth, action: { _ in })")
+        #expect(route.text.contains("metadata: Shared.auth, handler: handler)"), "\(route.text)")
+    }
+
     @Test(arguments: [
         ("(any Greeting).self", "Greeting"), ("(any App.Greeting).self", "Greeting"), ("Base.self", "Base"),
     ])

@@ -114,7 +114,7 @@ import Threading
             Issue.record("\(outcome)")
         }
         let call = await router.services.call(
-            "Ledger", "append", arguments: .positional(["x"]), beforeHandler: context.beforeHandler)
+            "Ledger", "append", arguments: .positional(["x"]), context: context)
         guard case .failure(let failure) = call else {
             Issue.record("\(call)")
             return

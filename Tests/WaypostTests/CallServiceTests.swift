@@ -177,8 +177,9 @@ import Threading
         let registry = try calculator()
         let heard = Guarded<[ServiceEvent]>([])
         let handle = registry.observe { event in heard.withLock { $0.append(event) } }
-        _ = await registry.call("CalculatorService", "add", arguments: .positional([1, 2]), ref: "c-1")
-        _ = await registry.call("CalculatorService", "nothing", ref: "c-2")
+        _ = await registry.call(
+            "CalculatorService", "add", arguments: .positional([1, 2]), context: OpenContext(ref: "c-1"))
+        _ = await registry.call("CalculatorService", "nothing", context: OpenContext(ref: "c-2"))
         handle.cancel()
         _ = await registry.call("CalculatorService", "add", arguments: .positional([1, 2]))
         let events = heard.withLock { $0 }

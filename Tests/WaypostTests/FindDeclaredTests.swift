@@ -46,6 +46,14 @@ import Testing
     static let byHand: [(String, String)] = [
         ("probe://hand/9", #"OK probe://hand/:id "9" opened probe://hand/9"#),
         ("probe://page", #"OK probe://page "by hand" opened probe://page"#),
+        (
+            "probe://guarded/hand",
+            "INTERCEPTED probe://guarded/hand - intercepted by login: log in first"
+        ),
+        (
+            "probe://guarded/type",
+            "INTERCEPTED probe://guarded/type - intercepted by login: log in first"
+        ),
         ("probe://page?moved=x", #"OK probe://hand/:id "x" opened probe://hand/x"#),
         (
             "scheme://services?protocol=HandService&method=twice:&ivar1=21",
@@ -66,6 +74,14 @@ import Testing
                 "route probe://class Named 0 web",
                 "route probe://class/sub LinkedProbe.SubclassPage 0 page",
                 "route probe://constant - 0 action",
+                "route probe://guarded/hand - 0 page",
+                "route probe://guarded/key/action - 0 action",
+                "route probe://guarded/key/handler - 0 action",
+                "route probe://guarded/key/page LinkedProbe.GuardedKeyPage 0 page",
+                "route probe://guarded/page LinkedProbe.GuardedPage 0 page",
+                "route probe://guarded/route - 0 action",
+                "route probe://guarded/static LinkedProbe.GuardedByItself 0 page",
+                "route probe://guarded/type LinkedProbe.HandPage 0 page",
                 "route probe://hand/:id ByHand 3 page",
                 "route probe://in/type - 0 action",
                 "route probe://key/:id LinkedProbe.KeyPage 0 page",
@@ -81,7 +97,7 @@ import Testing
                 "route probe://struct/:id LinkedProbe.StructPage 5 page",
                 "route probe://struktur/<int:id> LinkedProbe.StructPage 5 page",
                 "route probe://verschluss Closure 2 page",
-                "service Counter add(_:times:) add(a:b:)!",
+                "service Counter add(_:times:) add(a:b:)! who(greeting:mark:) caller()",
                 "service Greeting greet(_:)! wait(for:in:) forget()",
                 "service HandService twice(_:)!",
                 "service Screen title()",
@@ -120,10 +136,18 @@ import Testing
         #expect(line.hasPrefix("OK \(route) \(value) opened "))
     }
 
+    @Test(arguments: ["page", "key/page", "static", "route", "key/handler", "key/action"])
+    func `metadata that are given to a macro guard its route`(path: String) throws {
+        let line = try #require(try Self.probe("probe://guarded/\(path)").first)
+        #expect(line == "INTERCEPTED probe://guarded/\(path) - intercepted by login: log in first")
+    }
+
     static let calls: [(String, String)] = [
         ("protocol=Counter&method=add(_:times:)&ivar1=4&times=3", "OK - 12 "),
         ("protocol=Counter&method=add(_:times:)&ivar1=4", "OK - 4 "),
         ("protocol=Counter&method=addWithA:b:&a=1&b=2", "OK - 3 "),
+        ("protocol=Counter&method=who&greeting=hi&mark=!", #"OK - "hi probe c-1!" "#),
+        ("protocol=Counter&method=caller", #"OK - "probe" "#),
         ("protocol=Counter&method=hidden", "NO_METHOD - - "),
         ("protocol=Greeting&method=greetName:&ivar1=you", #"OK - "hello you" "#),
         ("protocol=Greeting&method=forget", "OK - null "),

@@ -255,7 +255,7 @@ import Threading
         #expect(opening.code == .deadline)
         #expect(opening.detail.contains("module Slow"))
         let call = await router.services.call(
-            "Slow", "next", deadline: .milliseconds(20), isTimedByCaller: isTimedByCaller)
+            "Slow", "next", context: context)
         guard case .failure(let failure) = call else {
             Issue.record("\(call)")
             return

@@ -37,7 +37,7 @@ extension Router {
     ///
     /// That is also for URLs that no route takes, that are not allowed or no URLs at all, and for service URLs. Fallbacks
     /// and redirects are no opens of their own. An `Router.intercept` comes later: it is asked
-    /// for each route that is found. ``resolve(_:parameters:)`` and ``canOpen(_:)`` ask no hook.
+    /// for each route that is found, and `ServiceRegistry.willCall` for each method. ``resolve(_:parameters:)`` and ``canOpen(_:)`` ask no hook.
     /// - Parameters:
     ///   - name: Its name in outcomes and logs.
     ///   - deadline: How long it may take; that of interceptors unless set. Later the open fails with 408.

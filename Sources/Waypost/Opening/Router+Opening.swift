@@ -157,18 +157,17 @@ extension Router {
             opening.outcome = .rejected(error)
             return
         }
-        let result = await registry.call(
+        let outcome = await registry.call(
             call.service, call.method, source: call.source, result: call.result,
-            deadline: context.deadline ?? configuration.handlerDeadline,
-            isTimedByCaller: context.isTimedByCaller, ref: context.ref, beforeHandler: context.beforeHandler,
-            scope: scope)
-        switch result {
-        case .success(let value):
+            deadline: configuration.handlerDeadline, context: context, scope: scope)
+        switch outcome {
+        case .returned(let value):
             opening.outcome = .served(value)
             opening.value = value
-        case .failure(let failure) where failure.code.status != .rejected:
+        case .intercepted(let name, let reason): opening.outcome = .intercepted(by: name, reason: reason)
+        case .failed(let failure) where failure.code.status != .rejected:
             opening.outcome = .failed(RouteFailure(failure))
-        case .failure(let failure):
+        case .failed(let failure):
             opening.outcome = .rejected(
                 Rejection(failure.code, failure.detail, nearest: failure.nearest))
         }

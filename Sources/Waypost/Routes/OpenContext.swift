@@ -1,4 +1,4 @@
-/// The caller of an open, and its conditions.
+/// The caller of an open or of a call, and its conditions.
 public struct OpenContext: Sendable {
     /// All of it, in one word that is nil for an open of the program itself: a context is copied often.
     private struct Values: Sendable {
@@ -14,7 +14,7 @@ public struct OpenContext: Sendable {
 
     private var values: Boxed<Values>?
 
-    /// The id of the command that opens the URL; all events of the open have it.
+    /// The id of the command that opens or calls; all events have it.
     public var ref: String? {
         get { values?.value.ref }
         set { change { $0.ref = newValue } }
@@ -47,7 +47,7 @@ public struct OpenContext: Sendable {
         get { values?.value.beforeHandler }
         set { change { $0.beforeHandler = newValue } }
     }
-    /// Called with true when the open begins to wait for a gate, and with false when it goes on or ends.
+    /// Called with true when an open begins to wait for a gate, and with false when it goes on or ends.
     public var onWait: (@Sendable (Bool) -> Void)? {
         get { values?.value.onWait }
         set { change { $0.onWait = newValue } }
@@ -58,7 +58,7 @@ public struct OpenContext: Sendable {
         set { change { $0.typedValues = newValue } }
     }
 
-    /// A context of the program itself, without conditions.
+    /// That of the program itself, without conditions.
     public init() {}
 
     /// A context; everything has a default.

@@ -7,7 +7,7 @@
 ///     }
 ///
 /// Arguments are decoded and the result is encoded; the closure may be async and throw, and is cancelled at the
-/// call's deadline.
+/// call's deadline. A closure that takes an ``OpenContext`` behind the service learns who calls.
 public struct Exposed<Service: Sendable>: Sendable {
     let name: String
     let selector: String?
@@ -87,7 +87,7 @@ public struct Exposed<Service: Sendable>: Sendable {
         }
     }
 
-    private init<each Argument, Answer>(
+    init<each Argument, Answer>(
         _ name: String, _ selector: String?, _ idempotent: Bool, _ answer: Answer.Type,
         _ types: repeat (each Argument).Type, work: () -> Work<ExposedMethod.Call, JSONValue>
     ) {
@@ -107,7 +107,7 @@ public struct Exposed<Service: Sendable>: Sendable {
         return values
     }
 
-    private static func read<each Argument: Decodable>(
+    static func read<each Argument: Decodable>(
         _ name: String, _ method: MethodName?, _ source: ArgumentSource
     ) throws -> (repeat each Argument) {
         // A name that is no name or has other labels is refused when the service is exposed.
@@ -119,7 +119,7 @@ public struct Exposed<Service: Sendable>: Sendable {
         return (repeat try next((each Argument).self))
     }
 
-    private static func encode(
+    static func encode(
         _ answer: some Encodable, of name: String, as form: ServiceResultType
     ) throws -> JSONValue {
         switch form {

@@ -66,6 +66,7 @@ final class ExposedMethod: Sendable {
         var registry: ServiceRegistry
         var source: ArgumentSource
         var result: ServiceResultType
+        var context: OpenContext
 
         func service<Service>() throws -> Service { try registry.instance(of: Service.self) }
     }

@@ -32,6 +32,9 @@ struct ArgumentSource: Sendable {
     /// Whether a single argument that no label names takes all there is, as TheRouter promises for queries.
     var mayTakeAll = false
 
+    /// The arguments as the caller gave them.
+    var arguments: ServiceArguments { labeled.isEmpty ? .positional(positional) : .labeled(labeled) }
+
     init(_ arguments: ServiceArguments) {
         switch arguments {
         case .positional(let values): positional = values

@@ -1,3 +1,4 @@
+import Synchronization
 import Threading
 
 extension ServiceRegistry {
@@ -102,87 +103,90 @@ extension ServiceRegistry {
     ///   - method: The Swift name (`add(a:b:)`), its base where unambiguous, or the Objective-C selector.
     ///   - arguments: By position or by label.
     ///   - result: The form of the result.
-    ///   - deadline: After this the method is cancelled and the call ends in 408, even if the method goes on.
-    ///   - ref: The id of the command that calls; the events have it.
-    ///   - isTimedByCaller: Whether the caller ends the method at its deadline, by cancelling the task; `deadline`
-    ///     then does not count.
-    ///   - beforeHandler: Awaited before the method runs; its time does not count against the deadline. When it
-    ///     throws, the method does not run and the call ends with what was thrown.
+    ///   - deadline: After this the method is cancelled and the call ends in 408, even if the method goes on; that of
+    ///     the context goes before it.
+    ///   - context: The caller, and its conditions; the events have its ``OpenContext/ref``.
     public func call(
         _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
-        result: ServiceResultType = .value, deadline: Duration? = .seconds(10), ref: String? = nil,
-        isTimedByCaller: Bool = false, beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil
+        result: ServiceResultType = .value, deadline: Duration? = .seconds(10), context: OpenContext = .init()
     ) async -> Result<JSONValue, ServiceFailure> {
         do throws(Rejection) {
             let scope = try OpenScope.current.entered(by: "\(service).\(method)")
             return await call(
-                service, method, source: ArgumentSource(arguments), result: result,
-                deadline: deadline, isTimedByCaller: isTimedByCaller, ref: ref,
-                beforeHandler: beforeHandler, scope: scope)
+                service, method, source: ArgumentSource(arguments), result: result, deadline: deadline,
+                context: context, scope: scope
+            ).result
         } catch {
             let failure = ServiceFailure(error.code, error.detail)
             notify(
                 ServiceEvent(
-                    kind: .threw, service: service, method: method, ref: ref, detail: failure.description,
-                    code: failure.code))
+                    kind: .threw, service: service, method: method, ref: context.ref,
+                    detail: failure.description, code: failure.code))
             return .failure(failure)
         }
     }
 
+    /// Runs an exposed method for a call that lies within the scope.
     func call(
         _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
-        deadline: Duration?, isTimedByCaller: Bool, ref: String?,
-        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?, scope: OpenScope
-    ) async -> Result<JSONValue, ServiceFailure> {
+        deadline: Duration?, context: OpenContext, scope: OpenScope
+    ) async -> CallOutcome {
+        let deadline = context.deadline ?? deadline
         var event = ServiceEvent(
-            kind: .called, service: service, method: method, ref: ref, detail: "", code: .ok)
-        let answer: Result<JSONValue, ServiceFailure>
+            kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok)
+        let outcome: CallOutcome
         switch await findWhenLoaded(service, method, deadline) {
         case .success(let found):
             event.method = found.description.name
+            if hasHooks.load(ordering: .acquiring),
+                let end = await ask(service, found, source, context, scope)
+            {
+                outcome = end
+                break
+            }
             notify(event)
-            answer = await run(
-                found, of: service, source, result,
-                WorkLimit(deadline, isTimedByCaller: isTimedByCaller), beforeHandler, scope)
-        case .failure(let failure): answer = .failure(failure)
+            outcome = await run(
+                found, of: service,
+                ExposedMethod.Call(
+                    registry: self, source: source, result: result, context: context),
+                WorkLimit(deadline, isTimedByCaller: context.isTimedByCaller), scope)
+        case .failure(let failure): outcome = .failed(failure)
         }
-        switch answer {
-        case .success: event.kind = .returned
-        case .failure(let failure):
+        if case .returned = outcome {
+            event.kind = .returned
+        } else if case .failure(let failure) = outcome.result {
             event.kind = .threw
             event.code = failure.code
             event.detail = failure.description
         }
         notify(event)
-        return answer
+        return outcome
     }
 
     private func run(
-        _ method: ExposedMethod, of service: String, _ source: ArgumentSource, _ result: ServiceResultType,
-        _ limit: WorkLimit, _ beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?,
+        _ method: ExposedMethod, of service: String, _ call: ExposedMethod.Call, _ limit: WorkLimit,
         _ scope: OpenScope
-    ) async -> Result<JSONValue, ServiceFailure> {
+    ) async -> CallOutcome {
         var name: String { "\(service).\(method.description.name)" }
-        if let beforeHandler {
+        if let beforeHandler = call.context.beforeHandler {
             do {
                 try await beforeHandler(.init(isIdempotent: method.description.idempotent, subject: name))
                 try Task.checkCancellation()
             } catch let rejection as Rejection {
-                return .failure(
+                return .failed(
                     ServiceFailure(rejection.code, rejection.detail, nearest: rejection.nearest))
             } catch let failure as RouteFailure {
-                return .failure(ServiceFailure(failure.code, failure.detail))
+                return .failed(ServiceFailure(failure.code, failure.detail))
             } catch {
-                return .failure(Self.failure(of: error, name))
+                return .failed(Self.failure(of: error, name))
             }
         }
-        let call = ExposedMethod.Call(registry: self, source: source, result: result)
         let timed = await method.work.run(with: call, limit, clock: clock, scope: scope)
         switch timed {
-        case .finished(.success(let value)): return .success(value)
-        case .finished(.failure(let error)): return .failure(Self.failure(of: error, name))
-        case .canceled: return .failure(.canceled(name))
-        case .deadline: return .failure(.deadline(name, limit.duration))
+        case .finished(.success(let value)): return .returned(value)
+        case .finished(.failure(let error)): return .failed(Self.failure(of: error, name))
+        case .canceled: return .failed(.canceled(name))
+        case .deadline: return .failed(.deadline(name, limit.duration))
         }
     }
 

@@ -1,3 +1,4 @@
+import Synchronization
 import Threading
 
 /// Whether all callers get the same instance of a service.
@@ -19,6 +20,8 @@ public final class ServiceRegistry: Sendable {
         var allowed: Set<String>?
         var listeners = ListenerList<ServiceEvent>()
         var changes = ListenerList<Void>()
+        var hooks: [CallHook] = []
+        var lastHook: UInt64 = 0
         /// The modules of routers, by router.
         var modules: [ObjectIdentifier: Modules] = [:]
     }
@@ -32,6 +35,8 @@ public final class ServiceRegistry: Sendable {
     }
 
     let state = Guarded(State())
+    /// Whether there are hooks: a call without one takes no lock for it.
+    let hasHooks = Atomic(false)
     let clock: any Clock<Duration>
     private let creation = Guarded(())
 

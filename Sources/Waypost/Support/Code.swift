@@ -68,7 +68,7 @@ public struct Code: Sendable, Hashable {
     public static let notAllowed = Code(403, "NOT_ALLOWED", .rejected)
     /// Commands are never retained.
     package static let retainedCommand = Code(403, "RETAINED_COMMAND", .rejected)
-    /// An interceptor stopped it.
+    /// An interceptor or a hook stopped it.
     public static let intercepted = Code(403, "INTERCEPTED", .rejected)
     /// No route takes the URL.
     public static let noRoute = Code(404, "NO_ROUTE", .rejected)

@@ -56,26 +56,18 @@ final class CommandRunner: Sendable {
     func run(
         _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
     ) async -> CommandResult {
+        let context = OpenContext(
+            ref: job.command.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
+            beforeHandler: beforeHandler, onWait: onWait)
         switch job.command.operation {
         case .open(let url, let parameters):
-            return CommandResult(
-                await router.open(
-                    url, parameters: parameters,
-                    context: OpenContext(
-                        ref: job.command.id, caller: job.sender, attempt: job.attempt,
-                        isTimedByCaller: true, beforeHandler: beforeHandler, onWait: onWait)))
+            return CommandResult(await router.open(url, parameters: parameters, context: context))
         case .call(let service, let method, let arguments):
             return CommandResult(
                 await router.services.call(
-                    service, method, arguments: ServiceArguments(arguments), ref: job.command.id,
-                    isTimedByCaller: true, beforeHandler: beforeHandler))
+                    service, method, arguments: ServiceArguments(arguments), context: context))
         case .navigate(let move):
-            let moved = await router.navigate(
-                move,
-                context: OpenContext(
-                    ref: job.command.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
-                    beforeHandler: beforeHandler))
-            switch moved {
+            switch await router.navigate(move, context: context) {
             case .success(let moved):
                 return .ok(["moved": .bool(moved), "navigation": router.navigator?.navigation?.json ?? .null])
             case .failure(let failure):

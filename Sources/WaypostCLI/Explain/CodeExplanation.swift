@@ -38,7 +38,7 @@ struct CodeExplanation {
             "publish an empty retained message on that topic, and commands without the flag"),
         .init(
             403, "INTERCEPTED",
-            "an interceptor stopped it and says why",
+            "an interceptor or a hook stopped it and says why",
             "do what the reason asks for, such as signing in"),
         .init(
             404, "NO_ROUTE",

@@ -15,7 +15,12 @@ struct ExposedMethod {
     }
 
     let baseName: String
+    /// The arguments: the parameters that a caller gives.
     let parameters: [Parameter]
+    /// The arguments of a call of the method, `argument0, for: context`.
+    let call: String
+    /// Whether it asks for its context.
+    let takesContext: Bool
     let result: String
     /// The arguments `selector:` and `idempotent:`.
     let settings: String
@@ -31,6 +36,8 @@ struct ExposedMethod {
         }
         var isGood = Self.checkModifiers(of: function, in: context)
         var parameters: [Parameter] = []
+        var call: [String] = []
+        var takesContext = false
         for (place, parameter) in function.signature.parameterClause.parameters.enumerated() {
             if parameter.ellipsis != nil {
                 context.report("an exposed method cannot be variadic; take an array", at: parameter)
@@ -40,9 +47,17 @@ struct ExposedMethod {
                 isGood = false
                 continue
             }
-            parameters.append(
-                Parameter(label: parameter.firstName.text, name: "argument\(place)", type: type.text))
+            let label = parameter.firstName.text
+            let name = type.isContext ? "context" : "argument\(place)"
+            call.append(label == "_" ? name : "\(label): \(name)")
+            if type.isContext {
+                takesContext = true
+            } else {
+                parameters.append(Parameter(label: label, name: name, type: type.text))
+            }
         }
+        self.call = call.joined(separator: ", ")
+        self.takesContext = takesContext
         baseName = function.name.text
         self.parameters = parameters
         if let clause = function.signature.returnClause {
@@ -139,6 +154,9 @@ struct ExposedMethod {
 /// A type that a value from outside can be decoded as, as far as its spelling shows; the compiler checks the rest.
 struct ExposedType {
     let text: String
+
+    /// Whether it is what a method asks for to learn who calls it, and no argument.
+    var isContext: Bool { ["OpenContext", "Waypost.OpenContext", "Waypost::OpenContext"].contains(text) }
 
     init?(_ type: TypeSyntax, of role: String, in context: some MacroExpansionContext) {
         func refuse(_ reason: String) {
