@@ -114,7 +114,8 @@ import Waypost
             refused
                 == .failure(
                     ServiceFailure(.intercepted, "intercepted by operators only: only ops may print")))
-        for context in [OpenContext(caller: "ops"), OpenContext()] {
+        let limit = Duration.seconds(300)
+        for context in [OpenContext(caller: "ops", deadline: limit), OpenContext(deadline: limit)] {
             _ = await services.call("PrinterService", "print", arguments: arguments, context: context)
             handle.cancel()
         }
