@@ -46,7 +46,7 @@ import WaypostMessages
             let isTaken = replay.saw(MQTTMessage(topic: "waypost/v1/k1/log/i", payload: payload))
             #expect(isTaken)
         }
-        #expect(replay.events(since: nil).map(\.event.sequence) == Array(1...50))
+        #expect(replay.wanted.map(\.event.sequence) == Array(1...50))
     }
 
     @Test func `a failure report is told by the event of the same failure, and by no other`() throws {
