@@ -31,7 +31,7 @@ enum Descriptor {
     /// Otherwise the next file or socket would get that number, and with it what is printed. What stands in their place
     /// can be neither read nor printed to, so that both still fail.
     static func fillStandard() {
-        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+        for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 {
             // open takes the lowest number that is free.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
