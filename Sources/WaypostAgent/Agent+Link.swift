@@ -186,9 +186,11 @@ extension Agent {
 
     private func logRefusal(of item: OutboxItem, _ consequence: String) {
         let reason = outbox.counters.lastRefusal ?? "unknown reason"
-        logger.error(
+        let lines = refusals.refused(
+            at: clock.monotonic(),
             "the broker refused a message on \(item.message.topic): \(reason) (\(item.message.payload.count) bytes); \(consequence)"
         )
+        for line in lines { logger.error("\(line)") }
     }
 }
 

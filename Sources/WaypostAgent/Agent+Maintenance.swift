@@ -1,3 +1,4 @@
+import Logging
 import MQTTLink
 import Threading
 import Waypost
@@ -23,6 +24,7 @@ extension Agent {
                 lastSign = now
             }
             for failure in failures.windowsOver(at: clock.wall()) { journal.store(failure) }
+            for line in refusals.summary(at: now) { logger.error("\(line)") }
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()

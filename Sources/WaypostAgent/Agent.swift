@@ -31,6 +31,7 @@ public final class Agent: Service {
     let events: EventLog
     let failures: FailureLog
     let reporter: Reporter
+    let refusals = RefusalLog()
     let metrics: AgentMetrics
     let routeCounters: RouteCounters
     let maps: RelocationMaps

@@ -18,9 +18,10 @@ enum Main {
         }
         let status = await work.value
         watch.cancel()
-        guard let loss = Terminal.finish() else { exit(status) }
-        Terminal.error(loss)
-        exit(status == Exit.ok.rawValue ? Exit.failed.rawValue : status)
+        let loss = Terminal.finish()
+        if let loss { Terminal.error(loss) }
+        Terminal.flushNotes()
+        exit(loss != nil && status == Exit.ok.rawValue ? Exit.failed.rawValue : status)
     }
 
     /// Prints the help that was asked for, or what is wrong with the command line; returns the exit status.
@@ -47,6 +48,11 @@ enum Main {
     private static var words: [String] { Array(CommandLine.arguments.dropFirst()) }
 
     private static func run() async -> Int32 {
+        // Before its first word: a reader that stalls when a machine starts must not keep it from starting.
+        if words.first == AgentCommand.configuration.commandName {
+            let isJSON = words.contains("--json")
+            Terminal.queueNotes { PlainLogHandler.loss(of: $0, isJSON: isJSON) }
+        }
         do {
             if let fault = CommandLineCheck(words: words).fault() { throw CommandError(.usage, fault) }
             EnvironmentOptions.warnOfTypos()

@@ -29,10 +29,12 @@ public final class RunningCommand: Sendable {
 
     /// Starts the command; our own settings in the environment are taken away before `environment` is added.
     ///
-    /// - Parameter script: Of bash, which runs the command as `"$0" "$@"`; nil to run it without a shell.
+    /// - Parameters:
+    ///   - script: Of bash, which runs the command as `"$0" "$@"`; nil to run it without a shell.
+    ///   - standardError: where its errors go; nil to have them as ``errorLines``.
     public init(
         _ arguments: [String], environment: [String: String] = [:], input: String? = nil,
-        through script: String? = nil
+        through script: String? = nil, standardError: FileHandle? = nil
     ) throws {
         process.executableURL = script == nil ? Self.executable : URL(fileURLWithPath: "/bin/bash")
         process.arguments = script.map { ["-c", $0, Self.executable.path] + arguments } ?? arguments
@@ -42,7 +44,7 @@ public final class RunningCommand: Sendable {
             .merging(environment) { _, new in new }
         let (output, errors, source) = (Pipe(), Pipe(), Pipe())
         process.standardOutput = output
-        process.standardError = errors
+        process.standardError = standardError ?? errors
         process.standardInput = source
         process.terminationHandler = { [log] process in
             let status = process.terminationStatus
@@ -50,6 +52,8 @@ public final class RunningCommand: Sendable {
         }
         try withNoSignalBlocked { try process.run() }
         log.follow(output.fileHandleForReading, Event.output, last: .outputClosed)
+        // With nobody to write to it, it has its end at once.
+        if standardError != nil { try errors.fileHandleForWriting.close() }
         log.follow(errors.fileHandleForReading, Event.errorLine, last: .errorsClosed)
         if let input { try source.fileHandleForWriting.write(contentsOf: Data(input.utf8)) }
         try source.fileHandleForWriting.close()

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MQTTLink
 import TestSupport
 import Testing
@@ -59,6 +60,32 @@ import WaypostMessages
         try await harness.until("an empty outbox") { $0.reportsOnDisk == 0 }
         #expect(harness.check("publishes") == true)
         try await harness.close()
+    }
+
+    @Test func `makes one line in the agent's log, however many a sender causes`() async throws {
+        let lines = TestSupport.EventLog<String>()
+        let harness = try await AgentHarness(logger: Logger(label: "test") { _ in LineRecorder(lines) })
+        harness.link.answer { $0.topic.hasSuffix("/reply/me") ? .refused(.notAuthorized) : .acknowledged }
+        for number in 0..<40 {
+            harness.receive("{\"id\":\"c\(number)\",\"type\":\"ping\"}", on: "waypost/v1/k1/cmd/me")
+        }
+        try await harness.until("all refusals") { $0.agent.outbox.counters.kept == 40 }
+        try await harness.close()
+        #expect(lines.events.count { $0.contains("the broker refused a message") } == 1)
+    }
+
+    @Test func `is logged again after a while, with what was counted meanwhile`() {
+        let log = RefusalLog()
+        #expect(log.refused(at: 1_000, "the first") == ["the first"])
+        #expect(log.refused(at: 1_001, "the second") == [])
+        #expect(log.refused(at: 10_999, "the third") == [])
+        #expect(log.summary(at: 10_999) == [])
+        #expect(log.summary(at: 11_000) == ["the broker refused 2 more messages"])
+        #expect(log.summary(at: 30_000) == [])
+        #expect(log.refused(at: 21_000, "the fourth") == ["the fourth"])
+        #expect(log.refused(at: 21_000, "the fifth") == [])
+        #expect(
+            log.refused(at: 31_000, "the sixth") == ["the broker refused 1 more message", "the sixth"])
     }
 
     @Test func `what it refused is there after a restart`() async throws {
@@ -132,6 +159,22 @@ import WaypostMessages
         #expect(logs.allSatisfy { $0.payload.count < 4_096 })
         try await harness.close()
     }
+}
+
+/// Keeps what is logged.
+private struct LineRecorder: LogHandler {
+    let lines: TestSupport.EventLog<String>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    init(_ lines: TestSupport.EventLog<String>) { self.lines = lines }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: Logging.LogEvent) { lines.append(event.message.description) }
 }
 
 @Suite struct `Queues that fill` {

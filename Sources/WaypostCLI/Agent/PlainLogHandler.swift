@@ -1,5 +1,6 @@
 import Logging
 import Waypost
+import WaypostMessages
 
 /// Log lines for people and for journald: one line each on standard error, beginning with the program's name.
 ///
@@ -31,15 +32,28 @@ struct PlainLogHandler: LogHandler {
 
     func log(event: Logging.LogEvent) {
         let all = event.metadata.map { metadata.merging($0) { _, new in new } } ?? metadata
+        Terminal.note(Self.note(event.level, "\(event.message)", all, isJSON: isJSON))
+    }
+
+    /// The line for lines that are missing, see ``Terminal/queueNotes(loss:)``.
+    static func loss(of count: Int, isJSON: Bool) -> Note {
+        note(
+            .warning, "\(count.counted("line was", "lines were")) dropped here: standard error was not read",
+            isJSON: isJSON)
+    }
+
+    private static func note(
+        _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata = [:], isJSON: Bool
+    ) -> Note {
         guard !isJSON else {
-            var line: [String: JSONValue] = all.mapValues { .string("\($0)") }
+            var line: [String: JSONValue] = metadata.mapValues { .string("\($0)") }
             line["t"] = .int(WallClock.now())
-            line["level"] = .string(event.level.rawValue)
-            line["msg"] = .string("\(event.message)")
-            return Terminal.note(json: .object(line))
+            line["level"] = .string(level.rawValue)
+            line["msg"] = .string(message)
+            return .json(.object(line))
         }
-        let pairs = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        Terminal.note("waypost: \(Self.prefix(event.level))\(event.message)\(pairs)")
+        let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        return .text("waypost: \(prefix(level))\(message)\(pairs)")
     }
 
     private static func prefix(_ level: Logger.Level) -> String {

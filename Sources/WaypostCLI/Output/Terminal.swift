@@ -9,6 +9,8 @@ import Waypost
 enum Terminal {
     /// Why standard output takes nothing more: an `errno`; nil as long as it does.
     private static let failure = Guarded<Int32?>(nil)
+    /// What standard error goes through once ``queueNotes(_:)`` was called.
+    private static let notes = Guarded<LineQueue?>(nil)
 
     /// Whether `descriptor` is a terminal that wants colours (no-color.org).
     static func wantsColours(_ descriptor: Int32) -> Bool {
@@ -41,11 +43,27 @@ enum Terminal {
     static func draw(_ text: TerminalText) -> Bool { output(Array(text.text.utf8)) }
 
     /// Prints a line about the command itself to standard error.
-    static func note(_ line: TerminalText) { errors(Array("\(line.text)\n".utf8)) }
+    static func note(_ line: TerminalText) { note(.text(line)) }
 
     /// Prints a line of JSON to standard error.
-    static func note(json: JSONValue) {
-        errors(TerminalJSON.escaped(json.serialized() + [UInt8(ascii: "\n")]))
+    static func note(json: JSONValue) { note(.json(json)) }
+
+    /// From now on who prints to standard error does not wait until it is read: for a program that serves others, and
+    /// whose reader may stall.
+    ///
+    /// - Parameter loss: the line that says how many are missing.
+    static func queueNotes(loss: @escaping @Sendable (Int) -> Note) {
+        let queue = LineQueue(thread: "wp-stderr", write: { errors($0) }, loss: { loss($0).bytes })
+        notes.withLock { $0 = queue }
+    }
+
+    /// Waits until what goes through a queue is written, but not for long: the program is about to end, and its reader
+    /// may never read.
+    static func flushNotes() { notes.withLock(\.self)?.flush(within: .seconds(1)) }
+
+    /// Prints a line to standard error.
+    static func note(_ note: Note) {
+        if let queue = notes.withLock(\.self) { queue.append(note.bytes) } else { errors(note.bytes) }
     }
 
     /// Writes over the last line of standard error, a terminal, without ending it.
@@ -86,6 +104,7 @@ enum Terminal {
         return false
     }
 
-    /// There is no place left to say that this failed.
-    private static func errors(_ bytes: [UInt8]) { _ = Descriptor.write(bytes, to: STDERR_FILENO) }
+    /// Writes to standard error; false when it takes nothing, and there is no place left to say that.
+    @discardableResult
+    private static func errors(_ bytes: [UInt8]) -> Bool { Descriptor.write(bytes, to: STDERR_FILENO) == 0 }
 }
