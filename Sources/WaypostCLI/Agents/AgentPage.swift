@@ -61,14 +61,14 @@ struct AgentPage {
     func lines(_ style: Style, now: Int64 = WallClock.now()) -> [TerminalText] {
         var lines = roster.table(style, now: now)
         let health = member?.health
-        section("health", health.map { checks($0, style) } ?? [], &lines, style)
+        section("health", health.map(checks) ?? [], &lines, style)
         section("map", map(), &lines, style)
         if let contract = contract.contract {
             section(
                 "can do",
                 [
-                    ("routes", "\(contract.routes.count); waypost routes --agent \(agent)"),
-                    ("services", "\(contract.services.count); waypost services --agent \(agent)"),
+                    entry("routes", "\(contract.routes.count); waypost routes --agent \(agent)"),
+                    entry("services", "\(contract.services.count); waypost services --agent \(agent)"),
                 ], &lines, style)
         }
         section("shows", screens(), &lines, style)
@@ -80,72 +80,75 @@ struct AgentPage {
     }
 
     private func section(
-        _ title: StaticString, _ rows: [(name: String, text: TerminalText)], _ lines: inout [TerminalText],
+        _ title: StaticString, _ rows: [TextTable.Entry], _ lines: inout [TerminalText],
         _ style: Style
     ) {
         guard !rows.isEmpty else { return }
         lines.append(style.bold(TerminalText(codes: title)))
-        lines += TerminalText.table(rows)
+        lines += TextTable.lines(rows, style)
     }
 
-    private func checks(_ health: Health, _ style: Style) -> [(name: String, text: TerminalText)] {
-        var rows: [(name: String, text: TerminalText)] = [
-            ("broker", "\(member?.healthJSON?["broker"]?.stringValue ?? "?")"),
-            ("up", "\(health.uptime)"),
-            ("groups", "\((["all"] + health.groups).joined(separator: ", "))"),
+    private func entry(_ name: String, _ text: String, isProblem: Bool = false) -> TextTable.Entry {
+        TextTable.Entry(name: name, text: text, isProblem: isProblem)
+    }
+
+    private func checks(_ health: Health) -> [TextTable.Entry] {
+        [
+            entry("broker", member?.healthJSON?["broker"]?.stringValue ?? "?"),
+            entry("up", health.uptime),
+            entry("groups", (["all"] + health.groups).joined(separator: ", ")),
         ]
-        rows += health.checks.map { check in
-            let text = TerminalText(check["detail"]?.stringValue ?? "")
-            let isOK = check["ok"]?.boolValue != false
-            return (check["name"]?.stringValue ?? "?", isOK ? text : style.red(text))
-        }
-        return rows
+            + health.checks.map { check in
+                entry(
+                    check["name"]?.stringValue ?? "?", check["detail"]?.stringValue ?? "",
+                    isProblem: check["ok"]?.boolValue == false)
+            }
     }
 
-    private func map() -> [(name: String, text: TerminalText)] {
+    private func map() -> [TextTable.Entry] {
         guard let json = member?.map else { return [] }
         let summary = MapSummary(json)
-        var rows: [(name: String, text: TerminalText)] = [("in force", "\(summary.text)")]
-        if let refusal = summary.refusal { rows.append(("refused", "\(refusal)")) }
-        rows += (json["inactive"]?.arrayValue ?? []).prefix(20).map { entry in
-            let place = "\(entry["layer"]?.stringValue ?? "?") \(entry["index"]?.intValue ?? 0)"
-            return ("inactive", "\(place): \(entry["reason"]?.stringValue ?? "?")")
-        }
-        return rows
+        return [entry("in force", summary.text)]
+            + [summary.refusal].compactMap(\.self).map { entry("refused", $0) }
+            + (json["inactive"]?.arrayValue ?? []).map { inactive in
+                let place = "\(inactive["layer"]?.stringValue ?? "?") \(inactive["index"]?.intValue ?? 0)"
+                return entry("inactive", "\(place): \(inactive["reason"]?.stringValue ?? "?")")
+            }
     }
 
-    private func screens() -> [(name: String, text: TerminalText)] {
-        func names(_ stack: JSONValue) -> TerminalText {
-            "\((stack.arrayValue ?? []).map { $0["name"]?.stringValue ?? "?" }.joined(separator: " > "))"
+    private func screens() -> [TextTable.Entry] {
+        func names(_ stack: JSONValue) -> String {
+            (stack.arrayValue ?? []).map { $0["name"]?.stringValue ?? "?" }.joined(separator: " > ")
         }
         let selected = navigation?["selected"]?.intValue
         let tabs = (navigation?["tabs"]?.arrayValue ?? []).enumerated().map { number, stack in
-            (name: "tab \(number)\(Int64(number) == selected ? ", in front" : "")", text: names(stack))
+            entry("tab \(number)\(Int64(number) == selected ? ", in front" : "")", names(stack))
         }
-        return tabs + (navigation?["modals"]?.arrayValue ?? []).map { ("modal", names($0)) }
+        return tabs + (navigation?["modals"]?.arrayValue ?? []).map { entry("modal", names($0)) }
     }
 
     /// The routes that failed most, as far as the agent tells.
-    private func opens() -> [(name: String, text: TerminalText)] {
-        (member?.healthJSON?["opens"]?.arrayValue ?? []).prefix(20).map { row in
+    private func opens() -> [TextTable.Entry] {
+        (member?.healthJSON?["opens"]?.arrayValue ?? []).map { row in
             let route = row["route"]?.stringValue ?? ""
             let counts = ["opened", "failed", "intercepted"].compactMap { name in
                 row[name]?.intValue.flatMap { $0 > 0 ? "\($0) \(name)" : nil }
             }
             let time = row["ms"]?["p99"]?.intValue.map { ", p99 \($0) ms" } ?? ""
-            return (route.isEmpty ? "(no route)" : route, "\(counts.joined(separator: ", "))\(time)")
+            return entry(
+                route.isEmpty ? "(no route)" : route, "\(counts.joined(separator: ", "))\(time)")
         }
     }
 
-    private func numbers(_ json: JSONValue?) -> [(name: String, text: TerminalText)] {
+    private func numbers(_ json: JSONValue?) -> [TextTable.Entry] {
         (json?.objectValue ?? [:]).sorted { $0.key < $1.key }.compactMap { name, value in
             switch value {
-            case .int, .string, .bool, .double: (name, "\(value.text)")
+            case .int, .string, .bool, .double: entry(name, value.text)
             case .object(let members) where !members.isEmpty:
-                (
+                entry(
                     name,
-                    "\(members.sorted { $0.key < $1.key }.map { "\($0.value.text) \($0.key)" }.joined(separator: ", "))"
-                )
+                    members.sorted { $0.key < $1.key }.map { "\($0.value.text) \($0.key)" }
+                        .joined(separator: ", "))
             default: nil
             }
         }

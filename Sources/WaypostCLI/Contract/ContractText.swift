@@ -18,36 +18,33 @@ struct ContractText {
     }
 
     func lines(_ route: RouteDescription) -> [TerminalText] {
-        var rows: [(String, TerminalText)] = []
-        if !route.className.isEmpty { rows.append(("class", "\(route.className)")) }
-        rows.append(("kind", "\(route.kind.rawValue)"))
-        if route.priority != 0 { rows.append(("priority", "\(route.priority)")) }
-        if route.idempotent { rows.append(("idempotent", "an open that a crash interrupted runs again")) }
-        if route.takesDeeper { rows.append(("deeper", "also takes URLs below it that nothing else takes")) }
-        if route.redirects { rows.append(("redirects", "may redirect by itself")) }
-        for (name, value) in route.metadata.sorted(by: { $0.key < $1.key }) {
-            rows.append((name, "\(value.text)"))
-        }
-        var lines: [TerminalText] = ["\(style.bold("\(route.path)"))"] + TerminalText.table(rows)
+        var rows: [TextTable.Entry] = []
+        func add(_ name: String, _ text: String) { rows.append(TextTable.Entry(name: name, text: text)) }
+        if !route.className.isEmpty { add("class", route.className) }
+        add("kind", route.kind.rawValue)
+        if route.priority != 0 { add("priority", "\(route.priority)") }
+        if route.idempotent { add("idempotent", "an open that a crash interrupted runs again") }
+        if route.takesDeeper { add("deeper", "also takes URLs below it that nothing else takes") }
+        if route.redirects { add("redirects", "may redirect by itself") }
+        for (name, value) in route.metadata.sorted(by: { $0.key < $1.key }) { add(name, value.text) }
+        let lines: [TerminalText] = ["\(style.bold("\(route.path)"))"] + TextTable.lines(rows)
         guard !route.parameters.isEmpty else { return lines }
-        lines.append("parameters")
-        lines += TerminalText.table(
-            route.parameters.map { parameter in
-                let notes = [
-                    parameter.isInPath ? "in the path" : nil, parameter.isRequired ? "required" : nil,
-                    route.defaults[parameter.name].map { "\($0.text) unless given" }, parameter.summary,
-                ].compactMap(\.self)
-                let more = notes.isEmpty ? "" : "; " + notes.joined(separator: "; ")
-                return (parameter.name, "\(parameter.schema.text)\(more)")
-            })
-        return lines
+        let parameters = route.parameters.map { parameter in
+            let notes = [
+                parameter.isInPath ? "in the path" : nil, parameter.isRequired ? "required" : nil,
+                route.defaults[parameter.name].map { "\($0.text) unless given" }, parameter.summary,
+            ].compactMap(\.self)
+            let more = notes.isEmpty ? "" : "; " + notes.joined(separator: "; ")
+            return TextTable.Entry(name: parameter.name, text: "\(parameter.schema.text)\(more)")
+        }
+        return lines + ["parameters"] + TextTable.lines(parameters)
     }
 
     func lines(_ service: ServiceDescription) -> [TerminalText] {
         ["\(style.bold("\(service.name)"))"]
             + service.methods.flatMap { method -> [TerminalText] in
                 ["  \(signature(method))"]
-                    + TerminalText.table([("selector", "\(method.selector)")], indent: 4)
+                    + TextTable.lines([TextTable.Entry(name: "selector", text: method.selector)], indent: 4)
             }
     }
 

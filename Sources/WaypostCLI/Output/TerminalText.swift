@@ -84,15 +84,3 @@ extension Unicode.Scalar {
         }
     }
 }
-
-extension TerminalText {
-    /// Rows with a name and a text, the texts one below the other.
-    static func table(_ rows: [(name: String, text: TerminalText)], indent: Int = 2) -> [TerminalText] {
-        let names = rows.map(\.name.printable)
-        let width = names.map(\.count).max() ?? 0
-        let margin = String(repeating: " ", count: indent)
-        return zip(names, rows).map { name, row in
-            "\(margin)\(name)\(String(repeating: " ", count: width - name.count + 2))\(row.text)"
-        }
-    }
-}

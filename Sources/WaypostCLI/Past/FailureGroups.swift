@@ -5,6 +5,8 @@ import WaypostMessages
 struct FailureGroup: Sendable {
     /// A longer list of names is not shown.
     private static let maximumAgents = 100
+    /// The longest text of a group, in bytes: an agent cuts its own there.
+    fileprivate static let maximumText = 2_048
 
     let code: Code
     /// The URL without its parameters; the detail where there is no URL.
@@ -19,13 +21,15 @@ struct FailureGroup: Sendable {
 
     fileprivate init(_ key: FailureGroups.Key, _ report: FailureReport) {
         (code, subject, hasURL, map) = (key.code, key.subject, report.url != nil, key.map)
-        detail = report.detail
+        detail = report.detail.cut(to: Self.maximumText)
     }
 
     fileprivate mutating func add(_ report: FailureReport, of agent: String) {
         count = count.addingReportingOverflow(max(1, report.count)).partialValue
         first = min(first, report.first)
-        if report.last > last { (last, detail) = (report.last, report.detail) }
+        if report.last > last {
+            (last, detail) = (report.last, report.detail.cut(to: Self.maximumText))
+        }
         if agents.count < Self.maximumAgents { agents.insert(agent) }
     }
 
@@ -60,8 +64,11 @@ struct FailureGroups: Sendable {
 
     /// Further groups are not kept; more than anyone reads.
     private static let maximum = 10_000
+    /// The most bytes that their texts may have.
+    private static let maximumBytes = 32 << 20
 
     private var groups: [Key: FailureGroup] = [:]
+    private var bytes = 0
     /// Whether there are more groups than are kept.
     private(set) var isFull = false
 
@@ -70,11 +77,17 @@ struct FailureGroups: Sendable {
         let url = report.url.map {
             String(decoding: $0.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
         }
-        let subject = url ?? report.detail
+        let subject = (url ?? report.detail).cut(to: FailureGroup.maximumText)
         let key = Key(code: report.code, subject: subject, map: report.map)
-        guard groups[key] != nil || groups.count < Self.maximum else {
-            isFull = true
-            return
+        if groups[key] == nil {
+            let size =
+                subject.utf8.count + report.code.name.utf8.count + (report.map?.layer.utf8.count ?? 0)
+                + FailureGroup.maximumText
+            guard groups.count < Self.maximum, bytes + size <= Self.maximumBytes else {
+                isFull = true
+                return
+            }
+            bytes += size
         }
         groups[key, default: FailureGroup(key, report)].add(report, of: agent)
     }
