@@ -39,7 +39,7 @@ extension Agent {
         // Modules first: maps and stored commands refer to their routes and services.
         await loadModules()
         try maps.restore()
-        events.setOverride(try store.commit { try $0.levelOverride() })
+        if let override = try store.commit({ try $0.levelOverride() }) { events.setOverride(override) }
 
         // The link does not keep its delegate alive.
         let listener = LinkListener(self)

@@ -133,7 +133,8 @@ extension Agent {
                 "gates": .array(
                     router.waitingOpens.prefix(Self.shownWaiting).map { events.redaction.masked($0.json) }),
             ],
-            map: events.redaction.masked(maps.applied), opens: events.redaction.masked(routeCounters.json),
+            log: events.levelDocument, map: events.redaction.masked(maps.applied),
+            opens: events.redaction.masked(routeCounters.json),
             limits: reloadable.withLock(\.configuration).limitsDocument)
     }
 

@@ -221,10 +221,12 @@ public final class Agent: Service {
                 replay: { replay throws(Rejection) in
                     try events.answer(replay, of: agent, at: clock.wall())
                 },
-                setLevel: { override in
+                setLevel: { [weak self] override in
                     // Losing it on a full disk only means that a restart forgets a temporary level.
                     try? store.commit { try $0.setOverride(override) }
-                    events.setOverride(override)
+                    let lowest = events.setOverride(override)
+                    self?.publishHealth()
+                    return lowest
                 }))
     }
 }

@@ -8,20 +8,33 @@ struct LevelOverride: Sendable, Equatable {
     var tag: String?
     /// The agent's wall clock, in milliseconds since 1970.
     var until: Int64
+    /// Who asked for it; nil when a version that did not keep it stored it.
+    var sender: String?
+
+    /// The longest tag of an event, in bytes: a logger's label may have any length.
+    static let maximumTagBytes = 64
+
+    /// The lowest level that is published, where `configured` is asked for otherwise.
+    ///
+    /// No sender silences warnings, errors or fatal events that the configuration asks for.
+    func lowest(over configured: LogLevel) -> LogLevel { min(level, max(configured, .warning)) }
 }
 
 extension LevelOverride {
     /// The override as it is stored; it may have ended already.
     init?(_ json: JSONValue) {
         guard let letter = json["level"]?.stringValue, let level = LogLevel(letter: letter),
-            let until = json["until"]?.intValue
+            let until = json["until"]?.intValue, (0...Fields.latestTime).contains(until)
         else { return nil }
-        self.init(level: level, tag: json["tag"]?.stringValue, until: until)
+        self.init(
+            level: level, tag: json["tag"]?.stringValue, until: until, sender: json["from"]?.stringValue)
     }
 
+    /// `{"level","tag","until","from"}`: as it is stored, and as health shows it.
     var json: JSONValue {
         [
-            "level": .string(level.letter), "tag": tag.map(JSONValue.string) ?? .null, "until": .int(until),
+            "level": .string(level.topicLevel), "tag": tag.map(JSONValue.string) ?? .null,
+            "until": .int(until), "from": sender.map(JSONValue.string) ?? .null,
         ]
     }
 }

@@ -13,8 +13,8 @@ final class CommandRunner: Sendable {
         var health: @Sendable () -> JSONValue
         /// The answer to `replay`: recent events, or how many are published again.
         var replay: @Sendable (Replay) throws(Rejection) -> JSONValue
-        /// Changes what is published.
-        var setLevel: @Sendable (LevelOverride) -> Void
+        /// Changes what is published; returns the lowest level that is published then.
+        var setLevel: @Sendable (LevelOverride) -> LogLevel
     }
 
     private let router: Router
@@ -46,9 +46,11 @@ final class CommandRunner: Sendable {
         case .inspect(let target, let sender):
             return past.commands(target, of: sender ?? job.sender)
         case .log(let level, let tag, let milliseconds):
-            let override = LevelOverride(level: level, tag: tag, until: clock.wall() + milliseconds)
-            agentCommands.withLock { $0 }?.setLevel(override)
-            return .ok(["level": .string(level.topicLevel), "until": .int(override.until)])
+            let override = LevelOverride(
+                level: level, tag: tag?.cut(to: LevelOverride.maximumTagBytes),
+                until: clock.wall() + milliseconds, sender: job.sender)
+            let lowest = agentCommands.withLock { $0 }?.setLevel(override) ?? level
+            return .ok(["level": .string(lowest.topicLevel), "until": .int(override.until)])
         }
     }
 

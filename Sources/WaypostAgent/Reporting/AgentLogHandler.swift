@@ -7,9 +7,6 @@ import WaypostMessages
 /// `trace` is V, `debug` D, `info` and `notice` I, `warning` W, `error` E, `critical` F. Metadata stands behind the
 /// message as `key=value`, sorted by key; values of redacted keys are masked.
 public struct AgentLogHandler: LogHandler {
-    /// The longest tag, in bytes: a label may have any length.
-    private static let maximumTagBytes = 64
-
     /// What every line of this logger carries.
     public var metadata: Logger.Metadata = [:]
     /// Gives further metadata, asked for with each line.
@@ -21,7 +18,7 @@ public struct AgentLogHandler: LogHandler {
     private let events: EventLog
 
     init(label: String, events: EventLog) {
-        tag = label.cut(to: Self.maximumTagBytes)
+        tag = label.cut(to: LevelOverride.maximumTagBytes)
         self.events = events
     }
 

@@ -38,7 +38,8 @@ final class EventLog: Sendable {
         var droppedEver: Int64 = 0
         var bucket: TokenBucket
         var level: LogLevel
-        var override: LevelOverride?
+        /// What a command asked for, and when that ends, by the clock that nobody sets.
+        var override: (asked: LevelOverride, end: Int64)?
         var isFlushing = false
     }
 
@@ -68,7 +69,7 @@ final class EventLog: Sendable {
     var dropped: Int64 { state.withLock(\.droppedEver) }
     /// Whether events of `level` are published now.
     private func isPublished(_ level: LogLevel, tag: String) -> Bool {
-        state.withLock { $0.publishes(level, tag: tag, at: clock.wall()) }
+        state.withLock { $0.publishes(level, tag: tag, at: clock.monotonic()) }
     }
 
     /// Begins to publish; what was logged before waits for this.
@@ -90,19 +91,49 @@ final class EventLog: Sendable {
         state.withLock { $0.level = level }
     }
 
-    func setOverride(_ override: LevelOverride?) {
-        state.withLock { $0.override = override }
+    /// Publishes more or less for a while, and an event that says so, whatever else is published; returns the lowest
+    /// level that is published then.
+    @discardableResult
+    func setOverride(_ override: LevelOverride) -> LogLevel {
+        // Never for longer than can be asked for, however wrong the clock was when it was stored.
+        let remaining = min(max(0, override.until - clock.wall()), Command.maximumLogDuration)
+        let end = clock.monotonic() + remaining
+        let lowest = state.withLock { state in
+            state.override = remaining > 0 ? (override, end) : nil
+            return override.lowest(over: state.level)
+        }
+        guard remaining > 0 else { return lowest }
+        let what = override.tag.map { "events of tag \($0)" } ?? "events"
+        log(
+            .warning, "Agent",
+            "\(override.sender ?? "a sender") asked for \(what) of level \(override.level.letter) and higher for \(TimeText.span(remaining))"
+                + (lowest < override.level ? "; \(lowest.letter) and higher are published" : ""),
+            isAlways: true)
+        return lowest
+    }
+
+    /// What is published: `{"level","override"}`, the level of the configuration and what a command asked for.
+    var levelDocument: JSONValue {
+        let (level, override) = state.withLock { state in
+            (state.level, state.override.flatMap { clock.monotonic() < $0.end ? $0.asked : nil })
+        }
+        return [
+            "level": .string(level.topicLevel),
+            "override": override.map { redaction.masked($0.json) } ?? .null,
+        ]
     }
 
     /// Takes note of an event, and publishes it soon when its level is published.
     ///
     /// An event of another level costs a look at the level. It gets no number, because a number that
     /// never appears would look like a loss to a reader.
+    ///
+    /// - Parameter isAlways: whether it is published at any level and rate.
     func log(
         _ level: LogLevel, _ tag: String, _ message: @autoclosure () -> String, url: String? = nil,
-        isError: Bool = false, ref: String? = nil
+        isError: Bool = false, ref: String? = nil, isAlways: Bool = false
     ) {
-        guard isPublished(level, tag: tag) else { return }
+        guard isAlways || isPublished(level, tag: tag) else { return }
         let message = redaction.masked(message()).cut(to: LogEvent.maximumMessageBytes)
         let url = url.map(redaction.masked)
         let (time, thread) = (clock.wall(), CurrentThread.id)
@@ -113,7 +144,7 @@ final class EventLog: Sendable {
                 thread: thread, message: message, url: url, isError: isError, ref: ref)
             state.recent.append(event)
             // Errors are never dropped because of the rate of other events.
-            guard state.bucket.take(at: clock.monotonic()) || level >= .error else {
+            guard state.bucket.take(at: clock.monotonic()) || level >= .error || isAlways else {
                 state.dropped += 1
                 state.droppedEver += 1
                 return false
@@ -210,10 +241,10 @@ extension EventLog.Connection {
 
 extension EventLog.State {
     func publishes(_ level: LogLevel, tag: String, at now: Int64) -> Bool {
-        if let override, now < override.until, override.tag == nil || override.tag == tag {
-            return level >= override.level
+        guard let (asked, end) = override, now < end, asked.tag == nil || asked.tag == tag else {
+            return level >= self.level
         }
-        return level >= self.level
+        return level >= asked.lowest(over: self.level)
     }
 
     /// What waits, with how many were dropped before it.

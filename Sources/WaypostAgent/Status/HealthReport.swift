@@ -40,6 +40,8 @@ struct HealthReport: Sendable {
     var checks: [Check]
     var counters: [String: JSONValue]
     var waiting: [String: JSONValue]
+    /// Which events are published.
+    var log: JSONValue
     var map: AppliedMap
     /// Of the routes that matter most, how opens ended; see ``RouteCounters``.
     var opens: JSONValue
@@ -66,6 +68,7 @@ struct HealthReport: Sendable {
                 }),
             "counters": .object(counters),
             "waiting": .object(waiting),
+            "log": log,
             "map": [
                 "rev": map.layers.last { $0.name == "agent" }?.revision.map(JSONValue.int) ?? .null,
                 "entries": .int(Int64(map.entries)),

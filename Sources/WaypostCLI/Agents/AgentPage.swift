@@ -98,6 +98,7 @@ struct AgentPage {
             entry("up", health.uptime),
             entry("groups", (["all"] + health.groups).joined(separator: ", ")),
         ]
+            + [health.levelAsked].compactMap(\.self).map { entry("log", $0) }
             + health.checks.map { check in
                 entry(
                     check["name"]?.stringValue ?? "?", check["detail"]?.stringValue ?? "",

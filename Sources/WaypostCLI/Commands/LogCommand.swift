@@ -8,7 +8,8 @@ struct LogCommand: RequestCommand {
         abstract: "Change for some time which events an agent publishes.",
         discussion: """
             After that time the agent returns to its configured level, also when it was restarted in between. A new \
-            level replaces the previous one.
+            level replaces the previous one. Warnings and worse that the agent is configured to publish are published \
+            all the same. waypost ping shows who asked for which level.
 
             Examples:
               waypost log V --agent k1 --for 10m

@@ -70,6 +70,19 @@ struct Health: Sendable {
         }
     }
 
+    /// What a `log` command asked for, and who; nil when none is in force.
+    var levelAsked: String? {
+        guard let asked = json["log"]?["override"], let level = asked["level"]?.stringValue else {
+            return nil
+        }
+        let what = asked["tag"]?.stringValue.map { "events of tag \($0)" } ?? "events"
+        let until = asked["until"]?.intValue.map {
+            " until \(Timestamp.local(min(max($0, 0), Fields.latestTime)))"
+        }
+        return
+            "\(asked["from"]?.stringValue ?? "a sender") asked for \(what) of level \(level.uppercased()) and higher\(until ?? "")"
+    }
+
     /// The opens that an interceptor lets wait, the longest first; of many only some.
     private var held: [JSONValue] { json["waiting"]?["gates"]?.arrayValue ?? [] }
 
@@ -105,6 +118,7 @@ struct Health: Sendable {
             """
         return [first] + problems.map { "  \(style.red(TerminalText($0)))" }
             + [map.refusal].compactMap(\.self).map { "  \(style.yellow(TerminalText("map " + $0)))" }
+            + [levelAsked].compactMap(\.self).map { "  \(style.yellow(TerminalText("log: " + $0)))" }
             + waitingLines(of: agent)
     }
 }
