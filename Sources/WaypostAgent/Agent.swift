@@ -121,6 +121,7 @@ public final class Agent: Service {
 
         // Maps.
         let clockMonitor = ClockMonitor(clock: clock, forgetsAfter: Intake.minimumRecognition)
+        router.redact(redaction)
         router.updateRelocationContext { context in
             context.agent = configuration.agent
             configuration.client.apply(to: &context)

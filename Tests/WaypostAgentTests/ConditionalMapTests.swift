@@ -40,6 +40,52 @@ import WaypostMessages
         ).result
     }
 
+    @Test func `of a label that is a secret no reason shows a value`() async throws {
+        let router = try router()
+        let harness = try await AgentHarness(router: router) {
+            $0.client = ClientFacts(
+                labels: [
+                    "device_token": "hunter2-own", "Door-Pin": "hunter2-pin", "note": "token=hunter2-note",
+                ])
+            $0.redactedKeys = ["doorpin"]
+            $0.logLevel = "v"
+        }
+        // The program may set everything else that conditions ask about.
+        router.updateRelocationContext {
+            $0 = RelocationContext(agent: "k1", labels: $0.labels, now: $0.now)
+        }
+        harness.receive(
+            document(
+                1, redirect(["labels": ["device_token": ["hunter2-a", "hunter2-b"]]], to: "demo2"),
+                redirect(["labels": ["device_token": "hunter2-own", "Door-Pin": "hunter2-pin"], "after": 0]),
+                redirect(["labels": ["Door-Pin": "hunter2-c"]], from: "demo2"),
+                redirect(["labels": ["note": "x"]], from: "user/3"),
+                redirect(["labels": ["device_token": "hunter2-d", "moon": "hunter2-e"]], from: "user/1")),
+            on: Self.map)
+        let applied = try await harness.applied { $0["conditional"] != nil }
+        let reasons = try #require(applied["conditional"]?.arrayValue).compactMap {
+            $0["reason"]?.stringValue
+        }
+        #expect(
+            reasons == [
+                "label device_token (hidden): no (it is another)",
+                "label Door-Pin (hidden), label device_token (hidden), after 0",
+                "label Door-Pin (hidden): no (it is another)", "label note=x: no (it is token=***",
+                "label device_token (hidden): no (it is another)",
+            ])
+        #expect(try await open("scheme://router/demo", harness, "c1")["route"] == "scheme://router/demo1")
+        _ = try await harness.command(#"{"id":"c2","type":"ping"}"#)
+        _ = try await harness.event { $0.message.contains("demo1") }
+        let decisions = router.resolve("scheme://router/demo").decisions.map(\.reason)
+        #expect(
+            decisions.contains("label Door-Pin (hidden), label device_token (hidden), after 0: yes"),
+            "\(decisions)")
+        for message in harness.published.events {
+            #expect(!String(decoding: message.payload, as: UTF8.self).contains("hunter2"), "\(message.topic)")
+        }
+        try await harness.close()
+    }
+
     @Test func `what is configured decides, and is reported entry by entry`() async throws {
         let harness = try await AgentHarness(router: router()) {
             $0.client = ClientFacts(build: "2.4", locale: "de-AT", labels: ["region": "eu"])

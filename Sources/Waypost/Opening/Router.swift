@@ -304,10 +304,15 @@ public final class Router: Sendable {
     /// Changes what the conditions of maps ask about this client, for instance its locale; maps in force follow at once.
     public func updateRelocationContext(_ change: (inout RelocationContext) -> Void) {
         register { state in
+            let redaction = state.context.redaction
             change(&state.context)
+            state.context.redaction = redaction
             state.relocateRoutes()
         }
     }
+
+    /// Keeps values of these keys out of the reasons why entries of maps apply or do not.
+    package func redact(_ redaction: Redaction) { register { $0.context.redaction = redaction } }
 
     /// The layers in force: the program's own, and over them those of an agent.
     public var layers: [RelocationLayer] { state.layers }

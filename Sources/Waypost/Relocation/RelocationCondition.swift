@@ -43,7 +43,7 @@ struct RelocationCondition: Sendable {
             }
             guard share.draw.bucket(of: value) < share.end else { return (false, "\(shareText(share)): no") }
         }
-        return (true, "\(text): yes")
+        return (true, "\(text(question.asking.context.redaction)): yes")
     }
 
     /// Whether the entry applies in this client, as far as that does not depend on an open.
@@ -66,13 +66,16 @@ struct RelocationCondition: Sendable {
         }
         for label in labels {
             guard let value = context.labels[label.key], label.values.contains(value) else {
+                let isHidden = context.redaction.hides(label.key)
                 let found =
-                    context.labels[label.key].map { "it is \($0.cut(to: 64))" } ?? "there is no such label"
-                return .no("\(Self.text(label)): no (\(found))")
+                    context.labels[label.key].map {
+                        isHidden ? "it is another" : "it is \($0.cut(to: 64))"
+                    } ?? "there is no such label"
+                return .no("\(Self.text(label, context.redaction)): no (\(found))")
             }
         }
         if after != nil || before != nil || (share.map { $0.draw.key != .agent } ?? false) {
-            return .depends(text)
+            return .depends(text(context.redaction))
         }
         if let share {
             guard let agent = context.agent else {
@@ -80,7 +83,7 @@ struct RelocationCondition: Sendable {
             }
             guard share.draw.bucket(of: agent) < share.end else { return .no("\(shareText(share)): no") }
         }
-        return .yes("\(text): yes")
+        return .yes("\(text(context.redaction)): yes")
     }
 
     private func windowFailure(_ now: Int64?) -> String? {
@@ -109,11 +112,11 @@ struct RelocationCondition: Sendable {
     private static let longestText = 256
 
     /// All of it in words.
-    var text: String {
+    private func text(_ redaction: Redaction) -> String {
         var parts: [String] = []
         if let build { parts.append("build \(build.text)") }
         if let locales { parts.append("locale \(locales.joined(separator: " or "))") }
-        parts += labels.map(Self.text)
+        parts += labels.map { Self.text($0, redaction) }
         if let after { parts.append("after \(after)") }
         if let before { parts.append("before \(before)") }
         if let share { parts.append(shareText(share)) }
@@ -127,8 +130,11 @@ struct RelocationCondition: Sendable {
         return "share \(share.percent) % of salt \(share.draw.salt)\(key)"
     }
 
-    private static func text(_ label: (key: String, values: [String])) -> String {
-        "label \(label.key)=\(label.values.joined(separator: " or ").cut(to: longestText))"
+    /// A label and its values, unless these must not be seen: reasons are retained at the broker.
+    private static func text(_ label: (key: String, values: [String]), _ redaction: Redaction) -> String {
+        // Without a mark behind the key, where another look for secrets would take the text after it for the value.
+        guard !redaction.hides(label.key) else { return "label \(label.key) (hidden)" }
+        return "label \(label.key)=\(label.values.joined(separator: " or ").cut(to: longestText))"
     }
 
     private static func missing(_ key: RelocationShare.Key) -> String {

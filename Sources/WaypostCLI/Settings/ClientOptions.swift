@@ -26,9 +26,10 @@ extension ClientFacts {
     /// - Throws: ``CommandError`` 64 naming the setting.
     init(build: String?, locale: String?, labels texts: [String]) throws(CommandError) {
         var labels: [String: String] = [:]
-        for text in texts {
+        for (number, text) in texts.enumerated() {
             guard let mark = text.firstIndex(of: "=") else {
-                throw CommandError(.usage, "label \(text.debugDescription) should be name=value")
+                // Not what it is: without a name it may be a secret.
+                throw CommandError(.usage, "label number \(number + 1) should be name=value and has no =")
             }
             let name = String(text[..<mark])
             guard labels.updateValue(String(text[text.index(after: mark)...]), forKey: name) == nil else {
