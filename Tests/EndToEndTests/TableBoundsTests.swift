@@ -90,6 +90,21 @@ struct TableBoundsTests {
         #expect(rows.contains { $0.agent == "k7" && $0.text.contains("vvvvv…") })
     }
 
+    @Test func `documents of agents count as they are held, and not as they came`() {
+        var roster = Roster(topics: .standard, maximumBytes: 8_000_000)
+        let health =
+            #"{"status":"green","x":[\#(Array(repeating: #"{"a":0}"#, count: 12_500).joined(separator: ","))]}"#
+        for number in 0..<20 {
+            roster.saw(MQTTMessage(topic: "waypost/v1/k\(number)/health", payload: Array(health.utf8)))
+        }
+        #expect(roster.isFull)
+        #expect(roster.members.count == 2)
+        // What an agent says again takes the place of what it said before.
+        roster.saw(MQTTMessage(topic: "waypost/v1/k0/health", payload: Array(#"{"status":"red"}"#.utf8)))
+        roster.saw(MQTTMessage(topic: "waypost/v1/k5/health", payload: Array(health.utf8)))
+        #expect(roster.members.count == 3)
+    }
+
     @Test func `groups of failures have a bound in bytes, and long texts make no other row longer`() throws {
         var groups = FailureGroups()
         let long = String(repeating: "x", count: 100_000)

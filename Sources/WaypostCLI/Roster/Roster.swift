@@ -12,7 +12,7 @@ struct Roster: Sendable {
         var healthJSON: JSONValue?
         /// The map in force, from `map/applied`.
         var map: JSONValue?
-        /// What the documents weighed as they came.
+        /// What the documents weigh, see ``JSONValue/weight``.
         fileprivate var stateBytes = 0
         fileprivate var healthBytes = 0
         fileprivate var mapBytes = 0
@@ -38,8 +38,9 @@ struct Roster: Sendable {
 
     /// - Parameters:
     ///   - maximumMembers: further agents are not kept; more than one broker serves.
-    ///   - maximumBytes: the most that the documents may have together; those of an agent have a few KiB.
-    init(topics: Topics, maximumMembers: Int = 100_000, maximumBytes: Int = 256 << 20) {
+    ///   - maximumBytes: the most that the documents may take together as they are held; those of an agent take some
+    ///     20 KiB.
+    init(topics: Topics, maximumMembers: Int = 100_000, maximumBytes: Int = 2 << 30) {
         self.topics = topics
         self.maximumMembers = maximumMembers
         self.maximumBytes = maximumBytes
@@ -48,7 +49,7 @@ struct Roster: Sendable {
     /// Takes note of a message that may be about presence.
     mutating func saw(_ message: MQTTMessage) {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
-        let size = message.payload.count
+        let size = json.weight
         guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
         else {
             isFull = true
