@@ -34,18 +34,28 @@ extension Agent {
     ) throws(StoreError) -> (jobs: [CommandJob], commands: Int) {
         var jobs: [CommandJob] = []
         var commands = 0
-        // In a lane one runs after another, so the first that has no result is the one that was started. A held open
-        // counts like it.
+        // In a lane one runs after another, so the first that has no result is the one that was started. One that a gate
+        // holds has left its lane and has not begun; one that went on after that may have.
         var lanes: Set<String> = []
         var last: Int64 = 0
         while true {
             let (page, seen) = try store.commit { transaction in
                 var records = try transaction.unfinished(after: last, bytes: Self.pageBytes)
                 var lanes = lanes
-                for index in records.indices where countingAttempts && records[index].damage == nil {
-                    guard records[index].state == .received, lanes.insert(lane(of: records[index])).inserted
-                    else { continue }
-                    try transaction.countAttempt(of: [records[index].sequence])
+                for index in records.indices where records[index].damage == nil {
+                    let record = records[index]
+                    let mayHaveBegun: Bool
+                    switch record.state {
+                    case .received: mayHaveBegun = lanes.insert(lane(of: record)).inserted
+                    case .resumed: mayHaveBegun = true
+                    default: mayHaveBegun = false
+                    }
+                    if record.state == .held || record.state == .resumed {
+                        try transaction.requeue(record.sequence)
+                        records[index].state = .received
+                    }
+                    guard countingAttempts, mayHaveBegun else { continue }
+                    try transaction.countAttempt(of: [record.sequence])
                     records[index].attempt += 1
                 }
                 for record in records where record.damage == .row {

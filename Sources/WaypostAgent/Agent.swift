@@ -149,7 +149,7 @@ public final class Agent: Service {
         let executor = CommandExecutor(
             runner: runner, clock: clock, deadline: limits.handlerDeadline, handlers: handlers,
             connections: CommandExecutor.Connections(
-                storeStart: { await journal.storeStart(of: $0) },
+                store: { await journal.store($0, of: $1) },
                 end: end,
                 storeGathered: { journal.storeGathered() },
                 accepted: { job in

@@ -115,7 +115,7 @@ import WaypostMessages
 
     @Test func `stores the start of a command before its handler may run`() async throws {
         let command = try ended("c1")
-        #expect(await journal.storeStart(of: command.job))
+        #expect(await journal.store(.started(attempt: 1), of: command.job))
         #expect(try state("c1") == .started)
     }
 
@@ -232,7 +232,7 @@ import WaypostMessages
         var command = Self.command("c1")
         command.sequence = 41
         #expect(journal.received([command]))
-        #expect(await journal.storeStart(of: ended("c1", row: 41).job))
+        #expect(await journal.store(.started(attempt: 1), of: ended("c1", row: 41).job))
         #expect(try state("c1") == .started)
     }
 
@@ -260,7 +260,7 @@ import WaypostMessages
         #expect(sent.count == 1)
         journal.storeGathered()
         #expect(sent.count == 2)
-        #expect(await journal.storeStart(of: ended("c43", row: 43).job))
+        #expect(await journal.store(.started(attempt: 1), of: ended("c43", row: 43).job))
         try store.commit { try $0.database.execute("ALTER TABLE away RENAME TO inbox") }
         for (id, expected) in [("c41", InboxState.finished), ("c42", .finished), ("c43", .started)] {
             try await eventually("\(id) to be \(expected)") { try state(id) == expected }
@@ -349,7 +349,7 @@ import WaypostMessages
         journal.close()
         let command = try ended("c1")
         journal.end([command], isFree: true)
-        #expect(await !journal.storeStart(of: command.job))
+        #expect(await !journal.store(.started(attempt: 1), of: command.job))
         #expect(try state("c1") == .received)
     }
 }

@@ -30,7 +30,9 @@ import Waypost
         #expect(queues.admitted(job(1), at: 0).log == ["run 1"])
         #expect(queues.admitted(job(2), at: 0).log == [])
         #expect(queues.admitted(job(3), at: 0).log == [])
-        #expect(queues.held(1, true, at: 100).log == ["run 2"])
+        // Its lane goes on once that is on disk.
+        #expect(queues.held(1, true, at: 100).log == ["store held 1"])
+        #expect(queues.heldStored(1, at: 101).log == ["run 2"])
         #expect(queues.held == [1])
         // What ends beside the lane frees no place in it, and what ends in it leads to the next.
         #expect(queues.held(1, false, at: 50_000).log == [])
@@ -42,8 +44,9 @@ import Waypost
 
     @Test func `the deadline of one that is held stands still, and then goes on`() {
         var queues = LaneQueues(deadline: 1_000)
-        #expect(queues.admitted(job(1), at: 0).log == ["run 1"])
-        #expect(queues.held(1, true, at: 400).log == [])
+        #expect(queues.admitted(job(1, startBy: 600_000), at: 0).log == ["run 1"])
+        #expect(queues.held(1, true, at: 400).log == ["store held 1"])
+        #expect(queues.heldStored(1, at: 401).log == [])
         #expect(queues.ticked(at: 600).log == ["accepted 1"])
         #expect(queues.ticked(at: 90_000).log == [])
         #expect(queues.held(1, false, at: 90_000).log == [])
@@ -52,6 +55,48 @@ import Waypost
         // Twice held and never let go.
         #expect(queues.held(1, true, at: 90_700).log == [])
         #expect(queues.isIdle)
+    }
+
+    @Test func `one that goes on before that is on disk keeps its lane`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        _ = queues.admitted(job(2), at: 0)
+        #expect(queues.held(1, true, at: 1).log == ["store held 1"])
+        #expect(queues.held(1, false, at: 2).log == [])
+        #expect(queues.heldStored(1, at: 3).log == [])
+        #expect(queues.finished(1, .ok(), at: 4).log == ["end 1 OK", "run 2"])
+    }
+
+    @Test func `that one goes on is on disk before its handler begins, idempotent or not`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1), at: 0)
+        #expect(queues.begin(1, isIdempotent: true, at: 1) == "begin")
+        #expect(queues.held(1, true, at: 1).log == ["store held 1"])
+        #expect(queues.held(1, false, at: 2).log == [])
+        #expect(queues.begin(1, isIdempotent: true, at: 3) == "store resumed")
+        #expect(queues.stepStored(1, at: 4) == nil)
+        #expect(queues.begin(1, isIdempotent: false, at: 5) == "store started(attempt: 1)")
+    }
+
+    @Test func `one whose exp passes while it is held does not run`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1, startBy: 1_000), at: 0)
+        _ = queues.held(1, true, at: 1)
+        _ = queues.heldStored(1, at: 1)
+        // It stays as long as the gate is closed, and is looked at once more when it opens.
+        #expect(queues.ticked(at: 1_500).log == ["accepted 1"])
+        #expect(queues.held(1, false, at: 1_500).log == ["cancel 1", "end 1 EXPIRED"])
+        #expect(queues.begin(1, isIdempotent: true, at: 1_500) == "ended []")
+    }
+
+    @Test func `one whose exp passes before its handler begins does not run`() {
+        var queues = LaneQueues()
+        _ = queues.admitted(job(1, startBy: 1_000), at: 0)
+        _ = queues.admitted(job(2), at: 0)
+        #expect(queues.begin(1, isIdempotent: false, at: 999) == "store started(attempt: 1)")
+        #expect(queues.stepStored(1, at: 1_000)?.log == ["end 1 EXPIRED", "run 2"])
+        _ = queues.admitted(job(3, lane: "other", startBy: 2_000), at: 1_000)
+        #expect(queues.begin(3, isIdempotent: true, at: 2_000) == "ended [\"end 3 EXPIRED\"]")
     }
 
     @Test func `a lane that hangs does not hold up another`() {
@@ -65,13 +110,12 @@ import Waypost
     @Test func `the time for which a start is being stored counts neither as running nor as late`() {
         var queues = LaneQueues(deadline: 1_000)
         _ = queues.admitted(job(1), at: 0)
-        queues.storingStart(1, at: 100)
+        #expect(queues.begin(1, isIdempotent: false, at: 100) == "store started(attempt: 1)")
         #expect(queues.ticked(at: 50_000).log == [])
-        let mayRun = queues.startStored(1, at: 60_000)
-        #expect(mayRun)
-        #expect(queues.ticked(at: 60_399).log == [])
-        #expect(queues.ticked(at: 60_400).log == ["accepted 1"])
-        #expect(queues.ticked(at: 60_900).log == ["cancel 1", "end 1 DEADLINE"])
+        #expect(queues.stepStored(1, at: 59_000) == nil)
+        #expect(queues.ticked(at: 59_399).log == [])
+        #expect(queues.ticked(at: 59_400).log == ["accepted 1"])
+        #expect(queues.ticked(at: 59_900).log == ["cancel 1", "end 1 DEADLINE"])
     }
 
     @Test func `a command that has ended at its deadline may not begin after that`() {
@@ -168,17 +212,16 @@ import Waypost
     @Test func `a command cancelled while its start is being stored never runs`() {
         var queues = LaneQueues()
         _ = queues.admitted(job(1), at: 0)
-        queues.storingStart(1, at: 0)
+        _ = queues.begin(1, isIdempotent: false, at: 0)
         #expect(queues.cancel(id: "c1", by: "ops").1.log == ["cancel 1"])
         #expect(queues.isCanceled(1) != false)
-        let mayRun = queues.startStored(1, at: 2)
-        #expect(!mayRun)
+        #expect(queues.stepStored(1, at: 2)?.log == [])
     }
 
     @Test func `a command whose start could not be stored leaves without an end`() {
         var queues = LaneQueues()
         _ = queues.admitted(job(1), at: 0)
-        queues.storingStart(1, at: 0)
+        _ = queues.begin(1, isIdempotent: false, at: 0)
         queues.stopped()
         queues.leftOnDisk(1)
         #expect(queues.isIdle)
@@ -207,8 +250,11 @@ import Waypost
                 switch action {
                 case .run(let job):
                     if Bool.random(using: &random) {
-                        queues.storingStart(job.sequence, at: now)
-                        storing.insert(job.sequence)
+                        switch queues.handlerBegins(job.sequence, isIdempotent: false, at: now) {
+                        case .begin: Issue.record("a start was not stored, seed \(seed)")
+                        case .store: storing.insert(job.sequence)
+                        case .ended(let actions): act(actions)
+                        }
                     } else {
                         running.insert(job.sequence)
                     }
@@ -216,16 +262,17 @@ import Waypost
                     ended[command.job.sequence, default: 0] += 1
                     running.remove(command.job.sequence)
                     storing.remove(command.job.sequence)
-                case .cancelTask, .sendAccepted: break
+                case .cancelTask, .sendAccepted, .storeHeld: break
                 }
             }
         }
         func startStored(_ sequence: Int64) {
             storing.remove(sequence)
-            if queues.startStored(sequence, at: now) {
-                running.insert(sequence)
-            } else {
+            if let actions = queues.stepStored(sequence, at: now) {
+                act(actions)
                 act(queues.finished(sequence, .canceled, at: now))
+            } else {
+                running.insert(sequence)
             }
         }
         for sequence in Int64(1)...500 {
@@ -259,11 +306,23 @@ import Waypost
     }
 }
 
+extension LaneQueues {
+    /// What a handler that is about to begin has to do.
+    fileprivate mutating func begin(_ sequence: Int64, isIdempotent: Bool, at now: Int64) -> String {
+        switch handlerBegins(sequence, isIdempotent: isIdempotent, at: now) {
+        case .begin: "begin"
+        case .store(let step): "store \(step)"
+        case .ended(let actions): "ended \(actions.log)"
+        }
+    }
+}
+
 extension [LaneQueues.Action] {
     fileprivate var log: [String] {
         map { action in
             switch action {
             case .run(let job): "run \(job.sequence)"
+            case .storeHeld(let job): "store held \(job.sequence)"
             case .cancelTask(let sequence): "cancel \(sequence)"
             case .sendAccepted(let job): "accepted \(job.sequence)"
             case .end(let ended): "end \(ended.job.sequence) \(ended.result.code.name)"

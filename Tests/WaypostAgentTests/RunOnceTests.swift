@@ -299,7 +299,7 @@ import WaypostMessages
     @Test func `a start on disk means interrupted, without a router that knows the route`() async throws {
         let directory = try killed { transaction in
             try receive("a", in: transaction)
-            try transaction.start(1, attempt: 1, at: 1)
+            try transaction.step(1, .started(attempt: 1), at: 1)
         }
         let harness = try await AgentHarness(directory: directory, router: Router())
         let reply = try await harness.reply(to: "a")

@@ -47,7 +47,7 @@ import WaypostMessages
             _ = try receive(store, id: "b")
             _ = try receive(store, id: "c")
             try store.commit {
-                try $0.start(1, attempt: 1, at: 1)
+                try $0.step(1, .started(attempt: 1), at: 1)
                 try $0.finish(InboxResult(sequence: 2, attempt: 1, reply: [7]))
                 try $0.acknowledge([2], at: 2)
                 _ = try $0.append(topic: "f", payload: [5])
@@ -67,7 +67,7 @@ import WaypostMessages
         try store.commit {
             try $0.finish(InboxResult(sequence: 1, attempt: 1, reply: [7]))
             try $0.finish(InboxResult(sequence: 1, attempt: 2, reply: [8]))
-            try $0.start(1, attempt: 3, at: 1)
+            try $0.step(1, .started(attempt: 3), at: 1)
         }
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
     }

@@ -141,8 +141,7 @@ extension Journal {
         var acknowledged: [Int64] = []
         for entry in entries {
             switch entry {
-            case .started(let sequence, let attempt, _):
-                try transaction.start(sequence, attempt: attempt, at: now)
+            case .step(let step, let sequence, _): try transaction.step(sequence, step, at: now)
             case .ended(let result, _):
                 if !ended.contains(result.sequence) { try transaction.finish(result) }
             case .failed(let report):
@@ -248,7 +247,7 @@ extension Journal {
         var ended: [(sequence: Int64, bytes: Int)] = []
         for entry in entries {
             switch entry {
-            case .started(_, _, let then): then(true)
+            case .step(_, _, let then): then(true)
             case .ended(let result, _):
                 FaultPoint.afterResult.reached()
                 ended.append((result.sequence, result.reply.count))

@@ -13,9 +13,9 @@ import WaypostMessages
 /// With ``Durability/off`` nothing waits for a commit: what happened is sent, and goes into one a moment later.
 final class Journal: Sendable {
     enum Entry: Sendable {
-        /// A handler may run once this is on disk; `then` is called with true at that moment, and with false when
-        /// the journal was closed before.
-        case started(sequence: Int64, attempt: Int, then: @Sendable (Bool) -> Void)
+        /// A step that a command waits for; `then` is called with true once it is on disk, and with false when the
+        /// journal was closed before.
+        case step(InboxStep, sequence: Int64, then: @Sendable (Bool) -> Void)
         case ended(InboxResult, ReplyAddress)
         case failed(FailureReport)
         /// The broker has the reply of the stored command.
@@ -161,19 +161,11 @@ final class Journal: Sendable {
         FaultPoint.afterStore.reached()
     }
 
-    /// Returns when it is on disk that a command was started; false when the journal was closed before.
-    func storeStart(of job: CommandJob) async -> Bool {
-        guard isDurable else {
-            return send([.started(sequence: job.sequence, attempt: job.attempt) { _ in }], .patient)
-        }
+    /// Returns when a step of a command is on disk; false when the journal was closed before.
+    func store(_ step: InboxStep, of job: CommandJob) async -> Bool {
+        guard isDurable else { return send([.step(step, sequence: job.sequence) { _ in }], .patient) }
         return await withCheckedContinuation { continuation in
-            send(
-                [
-                    .started(sequence: job.sequence, attempt: job.attempt) {
-                        continuation.resume(returning: $0)
-                    }
-                ],
-                .here)
+            send([.step(step, sequence: job.sequence) { continuation.resume(returning: $0) }], .here)
         }
     }
 
@@ -345,7 +337,7 @@ final class Journal: Sendable {
 
     /// Entries that will not be stored any more: handlers that wait for it must not run.
     static func giveUp(_ entries: [Entry]) {
-        for case .started(_, _, let then) in entries { then(false) }
+        for case .step(_, _, let then) in entries { then(false) }
     }
 }
 
@@ -359,7 +351,7 @@ extension Journal.Entry {
                 message: address.message(result.reply))
         case .replyReplaced(let sequence, let message, _):
             OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message)
-        case .started, .failed, .replyAcknowledged, .reportRemoved: nil
+        case .step, .failed, .replyAcknowledged, .reportRemoved: nil
         }
     }
 }

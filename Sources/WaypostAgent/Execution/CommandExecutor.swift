@@ -12,8 +12,8 @@ import WaypostMessages
 final class CommandExecutor: Sendable {
     /// What the executor calls; connected by the agent.
     struct Connections: Sendable {
-        /// Makes STARTED durable; false when the agent stops before that.
-        var storeStart: @Sendable (CommandJob) async -> Bool
+        /// Makes a step of a command durable; false when the agent stops before that.
+        var store: @Sendable (InboxStep, CommandJob) async -> Bool
         /// Stores results; `isFree` when the calling thread has nothing else to do.
         var end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void
         /// Stores the results of commands that the calling thread ran as a guest of ``handlers``.
@@ -22,8 +22,8 @@ final class CommandExecutor: Sendable {
         var accepted: @Sendable (CommandJob) -> Void
     }
 
-    /// The agent stops before the start of a command could be stored.
-    private struct StartNotStored: Error {}
+    /// The agent stops before a step of a command could be stored.
+    private struct StepNotStored: Error {}
 
     private struct State {
         var queues: LaneQueues
@@ -167,6 +167,7 @@ final class CommandExecutor: Sendable {
         for action in actions {
             switch action {
             case .run(let job): start(job)
+            case .storeHeld(let job): storeHeld(job)
             case .cancelTask(let sequence): cancel(state.withLock { $0.tasks[sequence] })
             case .sendAccepted(let job): connections.accepted(job)
             case .end(let command): ended.append(command)
@@ -216,28 +217,40 @@ final class CommandExecutor: Sendable {
 
     /// Called when a handler is about to run, now that the router knows which.
     ///
-    /// The start of what must not run twice is stored first.
+    /// The start of what must not run twice is stored first, and that of what was held: only so a start on disk tells
+    /// which of many commands may have ended the agent.
     private func beforeHandler(of job: CommandJob, _ start: HandlerStart) async throws {
         let now = clock.monotonic()
-        // A command that has ended already, at its deadline or by a cancellation, must not begin after that, nor one
-        // that was left for the next start.
-        let goesOn = state.withLock { state in
-            guard state.queues.isCanceled(job.sequence) == false, !state.leftOnDisk.contains(job.sequence)
-            else {
-                return false
+        let beginning = change { state -> LaneQueues.Beginning in
+            // It was left for the next start.
+            guard !state.leftOnDisk.contains(job.sequence) else { return .ended([]) }
+            return state.queues.handlerBegins(job.sequence, isIdempotent: start.isIdempotent, at: now)
+        }
+        switch beginning {
+        case .begin: return
+        case .ended(let actions):
+            act(on: actions)
+            throw CancellationError()
+        case .store(let step):
+            guard await connections.store(step, job) else {
+                _ = state.withLock { $0.leftOnDisk.insert(job.sequence) }
+                throw StepNotStored()
             }
-            if !start.isIdempotent { state.queues.storingStart(job.sequence, at: now) }
-            return true
+            FaultPoint.afterStarted.reached()
+            let ended = change { $0.queues.stepStored(job.sequence, at: clock.monotonic()) }
+            guard let ended else { return }
+            act(on: ended)
+            throw CancellationError()
         }
-        guard goesOn else { throw CancellationError() }
-        guard !start.isIdempotent else { return }
-        guard await connections.storeStart(job) else {
-            _ = state.withLock { $0.leftOnDisk.insert(job.sequence) }
-            throw StartNotStored()
+    }
+
+    /// Its lane goes on only when it is on disk that the command is held.
+    private func storeHeld(_ job: CommandJob) {
+        AgentThreads.start { [self] in
+            guard await connections.store(.held, job) else { return }
+            let now = clock.monotonic()
+            act(on: change { $0.queues.heldStored(job.sequence, at: now) })
         }
-        FaultPoint.afterStarted.reached()
-        let mayRun = state.withLock { $0.queues.startStored(job.sequence, at: clock.monotonic()) }
-        guard mayRun else { throw CancellationError() }
     }
 
     /// An interceptor holds a command, or lets it go on.

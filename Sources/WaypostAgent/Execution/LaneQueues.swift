@@ -5,12 +5,15 @@ import WaypostMessages
 /// Which command runs next: one after another within a lane, lanes side by side.
 ///
 /// One that an interceptor holds leaves its lane, so that a sender can't stop those behind it; it goes on beside them.
+/// That it is held is on disk before the next one runs: what ends the agent then is the next one.
 ///
 /// Decisions only; the executor acts.
 struct LaneQueues: Sendable {
     /// What the executor has to do.
     enum Action: Sendable {
         case run(CommandJob)
+        /// It has to be on disk that the command is held; ``LaneQueues/heldStored(_:at:)`` follows.
+        case storeHeld(CommandJob)
         case cancelTask(sequence: Int64)
         case sendAccepted(CommandJob)
         /// The command has come to its end without, or after, having run.
@@ -28,6 +31,8 @@ struct LaneQueues: Sendable {
         var waitingSince: Int64?
         /// Whether an interceptor lets it wait.
         var isHeld = false
+        /// Whether it is, or will be, on disk that it was held.
+        var wasHeld = false
         /// Whether a thread has taken it.
         var hasBegun = false
         var isAccepted = false
@@ -76,34 +81,66 @@ struct LaneQueues: Sendable {
         running.values[index].hasBegun = true
     }
 
-    /// The start of a command is being stored; that time does not count.
-    mutating func storingStart(_ sequence: Int64, at now: Int64) { running[sequence]?.waitingSince = now }
+    /// What a command has to do before its handler begins.
+    enum Beginning: Sendable {
+        case begin
+        /// This has to be on disk before; ``LaneQueues/stepStored(_:at:)`` follows.
+        case store(InboxStep)
+        /// It has ended, or ends with these actions, and must not begin.
+        case ended([Action])
+    }
 
-    /// The start is stored; false when the command is canceled by now and must not run.
-    mutating func startStored(_ sequence: Int64, at now: Int64) -> Bool { goesOn(sequence, at: now) }
+    /// A handler is about to begin: the last moment to see that its command was canceled, or that its time is over.
+    mutating func handlerBegins(_ sequence: Int64, isIdempotent: Bool, at now: Int64) -> Beginning {
+        if let ended = mayNotBegin(sequence, at: now) { return .ended(ended) }
+        guard let entry = running[sequence], !isIdempotent || entry.wasHeld else { return .begin }
+        // The time for which it is stored does not count.
+        running[sequence]?.waitingSince = now
+        return .store(isIdempotent ? .resumed : .started(attempt: entry.job.attempt))
+    }
+
+    /// The step is stored; nil when the handler begins now.
+    mutating func stepStored(_ sequence: Int64, at now: Int64) -> [Action]? {
+        resumeDeadline(of: sequence, at: now)
+        return mayNotBegin(sequence, at: now)
+    }
+
+    /// Nil when a handler may begin.
+    private mutating func mayNotBegin(_ sequence: Int64, at now: Int64) -> [Action]? {
+        guard let entry = running[sequence], !entry.isCanceled else { return [] }
+        return now < entry.job.startBy ? nil : finished(sequence, .expired, at: now)
+    }
 
     /// An interceptor holds a command, or lets it go on; the time between does not count.
     mutating func held(_ sequence: Int64, _ isHeld: Bool, at now: Int64) -> [Action] {
-        guard let job = running[sequence]?.job else { return [] }
-        running[sequence]?.isHeld = isHeld
+        guard let index = running.index(forKey: sequence) else { return [] }
+        running.values[index].isHeld = isHeld
         guard isHeld else {
-            _ = goesOn(sequence, at: now)
-            return []
+            resumeDeadline(of: sequence, at: now)
+            guard let ended = mayNotBegin(sequence, at: now), !ended.isEmpty else { return [] }
+            return [.cancelTask(sequence: sequence)] + ended
         }
-        running[sequence]?.waitingSince = now
+        running.values[index].waitingSince = now
+        running.values[index].wasHeld = true
+        return [.storeHeld(running.values[index].job)]
+    }
+
+    /// It is on disk that a command is held: it leaves its lane, unless it has gone on by now.
+    mutating func heldStored(_ sequence: Int64, at now: Int64) -> [Action] {
+        guard let entry = running[sequence], entry.isHeld else { return [] }
         var actions: [Action] = []
-        leave(job, at: now, &actions)
+        leave(entry.job, at: now, &actions)
         return actions
     }
 
     /// The commands that interceptors hold.
     var held: [Int64] { running.filter { $0.value.isHeld }.map(\.key) }
 
-    private mutating func goesOn(_ sequence: Int64, at now: Int64) -> Bool {
-        guard let entry = running[sequence], let since = entry.waitingSince else { return false }
-        running[sequence]?.waitingSince = nil
-        running[sequence]?.started = entry.started + max(0, now - since)
-        return !entry.isCanceled
+    private mutating func resumeDeadline(of sequence: Int64, at now: Int64) {
+        guard let index = running.index(forKey: sequence), let since = running.values[index].waitingSince
+        else { return }
+        running.values[index].waitingSince = nil
+        running.values[index].started += max(0, now - since)
     }
 
     mutating func finished(_ sequence: Int64, _ result: CommandResult, at now: Int64) -> [Action] {

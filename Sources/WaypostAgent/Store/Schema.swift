@@ -190,6 +190,8 @@ enum Schema {
         UPDATE marker SET row_digest = row_digest(identity, commits);
         PRAGMA application_id = \(application);
         """,
+        // The words `held` and `resumed` among the states of a command: an earlier build would take them for damage.
+        "",
     ]
 
     /// What the steps call.

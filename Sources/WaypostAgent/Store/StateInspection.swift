@@ -36,7 +36,9 @@ package struct StateInspection: Sendable {
             let isKnown = schema == Schema.version
             unfinished =
                 isKnown
-                ? try db.integer("SELECT count(*) FROM inbox WHERE state IN ('received', 'started')") : 0
+                ? try db.integer(
+                    "SELECT count(*) FROM inbox WHERE state IN ('received', 'held', 'resumed', 'started')")
+                : 0
             reports = isKnown ? try db.integer("SELECT count(*) FROM outbox") : 0
         } catch let error as StoreError {
             throw error

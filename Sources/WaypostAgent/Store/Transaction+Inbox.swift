@@ -3,7 +3,14 @@ import WaypostMessages
 
 /// How far a stored command has come; each step is durable before the next.
 package enum InboxState: String, Sendable {
-    case received, started, finished, acknowledged
+    case received
+    /// A gate holds it: it has left its lane, and its handler has not begun.
+    case held
+    /// It goes on after a gate held it, beside its lane; its handler may have begun, and may begin again.
+    case resumed
+    /// Its handler may have begun, and must not begin again.
+    case started
+    case finished, acknowledged
     /// The row no longer fits its digest: it is not read any more and keeps its id from running again.
     case damaged
 }
@@ -34,6 +41,14 @@ struct NewCommand: Sendable {
     var keepUntil: Int64
     /// How often it may have been started before it came.
     var earlierStarts = 0
+}
+
+/// A step of a command on its way to its result.
+enum InboxStep: Sendable {
+    /// Its handler is about to begin, and must not begin twice; the attempt counts from 1.
+    case started(attempt: Int)
+    /// As in ``InboxState``.
+    case held, resumed
 }
 
 /// How a command ended.
@@ -118,6 +133,8 @@ extension Store.Transaction {
         """
     private static let start =
         "UPDATE inbox SET state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(isOpen)"
+    private static let move =
+        "UPDATE inbox SET state = ? WHERE seq = ? AND (state = 'received' OR state = 'held' OR state = 'resumed')"
     private static let finish = """
         UPDATE inbox SET state = 'finished', reply = ?, reply_digest = ?, attempt = ?, payload = NULL
         WHERE seq = ? AND \(isOpen)
@@ -187,8 +204,19 @@ extension Store.Transaction {
         try database.row(Self.byKey, [.text(topic), .text(id)], CommandWay.init)
     }
 
-    func start(_ sequence: Int64, attempt: Int, at time: Int64) throws {
-        try database.run(Self.start, [.integer(Int64(attempt)), .integer(time), .integer(sequence)])
+    /// Stores a step of a command, unless it has ended by now.
+    func step(_ sequence: Int64, _ step: InboxStep, at time: Int64) throws {
+        switch step {
+        case .started(let attempt):
+            try database.run(Self.start, [.integer(Int64(attempt)), .integer(time), .integer(sequence)])
+        case .held: try move(sequence, to: .held)
+        case .resumed: try move(sequence, to: .resumed)
+        }
+    }
+
+    /// Only between the states in which its handler may still begin.
+    private func move(_ sequence: Int64, to state: InboxState) throws {
+        try database.run(Self.move, [.text(state.rawValue), .integer(sequence)])
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
@@ -308,6 +336,9 @@ extension Store.Transaction {
         try database.integer("SELECT EXISTS(SELECT 1 FROM inbox WHERE state = 'finished')") > 0
     }
 
+    /// A command that was held, or went on after that, is one of its lane again: each start begins anew.
+    func requeue(_ sequence: Int64) throws { try move(sequence, to: .received) }
+
     /// Counts a start of these commands, before they are started.
     func countAttempt(of sequences: [Int64]) throws {
         for sequence in sequences {
@@ -410,7 +441,7 @@ extension InboxRecord {
             topic, id, digest, correlation, trace, received, expires, row.integer("keep_until"))
         guard state != .damaged, found == row.integer("row_digest") else { return .row }
         switch state {
-        case .received, .started:
+        case .received, .held, .resumed, .started:
             return !isPayloadRead || SHA256.digest(of: payload) == digest ? nil : .payload
         case .finished, .acknowledged, .damaged:
             guard let reply, Self.replyDigest(sequence, reply) == row.integer("reply_digest") else {

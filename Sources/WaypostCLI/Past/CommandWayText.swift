@@ -47,7 +47,8 @@ struct CommandWayText {
     private func state(_ word: String) -> String {
         switch word {
         case "received": "waits for its turn"
-        case "started": "runs"
+        case "held": "waits at a gate"
+        case "resumed", "started": "runs"
         case "finished": "has ended; the broker does not have the reply yet"
         case "acknowledged": "has ended"
         case "damaged": "the disk damaged what was known of it"
