@@ -206,7 +206,7 @@ extension Reporter {
     func failed(_ result: CommandResult, of job: CommandJob) {
         guard result.isFailure else { return }
         failed(
-            result.code, result.detail ?? result.code.name, in: result.origin, ref: job.command.id,
+            result.code, result.detail ?? result.code.name, in: result.origin, ref: job.id,
             url: result.url, nearest: result.nearest, sender: job.sender)
     }
 }

@@ -28,6 +28,13 @@ extension Agent {
         executor.begin()
     }
 
+    /// What is left of a command that was stored without a result.
+    private struct Recovered {
+        var record: InboxRecord
+        /// Its header, and what it asks for when that runs in no lane; or why it can't be read.
+        var content: Result<(CommandHeader, Command.Operation?), Rejection>
+    }
+
     /// The commands that have to run, and how many had no result.
     private func recoverCommands(
         countingAttempts: Bool
@@ -40,92 +47,95 @@ extension Agent {
         var last: Int64 = 0
         while true {
             let (page, seen) = try store.commit { transaction in
-                var records = try transaction.unfinished(after: last, bytes: Self.pageBytes)
                 var lanes = lanes
-                for index in records.indices where records[index].damage == nil {
-                    let record = records[index]
+                let page = try transaction.unfinished(after: last, bytes: Self.pageBytes).map { record in
+                    guard record.damage == nil else {
+                        if record.damage == .row { try transaction.setAside(command: record.sequence) }
+                        return Recovered(record: record, content: .failure(Rejection(.interrupted, "")))
+                    }
+                    var recovered = Recovered(record: record, content: content(of: record))
+                    let lane = (try? recovered.content.get().0.lane) ?? Command.defaultLane
                     let mayHaveBegun: Bool
                     switch record.state {
-                    case .received: mayHaveBegun = lanes.insert(lane(of: record)).inserted
+                    case .received: mayHaveBegun = lanes.insert(lane).inserted
                     case .resumed: mayHaveBegun = true
-                    default: mayHaveBegun = false
+                    case .held, .started, .finished, .acknowledged, .damaged: mayHaveBegun = false
                     }
                     if record.state == .held || record.state == .resumed {
                         try transaction.requeue(record.sequence)
-                        records[index].state = .received
+                        recovered.record.state = .received
                     }
-                    guard countingAttempts, mayHaveBegun else { continue }
-                    try transaction.countAttempt(of: [record.sequence])
-                    records[index].attempt += 1
+                    if countingAttempts, mayHaveBegun {
+                        try transaction.countAttempt(of: [record.sequence])
+                        recovered.record.attempt += 1
+                    }
+                    return recovered
                 }
-                for record in records where record.damage == .row {
-                    try transaction.setAside(command: record.sequence)
-                }
-                return (records, lanes)
+                return (page, lanes)
             }
-            guard let sequence = page.last?.sequence else { return (jobs, commands) }
+            guard let sequence = page.last?.record.sequence else { return (jobs, commands) }
             (last, lanes) = (sequence, seen)
             commands += page.count
-            jobs += page.compactMap(recovered)
+            jobs += page.compactMap(job)
         }
     }
 
-    private func lane(of record: InboxRecord) -> String {
-        (try? command(of: record).lane) ?? Command.defaultLane
-    }
-
     /// The job of a command that has no result; nil when it ends here.
-    private func recovered(_ record: InboxRecord) -> CommandJob? {
+    private func job(_ recovered: Recovered) -> CommandJob? {
+        let record = recovered.record
         guard record.damage != .row, let sender = topics.sender(ofCommandOn: record.topic) else {
             reportDamagedCommand()
             return nil
         }
-        func job(_ command: Command, attempt: Int) -> CommandJob {
+        let (header, operation) =
+            (try? recovered.content.get()) ?? (CommandHeader(id: record.id, expires: record.expires), nil)
+        func job(attempt: Int) -> CommandJob {
             CommandJob(
                 sequence: record.sequence, sender: sender,
                 address: ReplyAddress(
                     topic: topics.reply(of: configuration.agent, to: sender), correlation: record.correlation,
                     trace: record.trace),
-                command: command,
+                header: header, payload: record.payload, operation: operation,
                 startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()),
                 attempt: attempt)
         }
-        let unread = Command(id: record.id, operation: .ping, expires: record.expires)
         guard record.damage == nil else {
             end(
-                job(unread, attempt: max(1, record.attempt)),
+                job(attempt: max(1, record.attempt)),
                 .interrupted("the stored command is damaged on the disk; it is not run"))
             return nil
         }
-        let command: Command
-        do throws(Rejection) {
-            command = try self.command(of: record)
-        } catch {
-            end(job(unread, attempt: record.attempt + 1), CommandResult(error, origin: .intake))
+        if case .failure(let rejection) = recovered.content {
+            end(job(attempt: record.attempt + 1), CommandResult(rejection, origin: .intake))
             return nil
         }
         guard record.state == .received else {
             end(
-                job(command, attempt: max(1, record.attempt)),
+                job(attempt: max(1, record.attempt)),
                 .interrupted("the agent ended while the command ran; it is not declared idempotent"))
             return nil
         }
         guard record.attempt < configuration.limits.attempts else {
-            end(job(command, attempt: record.attempt), .interrupted(after: record.attempt))
+            end(job(attempt: record.attempt), .interrupted(after: record.attempt))
             return nil
         }
-        return job(command, attempt: record.attempt + 1)
+        return job(attempt: record.attempt + 1)
+    }
+
+    /// Decodes a command for as long as it takes to see what it is: what runs in a lane is decoded again when its turn
+    /// comes.
+    private func content(of record: InboxRecord) -> Result<(CommandHeader, Command.Operation?), Rejection> {
+        Result { () throws(Rejection) in
+            let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
+            let command = try Command(id: record.id, fields: payload.fields, arrival: record.received)
+            return (CommandHeader(command), command.operation.runsInLane ? nil : command.operation)
+        }
     }
 
     private func end(_ job: CommandJob, _ result: CommandResult) {
         let ended = events.redaction.masked(EndedCommand(job: job, result: result))
         reporter.failed(ended.result, of: job)
         journal.end([ended])
-    }
-
-    private func command(of record: InboxRecord) throws(Rejection) -> Command {
-        let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
-        return try Command(id: record.id, fields: payload.fields, arrival: record.received)
     }
 
     // MARK: Damage

@@ -139,7 +139,7 @@ public final class Agent: Service {
         let past = Past(
             commit: { body throws(StoreError) in try journal.commit(steps: 1, body) }, topics: topics,
             audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group))
-        let runner = CommandRunner(router: router, clock: clock, past: past)
+        let runner = CommandRunner(router: router, clock: clock, past: past, limits: limits.json)
         let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
             let commands = commands.map(redaction.masked)
             // First, so that one commit has both.
@@ -147,13 +147,13 @@ public final class Agent: Service {
             journal.end(commands, isFree: isFree)
         }
         let executor = CommandExecutor(
-            runner: runner, clock: clock, deadline: limits.handlerDeadline, handlers: handlers,
+            runner: runner, clock: clock, limits: limits, handlers: handlers,
             connections: CommandExecutor.Connections(
                 store: { await journal.store($0, of: $1) },
                 end: end,
                 storeGathered: { journal.storeGathered() },
                 accepted: { job in
-                    let reply = Reply.accepted(id: job.command.id, attempt: job.attempt, at: clock.wall())
+                    let reply = Reply.accepted(id: job.id, attempt: job.attempt, at: clock.wall())
                     outbox.reply(reply, to: job.address)
                 }))
 

@@ -59,7 +59,7 @@ import WaypostMessages
         EndedCommand(
             job: CommandJob(
                 sequence: row, sender: "ops", address: ReplyAddress(topic: "r"),
-                command: Command(id: id, operation: .ping, expires: .max), startBy: .max),
+                header: CommandHeader(id: id, expires: .max), operation: nil, startBy: .max),
             result: .ok())
     }
 
@@ -110,7 +110,7 @@ import WaypostMessages
         journal.storeGathered()
         #expect(store.commitCount - before < 50)
         #expect(sent.count == commands.count)
-        #expect(try commands.allSatisfy { try state($0.job.command.id) == .finished })
+        #expect(try commands.allSatisfy { try state($0.job.id) == .finished })
     }
 
     @Test func `stores the start of a command before its handler may run`() async throws {
@@ -124,7 +124,7 @@ import WaypostMessages
         journal.end(commands, isFree: true)
         for command in commands { acknowledge(command) }
         _ = try journal.commit(steps: 1) { try $0.receive(Self.command("next")) }
-        #expect(try commands.allSatisfy { try state($0.job.command.id) == .acknowledged })
+        #expect(try commands.allSatisfy { try state($0.job.id) == .acknowledged })
         #expect(try state("next") == .received)
     }
 

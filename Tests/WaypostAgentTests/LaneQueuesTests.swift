@@ -7,11 +7,16 @@ import Waypost
 
 @Suite struct `Order in lanes` {
     private func job(
-        _ sequence: Int64, lane: String = "main", sender: String = "ops", startBy: Int64 = 60_000
+        _ sequence: Int64, lane: String = "main", sender: String = "ops", startBy: Int64 = 60_000,
+        bytes: Int = 0
     ) -> CommandJob {
-        CommandJob(
+        let operation = Command.Operation.open(url: "a://b", parameters: [:])
+        let command = Command(id: "c\(sequence)", operation: operation, expires: 0, lane: lane)
+        return CommandJob(
             sequence: sequence, sender: sender, address: ReplyAddress(topic: "r"),
-            command: Command(id: "c\(sequence)", operation: .ping, expires: 0, lane: lane), startBy: startBy)
+            header: CommandHeader(command), payload: Array(repeating: 0x20, count: bytes),
+            operation: operation,
+            startBy: startBy)
     }
 
     @Test func `commands of one lane run one after another in order of arrival`() {
@@ -192,19 +197,19 @@ import Waypost
         var queues = LaneQueues()
         _ = queues.admitted(job(1), at: 0)
         _ = queues.admitted(job(2), at: 0)
-        let (waiting, ended) = queues.cancel(id: "c2", by: "ops")
+        let (waiting, ended) = queues.cancel(id: "c2", by: "ops", at: 0)
         #expect(waiting == .waiting)
         #expect(ended.log == ["end 2 CANCELED"])
-        let (running, asked) = queues.cancel(id: "c1", by: "ops")
+        let (running, asked) = queues.cancel(id: "c1", by: "ops", at: 0)
         #expect(running == .running)
         #expect(asked.log == ["cancel 1"])
-        #expect(queues.cancel(id: "c9", by: "ops").0 == .unknown)
+        #expect(queues.cancel(id: "c9", by: "ops", at: 0).0 == .unknown)
     }
 
     @Test func `a command is cancelled by its own sender only`() {
         var queues = LaneQueues()
         _ = queues.admitted(job(1, sender: "ops"), at: 0)
-        let (found, actions) = queues.cancel(id: "c1", by: "other")
+        let (found, actions) = queues.cancel(id: "c1", by: "other", at: 0)
         #expect(found == .foreign)
         #expect(actions.log == [])
     }
@@ -213,7 +218,7 @@ import Waypost
         var queues = LaneQueues()
         _ = queues.admitted(job(1), at: 0)
         _ = queues.begin(1, isIdempotent: false, at: 0)
-        #expect(queues.cancel(id: "c1", by: "ops").1.log == ["cancel 1"])
+        #expect(queues.cancel(id: "c1", by: "ops", at: 0).1.log == ["cancel 1"])
         #expect(queues.isCanceled(1) != false)
         #expect(queues.stepStored(1, at: 2)?.log == [])
     }
@@ -237,10 +242,60 @@ import Waypost
         #expect(queues.isIdle)
     }
 
+    @Test func `what waits is kept as it came, but for a little that will soon run`() {
+        var queues = LaneQueues()
+        let half = LaneQueues.decodedBytes / 2
+        for sequence in Int64(1)...4 { _ = queues.admitted(job(sequence, bytes: half), at: 0) }
+        var isDecoded: [Bool] = []
+        for sequence in Int64(1)...3 {
+            guard case .run(let next)? = queues.finished(sequence, .ok(), at: 1).last else { break }
+            isDecoded.append(next.operation != nil)
+        }
+        #expect(isDecoded == [true, true, false])
+        // What was taken out makes space again.
+        _ = queues.admitted(job(5, bytes: half), at: 2)
+        guard case .run(let last)? = queues.finished(4, .ok(), at: 3).last else {
+            Issue.record("nothing runs")
+            return
+        }
+        #expect(last.operation != nil)
+    }
+
+    @Test func `what finds no space waits for it in its lane, and in order of arrival`() {
+        var queues = LaneQueues(runningBytes: 100_000, share: 50)
+        #expect(queues.admitted(job(1, lane: "a", bytes: 40_000), at: 0).log == ["run 1"])
+        #expect(queues.admitted(job(2, lane: "b", bytes: 40_000), at: 0).log == [])
+        #expect(queues.admitted(job(3, lane: "b", bytes: 10), at: 0).log == [])
+        // Behind the one that waits, though it would fit.
+        #expect(queues.admitted(job(4, lane: "c", bytes: 10), at: 0).log == [])
+        // Another sender has a share of its own, and a small one space in any case.
+        #expect(queues.admitted(job(5, lane: "d", sender: "two", bytes: 50_000), at: 0).log == ["run 5"])
+        #expect(queues.admitted(job(6, lane: "e", sender: "three", bytes: 20_000), at: 0).log == [])
+        #expect(queues.admitted(job(7, lane: "f", sender: "four", bytes: 500), at: 0).log == ["run 7"])
+        #expect(queues.finished(1, .ok(), at: 1).log == ["end 1 OK", "run 2", "run 4"])
+        #expect(queues.finished(2, .ok(), at: 2).log == ["end 2 OK", "run 3", "run 6"])
+        for sequence in [3, 4, 5, 6, 7] as [Int64] { _ = queues.finished(sequence, .ok(), at: 3) }
+        #expect(queues.isIdle)
+    }
+
+    @Test func `one that waits for space can be canceled, and expires`() {
+        var queues = LaneQueues(runningBytes: 1_000)
+        _ = queues.admitted(job(1, lane: "a", bytes: 900), at: 0)
+        _ = queues.admitted(job(2, lane: "b", startBy: 50, bytes: 900), at: 0)
+        _ = queues.admitted(job(3, lane: "b", bytes: 900), at: 0)
+        _ = queues.admitted(job(4, lane: "c", bytes: 900), at: 0)
+        #expect(queues.ticked(at: 50).log == ["end 2 EXPIRED"])
+        #expect(queues.cancel(id: "c3", by: "ops", at: 51).1.log == ["end 3 CANCELED"])
+        #expect(queues.cancel(id: "c4", by: "other", at: 51).0 == .foreign)
+        #expect(queues.finished(1, .ok(), at: 60).log == ["end 1 OK", "run 4"])
+        #expect(queues.finished(4, .ok(), at: 61).log == ["end 4 OK"])
+        #expect(queues.isIdle)
+    }
+
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
     func `every command ends exactly once, whatever the order of events`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var queues = LaneQueues()
+        var queues = LaneQueues(runningBytes: 2_000, share: 50)
         var now: Int64 = 0
         var running: Set<Int64> = []
         var storing: Set<Int64> = []
@@ -281,7 +336,9 @@ import Waypost
             act(
                 queues.admitted(
                     job(
-                        sequence, lane: lane, startBy: now + Int64.random(in: 0...400, using: &random)),
+                        sequence, lane: lane, sender: Bool.random(using: &random) ? "ops" : "other",
+                        startBy: now + Int64.random(in: 0...400, using: &random),
+                        bytes: Int.random(in: 0...1_500, using: &random)),
                     at: now))
             if Bool.random(using: &random), let stored = storing.randomElement(using: &random) {
                 startStored(stored)
@@ -291,7 +348,8 @@ import Waypost
             }
             if Int.random(in: 0...9, using: &random) == 0 {
                 act(
-                    queues.cancel(id: "c\(Int64.random(in: 1...sequence, using: &random))", by: "ops").1)
+                    queues.cancel(id: "c\(Int64.random(in: 1...sequence, using: &random))", by: "ops", at: 0)
+                        .1)
             }
             act(queues.ticked(at: now))
         }

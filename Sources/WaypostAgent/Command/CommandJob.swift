@@ -4,28 +4,55 @@ import WaypostMessages
 
 /// A command on its way through execution; it is stored, or will be.
 ///
+/// While it waits it is kept as the bytes that came, and what it asks for is decoded when its turn comes: decoded it takes
+/// up to 80 times as much.
+///
 /// A class, because it goes from one to the next and never changes: each copy would take all its parts along.
 final class CommandJob: Sendable {
     /// Its row in the inbox, which may not be there yet.
     let sequence: Int64
     let sender: String
     let address: ReplyAddress
-    let command: Command
+    let header: CommandHeader
+    let payload: [UInt8]
+    /// What it asks for; nil until its turn comes. What runs in no lane has it from the beginning.
+    let operation: Command.Operation?
     /// When it must have been started, on the monotonic clock, in milliseconds.
     let startBy: Int64
     /// Which start this is, from 1: the agent may have ended while an earlier one ran.
     let attempt: Int
 
+    var id: String { header.id }
+    var lane: String { header.lane }
+
     init(
-        sequence: Int64, sender: String, address: ReplyAddress, command: Command, startBy: Int64,
-        attempt: Int = 1
+        sequence: Int64, sender: String, address: ReplyAddress, header: CommandHeader, payload: [UInt8] = [],
+        operation: Command.Operation?, startBy: Int64, attempt: Int = 1
     ) {
         self.sequence = sequence
         self.sender = sender
         self.address = address
-        self.command = command
+        self.header = header
+        self.payload = payload
+        self.operation = operation
         self.startBy = startBy
         self.attempt = attempt
+    }
+
+    /// What it asks for.
+    ///
+    /// - Throws: ``Rejection`` for bytes that the disk changed, or limits that are lower than when it was stored.
+    func decoded(_ limits: JSONLimits) throws(Rejection) -> Command.Operation {
+        if let operation { return operation }
+        return try Command.Operation(CommandPayload(stored: payload, limits: limits).fields)
+    }
+
+    /// The same as long as it waits.
+    var undecoded: CommandJob {
+        guard operation?.runsInLane == true else { return self }
+        return CommandJob(
+            sequence: sequence, sender: sender, address: address, header: header, payload: payload,
+            operation: nil, startBy: startBy, attempt: attempt)
     }
 }
 
@@ -40,7 +67,9 @@ final class ReceivedCommand: Sendable {
     let payload: [UInt8]
     let address: ReplyAddress
     /// The command, or why it is stored and answered without being run.
-    let command: Result<Command, Rejection>
+    let header: Result<CommandHeader, Rejection>
+    /// What it asks for; nil when that is decoded again later.
+    let operation: Command.Operation?
     /// Why it is not even stored, when its id is not known yet: retained, not signed, too fast.
     let rejection: Rejection?
     /// When it must have been started, in milliseconds since 1970.
@@ -55,17 +84,18 @@ final class ReceivedCommand: Sendable {
 
     init(
         _ message: MQTTMessage, from sender: String, id: String, address: ReplyAddress,
-        command: Result<Command, Rejection>, rejection: Rejection?, at now: Int64, isStoredFirst: Bool,
-        earlierStarts: Int
+        header: Result<CommandHeader, Rejection>, operation: Command.Operation?, rejection: Rejection?,
+        at now: Int64, isStoredFirst: Bool, earlierStarts: Int
     ) {
         key = CommandKey(topic: message.topic, id: id)
         payload = message.payload
         digest = SHA256.digest(of: message.payload)
         self.sender = sender
         self.address = address
-        self.command = command
+        self.header = header
+        self.operation = operation
         self.rejection = rejection
-        expires = (try? command.get().expires) ?? now
+        expires = (try? header.get().expires) ?? now
         self.isStoredFirst = isStoredFirst
         self.earlierStarts = earlierStarts
     }

@@ -56,8 +56,13 @@ public struct AgentLimits: Sendable, Hashable {
     public var waitingCommands = 10_000
     /// Bytes of the commands that wait or run at one time; more are refused with 429 `BUSY`.
     ///
-    /// A command takes several times its bytes in memory.
+    /// That is what they take in memory: a command is decoded when its turn comes.
     public var waitingBytes = 16 * 1024 * 1024
+    /// Bytes of the commands that run at one time, those among them that a gate holds too; 1 MiB unless set, and
+    /// ``senderShare`` of it for one sender. More wait until some have ended; one of each sender runs in any case.
+    ///
+    /// While it runs a command is decoded, and takes up to 80 times its bytes in memory.
+    public var runningBytes = 1024 * 1024
     /// Commands that are remembered, so that a repeated id is recognised; more are refused with 429 `BUSY`.
     public var dedupeKeys = 100_000
     /// Starts of a command when the agent ends each time before its result; then it ends as `interrupted`.

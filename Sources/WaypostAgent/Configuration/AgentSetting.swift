@@ -111,6 +111,10 @@ package struct AgentSetting: Sendable {
             "Bytes of the commands that wait or run at one time; more are refused with 429 BUSY.",
             65_536...4_294_967_296, unit: "bytes", health: "waitingBytes", .number(\.limits.waitingBytes)),
         AgentSetting(
+            "running-bytes",
+            "Bytes of the commands that run at one time, decoded 80 times as much; more wait for their turn.",
+            65_536...4_294_967_296, unit: "bytes", health: "runningBytes", .number(\.limits.runningBytes)),
+        AgentSetting(
             "dedupe-keys",
             "Commands whose ids are remembered, so that a repeated one is recognised; more get 429 BUSY.",
             1...10_000_000, health: "dedupeKeys", .number(\.limits.dedupeKeys)),

@@ -188,9 +188,9 @@ final class Journal: Sendable {
     private func entry(_ ended: EndedCommand) -> Entry {
         let (job, result) = (ended.job, ended.result)
         var reply = Reply(
-            id: job.command.id, code: result.code, result: result.value, milliseconds: ended.milliseconds,
+            id: job.id, code: result.code, result: result.value, milliseconds: ended.milliseconds,
             attempt: job.attempt, at: clock.wall(), detail: result.detail?.cut(to: Reporter.maximumDetail),
-            nearest: result.nearest, warnings: job.command.warnings)
+            nearest: result.nearest, warnings: job.header.warnings)
         var bytes = reply.encoded()
         if let reason = reasonToReplace(bytes.count) {
             reply = Reply.tooLarge(bytes.count, reason, inPlaceOf: reply)

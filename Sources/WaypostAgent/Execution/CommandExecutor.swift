@@ -55,10 +55,14 @@ final class CommandExecutor: Sendable {
     private let connections: Connections
 
     init(
-        runner: CommandRunner, clock: AgentClock, deadline: Duration, handlers: ThreadPool,
+        runner: CommandRunner, clock: AgentClock, limits: AgentLimits, handlers: ThreadPool,
         connections: Connections
     ) {
-        state = Guarded(State(queues: LaneQueues(deadline: deadline.milliseconds)))
+        state = Guarded(
+            State(
+                queues: LaneQueues(
+                    deadline: limits.handlerDeadline.milliseconds, runningBytes: limits.runningBytes,
+                    share: limits.senderShare)))
         self.handlers = handlers
         self.runner = runner
         self.clock = clock
@@ -80,8 +84,8 @@ final class CommandExecutor: Sendable {
             for (job, result) in zip(jobs, atOnce) {
                 if let result {
                     state.admitted.append(.end(EndedCommand(job: job, result: result)))
-                } else if case .cancel(let target) = job.command.operation {
-                    state.admitted += Self.cancel(target, for: job, &state.queues)
+                } else if case .cancel(let target)? = job.operation {
+                    state.admitted += Self.cancel(target, for: job, &state.queues, at: now)
                 } else {
                     state.admitted += state.queues.admitted(job, at: now)
                 }
@@ -135,9 +139,9 @@ final class CommandExecutor: Sendable {
 
     /// Cancels at once: in a lane it would wait behind the command that it cancels.
     private static func cancel(
-        _ target: String, for job: CommandJob, _ queues: inout LaneQueues
+        _ target: String, for job: CommandJob, _ queues: inout LaneQueues, at now: Int64
     ) -> [LaneQueues.Action] {
-        let (found, further) = queues.cancel(id: target, by: job.sender)
+        let (found, further) = queues.cancel(id: target, by: job.sender, at: now)
         let result: CommandResult =
             switch found {
             case .waiting: .ok(["target": .string(target), "was": "waiting"])

@@ -20,20 +20,23 @@ final class CommandRunner: Sendable {
     private let router: Router
     private let clock: AgentClock
     private let past: Past
+    private let limits: JSONLimits
     private let agentCommands = Guarded<AgentCommands?>(nil)
 
-    init(router: Router, clock: AgentClock, past: Past) {
+    /// - Parameter limits: of the payloads of commands.
+    init(router: Router, clock: AgentClock, past: Past, limits: JSONLimits) {
         self.router = router
         self.clock = clock
         self.past = past
+        self.limits = limits
     }
 
     func connect(_ commands: AgentCommands) { agentCommands.withLock { $0 = commands } }
 
     /// Runs what needs no lane; nil for opens, calls, moves and cancels.
     func runAtOnce(_ job: CommandJob) -> CommandResult? {
-        switch job.command.operation {
-        case .open, .call, .navigate, .cancel: return nil
+        switch job.operation {
+        case nil, .open, .call, .navigate, .cancel: return nil
         case .ping: return .ok(agentCommands.withLock { $0 }?.health() ?? .null)
         case .replay(let replay):
             do throws(Rejection) {
@@ -58,10 +61,16 @@ final class CommandRunner: Sendable {
     func run(
         _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
     ) async -> CommandResult {
+        let operation: Command.Operation
+        do throws(Rejection) {
+            operation = try job.decoded(limits)
+        } catch {
+            return CommandResult(error, origin: .intake)
+        }
         let context = OpenContext(
-            ref: job.command.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
+            ref: job.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
             beforeHandler: beforeHandler, onWait: onWait)
-        switch job.command.operation {
+        switch operation {
         case .open(let url, let parameters):
             return CommandResult(await router.open(url, parameters: parameters, context: context))
         case .call(let service, let method, let arguments):

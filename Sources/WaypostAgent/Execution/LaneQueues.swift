@@ -7,6 +7,8 @@ import WaypostMessages
 /// One that an interceptor holds leaves its lane, so that a sender can't stop those behind it; it goes on beside them.
 /// That it is held is on disk before the next one runs: what ends the agent then is the next one.
 ///
+/// What waits is kept as it came, except for a little that will soon run; what runs is decoded, and has a limit.
+///
 /// Decisions only; the executor acts.
 struct LaneQueues: Sendable {
     /// What the executor has to do.
@@ -45,16 +47,30 @@ struct LaneQueues: Sendable {
         var waiting: Deque<CommandJob> = []
     }
 
+    /// Bytes of waiting commands that stay decoded: most wait for a moment only.
+    static let decodedBytes = 65_536
+
     /// How long a handler may run, in milliseconds.
     private let deadline: Int64
     private var lanes: [String: Lane] = [:]
     private var running: [Int64: Running] = [:]
+    private var space: RunningSpace
+    /// Commands that wait for space while they occupy their lanes, by sender.
+    private var pending: [String: Deque<CommandJob>] = [:]
+    /// Bytes of the waiting commands that are decoded.
+    private var decoded = 0
 
     /// Commands that wait or run.
     private(set) var count = 0
 
-    /// - Parameter deadline: how long a handler may run, in milliseconds.
-    init(deadline: Int64 = 10_000) { self.deadline = deadline }
+    /// - Parameters:
+    ///   - deadline: how long a handler may run, in milliseconds.
+    ///   - runningBytes: as in ``AgentLimits``.
+    ///   - share: of one sender, in per cent.
+    init(deadline: Int64 = 10_000, runningBytes: Int = .max, share: Int = 100) {
+        self.deadline = deadline
+        space = RunningSpace(limit: runningBytes, share: share)
+    }
 
     var isIdle: Bool { count == 0 }
 
@@ -62,14 +78,30 @@ struct LaneQueues: Sendable {
 
     mutating func admitted(_ job: CommandJob, at now: Int64) -> [Action] {
         count += 1
-        let lane = job.command.lane
+        let lane = job.lane
         guard let place = lanes.index(forKey: lane) else {
             let action = run(job, at: now)
-            if case .run = action { lanes[lane] = Lane(occupant: job.sequence) }
-            return [action]
+            if case .end? = action {
+            } else {
+                lanes[lane] = Lane(occupant: job.sequence)
+            }
+            return action.map { [$0] } ?? []
         }
-        lanes.values[place].waiting.append(job)
+        lanes.values[place].waiting.append(waiting(job))
         return []
+    }
+
+    /// A command as it is kept while it waits.
+    private mutating func waiting(_ job: CommandJob) -> CommandJob {
+        guard job.operation != nil else { return job }
+        guard decoded + job.payload.count <= Self.decodedBytes else { return job.undecoded }
+        decoded += job.payload.count
+        return job
+    }
+
+    /// A command does not wait any more.
+    private mutating func waited(_ job: CommandJob) {
+        if job.operation != nil { decoded -= job.payload.count }
     }
 
     /// Whether a command that was started is canceled; nil when it has ended, or its time is over.
@@ -144,44 +176,86 @@ struct LaneQueues: Sendable {
     }
 
     mutating func finished(_ sequence: Int64, _ result: CommandResult, at now: Int64) -> [Action] {
-        guard let entry = running.removeValue(forKey: sequence) else { return [] }
-        count -= 1
+        guard let entry = removeRunning(sequence) else { return [] }
         let ended = EndedCommand(job: entry.job, result: result, milliseconds: max(0, now - entry.started))
         var actions: [Action] = []
         // It and the next one of its lane.
         actions.reserveCapacity(2)
         actions.append(.end(ended))
         leave(entry.job, at: now, &actions)
+        runPending(at: now, &actions)
         return actions
+    }
+
+    private mutating func removeRunning(_ sequence: Int64) -> Running? {
+        guard let entry = running.removeValue(forKey: sequence) else { return nil }
+        count -= 1
+        space.ended(entry.job.payload.count, of: entry.job.sender)
+        return entry
     }
 
     /// A command leaves its lane to the next one, unless it had left it before.
     private mutating func leave(_ job: CommandJob, at now: Int64, _ actions: inout [Action]) {
-        guard let place = lanes.index(forKey: job.command.lane),
+        guard let place = lanes.index(forKey: job.lane),
             lanes.values[place].occupant == job.sequence
         else { return }
         while let next = lanes.values[place].waiting.popFirst() {
+            waited(next)
             let action = run(next, at: now)
-            actions.append(action)
-            if case .run = action {
-                lanes.values[place].occupant = next.sequence
-                return
-            }
+            if let action { actions.append(action) }
+            if case .end? = action { continue }
+            lanes.values[place].occupant = next.sequence
+            return
         }
         lanes.remove(at: place)
     }
 
     /// A command could not be started, because the agent stops: it stays on disk for the next start.
     mutating func leftOnDisk(_ sequence: Int64) {
-        guard running.removeValue(forKey: sequence) != nil else { return }
-        count -= 1
+        _ = removeRunning(sequence)
     }
 
-    /// Starts a command, or ends one that has expired.
-    private mutating func run(_ job: CommandJob, at now: Int64) -> Action {
+    /// Starts a command, or ends one that has expired; nil when it waits for space.
+    private mutating func run(_ job: CommandJob, at now: Int64) -> Action? {
         guard now < job.startBy else { return expire(job) }
+        // In order of arrival, as far as they are of one sender.
+        guard pending[job.sender] == nil, space.fits(job.payload.count, of: job.sender) else {
+            pending[job.sender, default: []].append(waiting(job))
+            return nil
+        }
+        return begin(job, at: now)
+    }
+
+    private mutating func begin(_ job: CommandJob, at now: Int64) -> Action {
         running[job.sequence] = Running(job: job, started: now)
+        space.began(job.payload.count, of: job.sender)
         return .run(job)
+    }
+
+    /// Starts those that waited for space and find it now, the oldest first.
+    private mutating func runPending(at now: Int64, _ actions: inout [Action]) {
+        while !pending.isEmpty {
+            let first = pending.values.compactMap(\.first).filter {
+                space.fits($0.payload.count, of: $0.sender)
+            }
+            .min { $0.sequence < $1.sequence }
+            guard let job = first else { return }
+            removePending(of: job.sender) { $0.sequence == job.sequence }
+            actions.append(begin(job, at: now))
+        }
+    }
+
+    /// Takes out those of a sender that wait for space.
+    @discardableResult
+    private mutating func removePending(
+        of sender: String, where isOne: (CommandJob) -> Bool
+    ) -> [CommandJob] {
+        guard let jobs = pending.removeValue(forKey: sender) else { return [] }
+        let rest = jobs.filter { !isOne($0) }
+        if !rest.isEmpty { pending[sender] = rest }
+        let removed = Array(jobs.filter(isOne))
+        for job in removed { waited(job) }
+        return removed
     }
 
     private mutating func expire(_ job: CommandJob) -> Action {
@@ -197,25 +271,37 @@ struct LaneQueues: Sendable {
         case foreign
     }
 
-    mutating func cancel(id: String, by sender: String) -> (Cancellation, [Action]) {
+    mutating func cancel(id: String, by sender: String, at now: Int64) -> (Cancellation, [Action]) {
         if let sequence = running.first(where: {
-            $0.value.job.command.id == id && $0.value.job.sender == sender
+            $0.value.job.id == id && $0.value.job.sender == sender
         })?.key {
             running[sequence]?.isCanceled = true
             return (.running, [.cancelTask(sequence: sequence)])
         }
         for place in lanes.indices {
-            let isIt = { (job: CommandJob) in job.command.id == id && job.sender == sender }
+            let isIt = { (job: CommandJob) in job.id == id && job.sender == sender }
             guard let index = lanes.values[place].waiting.firstIndex(where: isIt) else { continue }
             let job = lanes.values[place].waiting.remove(at: index)
-            count -= 1
-            let result = CommandResult(code: .canceled, detail: "canceled while it waited")
-            return (.waiting, [.end(EndedCommand(job: job, result: result))])
+            waited(job)
+            return (.waiting, [canceledWaiting(job)])
+        }
+        if let job = removePending(of: sender, where: { $0.id == id }).first {
+            var actions = [canceledWaiting(job)]
+            leave(job, at: now, &actions)
+            runPending(at: now, &actions)
+            return (.waiting, actions)
         }
         let isForeign =
-            running.values.contains { $0.job.command.id == id }
-            || lanes.values.contains { $0.waiting.contains { $0.command.id == id } }
+            running.values.contains { $0.job.id == id }
+            || lanes.values.contains { $0.waiting.contains { $0.id == id } }
+            || pending.values.contains { $0.contains { $0.id == id } }
         return (isForeign ? .foreign : .unknown, [])
+    }
+
+    private mutating func canceledWaiting(_ job: CommandJob) -> Action {
+        count -= 1
+        let result = CommandResult(code: .canceled, detail: "canceled while it waited")
+        return .end(EndedCommand(job: job, result: result))
     }
 
     // MARK: Time
@@ -240,9 +326,19 @@ struct LaneQueues: Sendable {
             actions.append(.sendAccepted(entry.job))
         }
         for (name, lane) in lanes where lane.waiting.contains(where: { now >= $0.startBy }) {
-            for job in lane.waiting where now >= job.startBy { actions.append(expire(job)) }
+            for job in lane.waiting where now >= job.startBy {
+                waited(job)
+                actions.append(expire(job))
+            }
             lanes[name]?.waiting.removeAll { now >= $0.startBy }
         }
+        for sender in pending.keys {
+            for job in removePending(of: sender, where: { now >= $0.startBy }) {
+                actions.append(expire(job))
+                leave(job, at: now, &actions)
+            }
+        }
+        runPending(at: now, &actions)
         return actions
     }
 
@@ -252,11 +348,15 @@ struct LaneQueues: Sendable {
             count -= lanes.values[place].waiting.count
             lanes.values[place].waiting = []
         }
+        count -= pending.values.reduce(0) { $0 + $1.count }
+        pending = [:]
+        decoded = 0
     }
 
     /// Gives up the space for more than there are now.
     mutating func releaseMemory() {
         if lanes.isEmpty { lanes = [:] }
         if running.isEmpty { running = [:] }
+        space.releaseMemory()
     }
 }

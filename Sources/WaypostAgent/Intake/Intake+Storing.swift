@@ -190,30 +190,31 @@ extension Intake {
     private func job(
         of received: ReceivedCommand, _ sequence: Int64, at now: Int64
     ) -> (CommandJob, CommandResult?) {
-        let command: Command
-        switch received.command {
-        case .success(let read): command = read
+        let header: CommandHeader
+        switch received.header {
+        case .success(let read): header = read
         case .failure(let rejection):
             let rejected = CommandJob(
                 sequence: sequence, sender: received.sender, address: received.address,
-                command: Command(id: received.id, operation: .ping, expires: now), startBy: 0)
+                header: CommandHeader(id: received.id, expires: now), operation: nil, startBy: 0)
             return (rejected, CommandResult(rejection, origin: .intake))
         }
         let monotonic = clock.monotonic()
-        if let sequence = command.sequence {
+        if let sequence = header.sequence {
             let last = state.withLock {
                 $0.senders.gap(before: sequence, of: received.sender, at: monotonic)
             }
             if let last {
                 reporter.failed(
                     .sequenceGap, "seq of \(received.sender) went from \(last) to \(sequence)", in: .intake,
-                    ref: command.id, sender: received.sender)
+                    ref: header.id, sender: received.sender)
             }
         }
         let starts = received.earlierStarts
         let job = CommandJob(
-            sequence: sequence, sender: received.sender, address: received.address, command: command,
-            startBy: monotonic + (command.expires - now), attempt: starts + 1)
+            sequence: sequence, sender: received.sender, address: received.address, header: header,
+            payload: received.payload, operation: received.operation,
+            startBy: monotonic + (header.expires - now), attempt: starts + 1)
         return (job, starts < limits.attempts ? nil : .interrupted(after: starts))
     }
 

@@ -66,6 +66,8 @@ final class Intake: Sendable {
     static let minimumRecognition: Int64 = 15 * 60_000
     /// And this long after the command's `exp`.
     static let recognitionAfterExpiry: Int64 = 5 * 60_000
+    /// Bytes of the commands of a batch that stay decoded.
+    private static let decodedBytes = 65_536
     /// A sender's clock may be ahead by this much, in milliseconds.
     private static let maximumSkew: Int64 = 30_000
 
@@ -168,6 +170,8 @@ final class Intake: Sendable {
         var commands: [ReceivedCommand] = []
         // Most of a batch have the same topic.
         var last = Origin()
+        // Of a long batch the rest is decoded again when its turn comes.
+        var space = Self.decodedBytes
         for message in batch {
             if message.topic != last.text { last = origin(message.topic) }
             let topic = last.topic
@@ -176,7 +180,8 @@ final class Intake: Sendable {
             case .command(let audience, let sender)?:
                 let admission = admit(sender)
                 if let command = read(
-                    message, for: audience, from: sender, repliesTo: last.replies, admission, at: now)
+                    message, for: audience, from: sender, repliesTo: last.replies, admission, at: now,
+                    decodedSpace: &space)
                 {
                     commands.append(command)
                 }
@@ -241,7 +246,7 @@ final class Intake: Sendable {
     /// Reads a command as far as it can be stored; what can't be is reported here.
     private func read(
         _ message: MQTTMessage, for audience: Audience, from sender: String, repliesTo topic: String,
-        _ admission: SenderTable.Admission, at now: Int64
+        _ admission: SenderTable.Admission, at now: Int64, decodedSpace: inout Int
     ) -> ReceivedCommand? {
         guard admission != .unread else {
             reject(busy(sender, admission), of: sender, admission)
@@ -272,11 +277,15 @@ final class Intake: Sendable {
                     $0.caution.earlierStarts(of: message)
                 )
             }
+            decodedSpace -= message.payload.count
+            let operation = try? command.get().operation
             return ReceivedCommand(
                 message, from: sender, id: id,
                 address: replyAddress(
                     of: message, from: sender, topic, trace: payload.fields["trace"]?.stringValue),
-                command: command, rejection: rejection(of: message, sender, admission) ?? payload.fault,
+                header: command.map(CommandHeader.init),
+                operation: decodedSpace < 0 && operation?.runsInLane == true ? nil : operation,
+                rejection: rejection(of: message, sender, admission) ?? payload.fault,
                 at: now, isStoredFirst: isStoredFirst, earlierStarts: earlierStarts)
         } catch {
             reject(Rejection(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)

@@ -71,7 +71,8 @@ extension Fields {
 }
 
 extension Command.Operation {
-    init(_ fields: Fields) throws(Rejection) {
+    /// Reads `type` and the fields that belong to it.
+    package init(_ fields: Fields) throws(Rejection) {
         let type = try fields.required("type", fields.text("type"))
         switch type {
         case "open":
