@@ -5,35 +5,55 @@ import Waypost
 import WaypostMessages
 
 extension Agent {
-    /// The regular work, until the task is cancelled.
-    func runMaintenance() async {
+    /// Longer than any transaction on a disk that works, in milliseconds.
+    private static let longTransaction: Int64 = 10_000
+
+    /// How long the regular work pauses, in milliseconds: few wake-ups, so that an idle device can sleep.
+    private var pause: Int64 {
+        min(10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
+    }
+
+    /// Watches the link and the disk and publishes health, until the task is cancelled.
+    ///
+    /// It waits for nothing that it watches, so nothing here may wait for the disk, and its thread is its own.
+    func watch() async {
         var lastHealth = clock.monotonic()
         var healthAfter = nextHealth()
-        var cursor: Int64 = 0
         var lastSign: Int64 = 0
-        var spareMemory = SpareMemory()
-        // Few wake-ups, so that an idle device can sleep.
-        let pause = min(
-            10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
+        var isDiskHanging = false
         while !Task.isCancelled {
             await AgentThreads.sleep(for: .milliseconds(pause))
             let now = clock.monotonic()
             checkLoop()
+            checkDisk(&isDiskHanging)
             if let interval = manager?.watchdog, now - lastSign >= interval / 3, !loop.isStalled {
                 manager?.notify("WATCHDOG=1")
                 lastSign = now
             }
+            guard now - lastHealth >= healthAfter else { continue }
+            lastHealth = now
+            healthAfter = nextHealth()
+            checkSelfTest()
+            publishHealth()
+        }
+    }
+
+    /// The other regular work, until the task is cancelled; it may wait for the disk.
+    func runMaintenance() async {
+        var lastSweep = clock.monotonic()
+        var cursor: Int64 = 0
+        var spareMemory = SpareMemory()
+        while !Task.isCancelled {
+            await AgentThreads.sleep(for: .milliseconds(pause))
+            let now = clock.monotonic()
             for failure in failures.windowsOver(at: clock.wall()) { journal.store(failure) }
             for line in refusals.summary(at: now) { logger.error("\(line)") }
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
             if spareMemory.isDue(afterChanges: store.changeCount, at: now) { releaseMemory() }
-            guard now - lastHealth >= healthAfter else { continue }
-            lastHealth = now
-            healthAfter = nextHealth()
-            checkSelfTest()
-            publishHealth()
+            guard now - lastSweep >= configuration.healthInterval.milliseconds else { continue }
+            lastSweep = now
             cursor = forgetEndedCommands(after: cursor)
         }
     }
@@ -68,6 +88,31 @@ extension Agent {
                 in: .link)
         case .recovered(let time):
             reporter.log(.warning, "Link", "the loop goes on after \(time) ms")
+        }
+        publishHealth()
+    }
+
+    /// Why health is red while a transaction does not end; nil when none takes that long.
+    var diskHang: String? {
+        let age = store.transactionAge
+        guard age > Self.longTransaction else { return nil }
+        return "a transaction has waited for the disk for \(TimeText.span(age)); does the disk hang?"
+    }
+
+    /// Reports that the disk hangs, and that it answers again.
+    private func checkDisk(_ isHanging: inout Bool) {
+        let hang = diskHang
+        guard isHanging != (hang != nil) else { return }
+        isHanging = hang != nil
+        if let hang {
+            logger.error("\(hang)")
+            // Nothing can be stored, so that a report could not leave.
+            if let report = alarm.raise(hang) {
+                outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: report)])
+            }
+        } else {
+            logger.notice("the disk answers again")
+            reporter.log(.warning, "Store", "the disk answers again")
         }
         publishHealth()
     }

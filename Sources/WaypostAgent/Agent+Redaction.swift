@@ -8,7 +8,7 @@ extension Redaction {
         result.detail = result.detail.map(masked)
         result.nearest = result.nearest.map(masked)
         if case .object(let members) = result.value {
-            switch ended.job.command.operation {
+            switch ended.job.header.kind {
             case .open: result.value = .object(masked(opening: members, result.url))
             case .navigate: result.value = .object(masked(members))
             // For its sender, like the value of an open.
@@ -17,6 +17,8 @@ extension Redaction {
             case .ping, .failures, .inspect: break
             // Times, numbers, and the ids of commands.
             case .cancel, .log, .replay: break
+            // It was not run.
+            case nil: result.value = .null
             }
         }
         return EndedCommand(job: ended.job, result: result, milliseconds: ended.milliseconds)

@@ -55,10 +55,12 @@ extension Agent {
             logger.error("\(error)")
         }
         let maintenance = AgentThreads.start { await self.runMaintenance() }
+        let watch = Task(executorPreference: AgentThreads.watch) { await self.watch() }
         link.start()
         manager?.notify("READY=1", "STATUS=connecting")
         await shutdown.wait()
         maintenance.cancel()
+        watch.cancel()
         await stop(link)
     }
 

@@ -155,7 +155,8 @@ extension Agent {
         let refused = link.refusedSubscriptions
         let missing = reloadable.withLock(\.missing).values.reduce(0, +)
         return [
-            HealthReport.Check("store", problem: store.problem?.description ?? storeShortage, ok: "writable"),
+            HealthReport.Check(
+                "store", problem: store.problem?.description ?? diskHang ?? storeShortage, ok: "writable"),
             HealthReport.Check(
                 "ids", problem: intake.shares.problem, ok: intake.shares.nearLimit ?? "has free space"),
             HealthReport.Check(

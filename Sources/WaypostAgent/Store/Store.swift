@@ -33,6 +33,8 @@ package final class Store: Sendable {
     private let countsCommits: Bool
     /// Records how long each commit took.
     private let timer: Timer?
+    /// Since when the transaction that runs now has been at the disk, as ``MonotonicTime/now``; 0 while none runs.
+    private let busySince = Atomic<UInt64>(0)
     private let currentProblem = Guarded<StoreError?>(nil)
     private let whenFailed = Callback<StoreError, Void> { _ in }
 
@@ -209,6 +211,13 @@ package final class Store: Sendable {
     /// Why the last commit failed; nil when it did not.
     var problem: StoreError? { currentProblem.withLock { $0 } }
 
+    /// How long the transaction that runs now has taken so far, in milliseconds; 0 while none runs.
+    var transactionAge: Int64 {
+        let since = busySince.load(ordering: .relaxed)
+        return since == 0
+            ? 0 : Int64(clamping: (MonotonicTime.now - min(since, MonotonicTime.now)) / 1_000_000)
+    }
+
     /// Calls `body` after each commit that fails, on the thread of the commit.
     func onFailure(_ body: @escaping @Sendable (StoreError) -> Void) { whenFailed.set(body) }
 
@@ -278,6 +287,8 @@ package final class Store: Sendable {
     private func withDatabase<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try database.withLock { database in
             guard let database else { throw SQLiteError(code: SQLITE_MISUSE, message: "it is closed") }
+            busySince.store(MonotonicTime.now, ordering: .relaxed)
+            defer { busySince.store(0, ordering: .relaxed) }
             return try body(database)
         }
     }

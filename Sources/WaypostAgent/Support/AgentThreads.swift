@@ -9,6 +9,9 @@ package enum AgentThreads {
     /// They block only for the disk; more than two are started when it stalls.
     package static let pool = ThreadPool(name: "wp-agent", usual: 2, limit: 8)
 
+    /// For what watches the rest: it runs also when all others wait for a disk that hangs.
+    static let watch = ThreadPool(name: "wp-watch", usual: 1, limit: 1)
+
     /// Starts work of the agent.
     @discardableResult
     static func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
