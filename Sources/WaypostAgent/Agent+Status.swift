@@ -179,9 +179,7 @@ extension Agent {
                 "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "running"),
             HealthReport.Check(
                 "handlers",
-                problem: executor.handlers.isExhausted
-                    ? "handlers block all \(executor.handlers.limit) threads; other commands end with 408"
-                    : nil,
+                problem: handlerShortage,
                 ok: "have free threads"),
             HealthReport.Check(
                 "map",
@@ -207,6 +205,18 @@ extension Agent {
             HealthReport.Check("echo", link.selfTest.echo),
             HealthReport.Check("commands", link.selfTest.commands),
         ] + certificateCheck(link, at: now)
+    }
+
+    /// What is wrong when handlers block threads that others wait for; nil when they do not.
+    private var handlerShortage: String? {
+        let handlers = executor.handlers
+        if handlers.isExhausted {
+            return "handlers block all \(handlers.limit) threads; other commands end with 408"
+        }
+        let senders = handlers.stuckOwners
+        guard !senders.isEmpty else { return nil }
+        return "handlers block all threads that one sender may have; further commands of "
+            + "\(senders.prefix(3).joined(separator: ", ")) end with 408"
     }
 
     /// What is wrong when most of the space of the store is taken; nil when it is not.

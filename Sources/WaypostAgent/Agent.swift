@@ -92,7 +92,7 @@ public final class Agent: Service {
         let shares = try SenderShares(limits, in: store, sender: { topics.sender(ofCommandOn: $0) })
         let handlers = ThreadPool(
             name: "wp-handler", usual: max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
-            limit: limits.handlerThreads)
+            limit: limits.handlerThreads, share: limits.handlerThreads.share(limits.senderShare))
         let journal = try Journal(
             store: store, outbox: outbox, failureTopic: failureTopic, clock: clock, limits: limits,
             durability: configuration.durability, handlerTimer: metrics.handler,

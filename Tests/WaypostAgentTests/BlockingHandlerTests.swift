@@ -101,11 +101,39 @@ private final class Counter: Sendable {
         try await harness.close()
     }
 
+    @Test func `of one sender leave threads to the others, and health names the sender`() async throws {
+        let harness = try await AgentHarness(router: router()) {
+            $0.healthInterval = .seconds(1)
+            $0.limits.handlerThreads = 8
+            $0.limits.senderShare = 25
+        }
+        defer { barrier.open() }
+        for number in 0..<20 {
+            harness.receive(open("b\(number)", "block", lane: "b\(number)"), on: "waypost/v1/k1/cmd/greedy")
+        }
+        try await harness.until("its share is blocked, and that is seen") { harness in
+            barrier.held == 2 && harness.check("handlers") == false
+        }
+        let text = harness.agent.health.checks.first { $0.name == "handlers" }?.detail ?? ""
+        #expect(text.contains("greedy"), "\(text)")
+        for number in 0..<20 {
+            let reply = try await harness.command(open("q\(number)", "quick", lane: "q"), from: "other")
+            #expect(reply.result["value"] == "quick")
+        }
+        #expect(barrier.held == 2)
+        barrier.open()
+        for number in 0..<20 {
+            #expect(try await harness.reply(to: "b\(number)", from: "greedy").code == .ok)
+        }
+        try await harness.close()
+    }
+
     @Test func `with all threads blocked, another command ends at its deadline and never begins`()
         async throws
     {
         let harness = try await AgentHarness(router: router()) {
             $0.limits.handlerThreads = 2
+            $0.limits.senderShare = 100
             $0.limits.handlerDeadline = .seconds(10)
         }
         defer { barrier.open() }
@@ -130,6 +158,7 @@ private final class Counter: Sendable {
     @Test func `are cancelled at their deadline though no thread for handlers is free`() async throws {
         let harness = try await AgentHarness(router: router()) {
             $0.limits.handlerThreads = 2
+            $0.limits.senderShare = 100
             $0.limits.handlerDeadline = .seconds(10)
         }
         for id in ["s1", "s2"] {

@@ -25,7 +25,9 @@ struct CommandResult: Sendable {
     static func notBegun(within deadline: Int64) -> CommandResult {
         CommandResult(
             code: .deadline,
-            detail: "the handler was not begun within \(deadline) ms: other handlers block all threads")
+            detail:
+                "no thread was free for the handler within \(deadline) ms: other handlers block all that its sender may have"
+        )
     }
 
     static func interrupted(after starts: Int) -> CommandResult {

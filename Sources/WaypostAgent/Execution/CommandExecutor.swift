@@ -183,8 +183,9 @@ final class CommandExecutor: Sendable {
     // MARK: Running
 
     private func start(_ job: CommandJob) {
-        let scope = OpenScope(executor: handlers)
-        let task = Task(executorPreference: handlers) {
+        let threads = PoolShare(of: handlers, for: job.sender)
+        let scope = OpenScope(executor: threads)
+        let task = Task(executorPreference: threads) {
             await OpenScope.$current.withValue(scope) { await self.runLane(from: job) }
         }
         let cancelled = state.withLock { state -> Task<Void, Never>? in
@@ -283,8 +284,11 @@ final class CommandExecutor: Sendable {
             }
             var actions = state.queues.finished(job.sequence, result, at: now)
             // A cancelled task would cancel what it runs next; that gets its own task. No cancellation can
-            // come later, since the task is not known by the old command's number any more.
-            if case .run(let following)? = actions.last, let task, !task.isCancelled {
+            // come later, since the task is not known by the old command's number any more. One of another sender
+            // runs on that sender's threads.
+            if case .run(let following)? = actions.last, following.sender == job.sender, let task,
+                !task.isCancelled
+            {
                 actions.removeLast()
                 state.tasks[following.sequence] = task
                 state.queues.began(following.sequence)

@@ -21,7 +21,7 @@ struct GuestSeat {
     private struct Guest {
         let thread = pthread_self()
         let keep: @Sendable () -> Bool
-        var jobs: Deque<UnownedJob> = []
+        var jobs: Deque<PoolJob> = []
         /// It was there at the last look.
         var wasSeen = false
     }
@@ -64,24 +64,24 @@ struct GuestSeat {
     }
 
     /// Takes a job of the guest; false when the calling thread is none.
-    mutating func append(_ job: UnownedJob) -> Bool {
+    mutating func append(_ job: PoolJob) -> Bool {
         guard isHere else { return false }
         guest?.jobs.append(job)
         return true
     }
 
     /// The guest's next job; nil when it has none, or is none any more.
-    mutating func next() -> UnownedJob? { isHere ? guest?.jobs.popFirst() : nil }
+    mutating func next() -> PoolJob? { isHere ? guest?.jobs.popFirst() : nil }
 
     /// The guest goes; what it has not run, or nil when the pool has kept it.
-    mutating func leave() -> Deque<UnownedJob>? {
+    mutating func leave() -> Deque<PoolJob>? {
         guard isHere else { return nil }
         defer { guest = nil }
         return guest?.jobs
     }
 
     /// Takes a look: a guest that was there at the last one too blocks, and is kept.
-    mutating func look(at now: UInt64) -> (jobs: Deque<UnownedJob>, keep: @Sendable () -> Bool)? {
+    mutating func look(at now: UInt64) -> (jobs: Deque<PoolJob>, keep: @Sendable () -> Bool)? {
         if let guest, guest.wasSeen {
             self.guest = nil
             pause = now < isSoonUntil ? min(pause * 2, pauses.upperBound) : pauses.lowerBound

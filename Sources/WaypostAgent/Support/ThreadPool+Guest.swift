@@ -20,8 +20,10 @@ extension ThreadPool {
         guard isGuest else { return }
         let end = MonotonicTime.after(guestTimes.turn)
         repeat {
-            while MonotonicTime.now < end, let job = state.withLock({ ($0.seat.next(), wakes: false) }) {
-                job.runSynchronously(on: asUnownedTaskExecutor())
+            while MonotonicTime.now < end, let job = nextOfGuest() {
+                job.run(on: self)
+                // It may have been kept meanwhile: others of its owner may have waited for its thread.
+                ended(job.owner)
             }
             whenIdle()
         } while MonotonicTime.now < end && state.withLock { ($0.seat.hasJobs, wakes: false) }
@@ -30,6 +32,23 @@ extension ThreadPool {
         } else {
             PlainThread.setName(name)
             run()
+        }
+    }
+
+    private func nextOfGuest() -> PoolJob? {
+        state.withLock { state in
+            let job = state.seat.next()
+            state.jobs.began(job?.owner)
+            return (job, wakes: false)
+        }
+    }
+
+    private func ended(_ owner: String?) {
+        guard let owner else { return }
+        change { state in
+            let before = state.jobs.isEmpty
+            state.jobs.ended(owner)
+            return before && !state.jobs.isEmpty
         }
     }
 
@@ -44,7 +63,7 @@ extension ThreadPool {
     }
 
     /// What the guest has not run; nil when it was kept.
-    private func leave() -> Deque<UnownedJob>? {
+    private func leave() -> Deque<PoolJob>? {
         state.withLock { state in
             let left = state.seat.leave()
             if left != nil { state.threads -= 1 }

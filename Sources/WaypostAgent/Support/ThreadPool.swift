@@ -1,4 +1,3 @@
-import DequeModule
 import Threading
 import Waypost
 
@@ -10,7 +9,7 @@ import Waypost
 /// A thread of others may run what it starts itself, as a guest (`runHere`): what ends soon needs no change of thread.
 package final class ThreadPool: TaskExecutor {
     struct State {
-        var jobs: Deque<UnownedJob> = []
+        var jobs: FairQueue<PoolJob>
         var threads = 0
         /// How often they were renewed.
         var generation = 0
@@ -22,6 +21,7 @@ package final class ThreadPool: TaskExecutor {
         var taken = 0
         var isWatched = false
         var isExhausted = false
+        var stuckOwners: [String] = []
         var seat: GuestSeat
     }
 
@@ -39,9 +39,10 @@ package final class ThreadPool: TaskExecutor {
     ///   - name: the threads' name, at most 15 bytes.
     ///   - usual: how many threads are started without a wait.
     ///   - limit: how many there are at the most.
-    init(name: String, usual: Int, limit: Int, guests times: GuestTimes = GuestTimes()) {
+    ///   - share: how many of them one ``PoolShare`` has at the most; all unless set.
+    init(name: String, usual: Int, limit: Int, share: Int? = nil, guests times: GuestTimes = GuestTimes()) {
         guestTimes = times
-        state = Monitor(State(seat: GuestSeat(pauses: times.pauses)))
+        state = Monitor(State(jobs: FairQueue(share: share ?? limit), seat: GuestSeat(pauses: times.pauses)))
         self.name = name
         self.usual = max(1, min(usual, limit))
         self.limit = max(1, limit)
@@ -50,22 +51,36 @@ package final class ThreadPool: TaskExecutor {
     /// Whether jobs wait, and all threads that there may be made no progress at the last look.
     var isExhausted: Bool { state.withLock { ($0.isExhausted, wakes: false) } }
 
+    /// The owners whose jobs waited for others of theirs at the last look, and made no progress.
+    var stuckOwners: [String] { state.withLock { ($0.stuckOwners, wakes: false) } }
+
     package func enqueue(_ job: consuming ExecutorJob) {
-        add(UnownedJob(job), mayBeOfGuest: true)
+        add(PoolJob(job: UnownedJob(job), share: nil), mayBeOfGuest: true)
     }
 
-    func add(_ job: UnownedJob, mayBeOfGuest: Bool = false) {
+    func add(_ job: PoolJob, mayBeOfGuest: Bool = false) {
+        change { state in
+            // A guest that blocks is kept, and counts like any other thread.
+            if mayBeOfGuest, state.jobs.hasSpace(for: job.owner), state.seat.append(job) { return false }
+            state.jobs.append(job, of: job.owner)
+            return true
+        }
+    }
+
+    /// Lets a thread take a job when `body` says that there may be one more.
+    func change(_ body: (inout State) -> Bool) {
         let (starts, watches) = state.withLock { state -> ((Bool, Bool), wakes: Bool) in
-            if mayBeOfGuest, state.seat.append(job) { return ((false, false), wakes: false) }
-            state.jobs.append(job)
-            if state.idle > 0 {
-                state.idle -= 1
-                state.wakeUps += 1
-                return ((false, false), wakes: true)
-            }
-            if state.threads < usual {
-                state.threads += 1
-                return ((true, false), wakes: false)
+            guard body(&state) else { return ((false, false), wakes: false) }
+            if !state.jobs.isEmpty {
+                if state.idle > 0 {
+                    state.idle -= 1
+                    state.wakeUps += 1
+                    return ((false, false), wakes: true)
+                }
+                if state.threads < usual {
+                    state.threads += 1
+                    return ((true, false), wakes: false)
+                }
             }
             defer { state.isWatched = true }
             return ((false, !state.isWatched), wakes: false)
@@ -89,7 +104,11 @@ package final class ThreadPool: TaskExecutor {
 
     func run() {
         let generation = state.withLock { ($0.generation, wakes: false) }
-        while let job = nextJob(generation) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        var last: String?
+        while let job = nextJob(generation, after: last) {
+            job.run(on: self)
+            last = job.owner
+        }
     }
 
     /// Lets other threads take the place of those there are, each once it has nothing to do.
@@ -97,9 +116,10 @@ package final class ThreadPool: TaskExecutor {
     /// What a thread has freed it keeps for itself until it ends.
     func renewThreads() { state.withLock { ($0.generation += 1, wakes: false) } }
 
-    /// Waits for a job; nil when the thread is to end.
-    private func nextJob(_ generation: Int) -> UnownedJob? {
+    /// Waits for a job, after one of `last` has ended; nil when the thread is to end.
+    private func nextJob(_ generation: Int, after last: String?) -> PoolJob? {
         var isIdle = false
+        var last = last
         let limit = MonotonicTime.after(Self.idleTime)
         return state.wait { state, isTimeUp in
             if isIdle {
@@ -107,6 +127,8 @@ package final class ThreadPool: TaskExecutor {
                 if state.wakeUps > 0 { state.wakeUps -= 1 } else { state.idle -= 1 }
                 isIdle = false
             }
+            state.jobs.ended(last)
+            last = nil
             if let job = state.jobs.popFirst() {
                 state.taken += 1
                 return .end(job)
@@ -133,7 +155,9 @@ package final class ThreadPool: TaskExecutor {
         let (more, goesOn) = state.withLock { state -> ((Int, Bool), wakes: Bool) in
             let isStuck = state.taken == 0 && !state.jobs.isEmpty
             state.taken = 0
-            state.isWatched = !state.jobs.isEmpty
+            let (someWait, stuck) = state.jobs.look()
+            state.stuckOwners = stuck
+            state.isWatched = !state.jobs.isEmpty || someWait
             state.isExhausted = isStuck && state.threads >= limit
             // Twice as many each time: a few more for one handler that blocks, and soon enough for a hundred.
             let more = isStuck ? min(state.jobs.count, max(1, state.threads), limit - state.threads) : 0

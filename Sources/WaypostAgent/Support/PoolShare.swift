@@ -1,0 +1,28 @@
+/// The part of a thread pool that one owner has: what `Task(executorPreference:)` starts on it runs on the pool's threads,
+/// and on no more of them than the pool's share.
+final class PoolShare: TaskExecutor {
+    let owner: String
+    private let pool: ThreadPool
+
+    init(of pool: ThreadPool, for owner: String) {
+        self.pool = pool
+        self.owner = owner
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        pool.add(PoolJob(job: UnownedJob(job), share: self), mayBeOfGuest: true)
+    }
+}
+
+/// A job of a task, and for whom it runs.
+struct PoolJob {
+    let job: UnownedJob
+    /// Nil for work of nobody in particular.
+    let share: PoolShare?
+
+    var owner: String? { share?.owner }
+
+    func run(on pool: ThreadPool) {
+        job.runSynchronously(on: share?.asUnownedTaskExecutor() ?? pool.asUnownedTaskExecutor())
+    }
+}
