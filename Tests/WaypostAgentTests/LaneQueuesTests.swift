@@ -162,15 +162,15 @@ import Waypost
         func same(_ sequence: Int64, _ sender: String) -> CommandJob {
             CommandJob(
                 sequence: sequence, sender: sender, address: ReplyAddress(topic: "r"),
-                command: Command(id: "c", operation: .ping, expires: 0), startBy: 60_000)
+                header: CommandHeader(id: "c", expires: 0), operation: nil, startBy: 60_000)
         }
         _ = queues.admitted(same(1, "ops"), at: 0)
         _ = queues.admitted(same(2, "ci"), at: 0)
-        #expect(queues.cancel(id: "c", by: "me").0 == .foreign)
+        #expect(queues.cancel(id: "c", by: "me", at: 0).0 == .foreign)
         #expect(queues.isCanceled(1) == false)
-        let own = queues.cancel(id: "c", by: "ci")
+        let own = queues.cancel(id: "c", by: "ci", at: 0)
         #expect(own.0 == .waiting && own.1.log == ["end 2 CANCELED"])
-        #expect(queues.cancel(id: "c", by: "ops").0 == .running)
+        #expect(queues.cancel(id: "c", by: "ops", at: 0).0 == .running)
     }
 
     @Test func `work over half a second is announced once`() {
