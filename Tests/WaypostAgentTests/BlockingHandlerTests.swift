@@ -146,7 +146,7 @@ private final class Counter: Sendable {
         harness.clock.advance(10_000)
         let late = try await harness.reply(to: "q1")
         #expect(late.code == .deadline)
-        #expect(late.detail?.contains("was not begun") == true)
+        #expect(late.detail?.contains("no thread was free") == true)
         #expect(try await harness.command(#"{"id":"p","type":"ping"}"#).code == .ok)
         barrier.open()
         #expect(try await harness.command(open("q2", "quick", lane: "q")).code == .ok)
@@ -191,6 +191,7 @@ private final class Counter: Sendable {
     @Test func `do not hold a stop`() async throws {
         let harness = try await AgentHarness(router: router()) {
             $0.limits.handlerThreads = 2
+            $0.limits.senderShare = 100
             $0.stopWithin = .seconds(2)
         }
         defer { barrier.open() }
