@@ -271,6 +271,7 @@ extension RelocationPlan {
     /// The redirect of a plan without conditions.
     func hop(for url: RouteURL) -> Hop? {
         var decisions = [RelocationDecision]?.none
-        return hop(for: url, nil, &decisions)
+        var steps = RelocationSteps.ofOpen
+        return hop(for: url, nil, &decisions, &steps)
     }
 }

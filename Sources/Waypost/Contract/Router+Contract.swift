@@ -13,7 +13,8 @@ extension Router {
     /// Whether a redirect takes the URL, or may do so.
     package func isRedirected(_ url: String) -> Bool {
         guard let read = try? snapshot.state.read(url) else { return false }
-        return !state.plan.matches(read).isEmpty
+        var steps = RelocationSteps.ofOpen
+        return !state.plan.matches(read, &steps).isEmpty
     }
 
     /// Whether an open fits what the routes say of their parameters; runs nothing.

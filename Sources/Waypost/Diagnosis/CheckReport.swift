@@ -298,9 +298,10 @@ private struct RouteCheck {
             let path = record.pattern.text
             let isLiteral = record.pattern.placeholderNames.isEmpty
             var decisions = [RelocationDecision]?.none
-            if isLiteral, let redirect = state.plan.hop(for: url, nil, &decisions),
+            var steps = RelocationSteps.ofOpen
+            if isLiteral, let redirect = state.plan.hop(for: url, nil, &decisions, &steps),
                 let target = try? RouteURL(redirect.url) as RouteURL,
-                state.opens(target, hops: state.configuration.maximumHops)
+                state.opens(target, hops: state.configuration.maximumHops, nil, &steps)
             {
                 add(.redirected, path, "\(path) is not opened: a redirect leads to \(target.text)")
             } else if let first = state.routes.table.match(url).first, let rival = state.routes[first.index],

@@ -35,6 +35,7 @@ struct OpenState: Sendable {
     private var relocation: [String: JSONValue] = [:]
     private var matches: MatchedRoutes?
     private var asking: RelocationAsking?
+    private var steps = RelocationSteps.ofOpen
     /// What was decided about relocation entries; nil when no one reads it.
     private(set) var decisions: [RelocationDecision]?
 
@@ -156,20 +157,29 @@ struct OpenState: Sendable {
             asking = RelocationAsking(snapshot.state.context, caller: caller)
         }
         while true {
-            guard let hop = snapshot.hop(for: url, asking, &decisions) else { return nil }
+            guard let hop = snapshot.hop(for: url, asking, &decisions, &steps) else { return endOfSteps }
             // A redirect whose target this build does not have is not there: the origin opens as before.
             guard snapshot.state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
             let target = try? snapshot.state.read(hop.url)
             if let target,
-                !snapshot.state.opens(target, hops: snapshot.state.configuration.maximumHops, asking)
+                !snapshot.state.opens(
+                    target, hops: snapshot.state.configuration.maximumHops, asking, &steps)
             {
-                return nil
+                return endOfSteps
             }
             let from = url.text
             if let rejection = move(to: hop.url, target) { return rejection }
             relocation.merge(hop.redirect.params) { _, later in later }
             onRedirect(from, url.text, nil)
         }
+    }
+
+    /// Why the open ends when more redirects may take its URL than are looked at; nil when they do not.
+    private var endOfSteps: Rejection? {
+        guard steps.areOver else { return nil }
+        return .chain(
+            "more redirects may take \(RouteURL.withoutValues(url.text).cut(to: 200)) than one open looks at, "
+                + "which is \(RelocationSteps.ofOpen.left) steps")
     }
 
     // MARK: Request

@@ -10,11 +10,12 @@ final class RouterSnapshot: Sendable {
 
     // Functions of the snapshot and not of its parts, for a part is copied before one of its functions runs.
 
-    /// The redirect that takes a URL, if any; see ``RelocationPlan/hop(for:_:_:)``.
+    /// The redirect that takes a URL, if any; see ``RelocationPlan/hop(for:_:_:_:)``.
     func hop(
-        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?
+        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?,
+        _ steps: inout RelocationSteps
     ) -> RelocationPlan.Hop? {
-        state.plan.hop(for: url, asking, &decisions)
+        state.plan.hop(for: url, asking, &decisions, &steps)
     }
 }
 

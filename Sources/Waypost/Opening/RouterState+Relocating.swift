@@ -10,6 +10,8 @@ public struct CompiledRelocation: Sendable {
     /// Whether it changes what an agent delivered, and not the program's own.
     let isDelivery: Bool
     let plan: RelocationPlan
+    /// How much of the work that a map may take checking it took, in per cent.
+    package var effort: Int { plan.effort }
 
     /// Checks what the entries would open against the configuration, together with the layers that stay.
     init(
@@ -185,7 +187,8 @@ extension RouterState {
     }
 
     private func inactiveRedirects() -> [RelocationReport.Inactive] {
-        plan.redirects.compactMap { redirect, place in
+        var steps = RelocationSteps.ofMap
+        return plan.redirects.compactMap { redirect, place in
             for (scheme, shown) in [
                 (redirect.origin.scheme, redirect.origin.shown),
                 (redirect.target.scheme, redirect.target.shown),
@@ -197,8 +200,11 @@ extension RouterState {
             // Where what is opened says more of the target, it is only known then.
             guard redirect.target.isFixed, redirect.target.scheme != nil,
                 let url = try? RouteURL(redirect.target.text) as RouteURL,
-                !opens(url, hops: configuration.maximumHops)
+                !opens(url, hops: configuration.maximumHops, nil, &steps)
             else { return nil }
+            guard !steps.areOver else {
+                return place.inactive("finding out where \(redirect.target.shown) leads takes too many steps")
+            }
             return place.inactive(
                 "no route takes \(redirect.target.shown)"
                     + NearestRoutes.note(on: routes.table.lookAlike(of: url)))
@@ -209,8 +215,12 @@ extension RouterState {
     ///
     /// Fallbacks do not count: they take everything, so a redirect to nowhere would always be in force.
     ///
-    /// - Parameter asking: Who asks; nil when no one does yet, and then a redirect with a condition may lead anywhere.
-    func opens(_ url: RouteURL, hops: Int, _ asking: RelocationAsking? = nil) -> Bool {
+    /// - Parameters:
+    ///   - asking: Who asks; nil when no one does yet, and then a redirect with a condition may lead anywhere.
+    ///   - steps: What may still be looked at; when they are over it has none.
+    func opens(
+        _ url: RouteURL, hops: Int, _ asking: RelocationAsking?, _ steps: inout RelocationSteps
+    ) -> Bool {
         guard allows(scheme: url.scheme) else { return false }
         let isDestination = { (match: RouteMatch) in routes[match.index]?.pattern.isFallback == false }
         if let first = routes.table.firstMatch(url) {
@@ -219,13 +229,13 @@ extension RouterState {
                 return true
             }
         }
-        if isWeb(url), let web = webURL, opens(web, hops: 0, asking) { return true }
-        if asking == nil, plan.isConditional(at: url) { return true }
+        if isWeb(url), let web = webURL, opens(web, hops: 0, asking, &steps) { return true }
+        if asking == nil, plan.isConditional(at: url, &steps) { return true }
         var decisions = [RelocationDecision]?.none
-        guard hops > 0, let hop = plan.hop(for: url, asking, &decisions),
+        guard hops > 0, let hop = plan.hop(for: url, asking, &decisions, &steps),
             let next = try? RouteURL(hop.url) as RouteURL
         else { return false }
-        return opens(next, hops: hops - 1, asking)
+        return opens(next, hops: hops - 1, asking, &steps)
     }
 }
 

@@ -151,7 +151,18 @@ struct RelocationCondition: Sendable {
             .map { String(Substring($0)) }
     }
 
+    /// How many texts and targets it is made of.
+    var count: Int {
+        labels.reduce((locales?.count ?? 0) + (variants?.list.count ?? 0)) { $0 + $1.values.count }
+    }
+
     // MARK: Comparing
+
+    /// The steps of ``excludes(_:)``.
+    func stepsToCompare(with other: RelocationCondition) -> Int {
+        let locales = (locales?.count ?? 0) * (other.locales?.count ?? 0)
+        return 20 + 100 * (count + other.count) + 10 * locales + labels.count * other.count
+    }
 
     /// Why it never holds; nil when it may.
     var contradiction: String? {
@@ -169,12 +180,9 @@ struct RelocationCondition: Sendable {
         if let build, let range = other.build?.range, build.range.intersection(range).isEmpty { return true }
         if let after, let end = other.before, end <= after { return true }
         if let before, let start = other.after, before <= start { return true }
-        if let locales, let others = other.locales {
+        if let locales = locales?.map(Self.subtags), let others = other.locales?.map(Self.subtags) {
             let areApart = locales.allSatisfy { one in
-                others.allSatisfy { two in
-                    let (left, right) = (Self.subtags(one), Self.subtags(two))
-                    return !left.starts(with: right) && !right.starts(with: left)
-                }
+                others.allSatisfy { !one.starts(with: $0) && !$0.starts(with: one) }
             }
             if areApart { return true }
         }

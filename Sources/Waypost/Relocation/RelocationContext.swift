@@ -56,8 +56,13 @@ final class RelocationAsking: Sendable {
 struct RelocationQuestion {
     let asking: RelocationAsking
     let url: RouteURL
-    /// What the origin captured.
-    let captured: [CapturedParameter]
+    /// Where the placeholders of the origin are, and the table that knows them; nil for one without.
+    let match: RouteMatch?
+    let patterns: RouteTable?
+
+    private var captured: [CapturedParameter] {
+        match.flatMap { patterns?.parameters(of: $0, in: url) } ?? []
+    }
 
     /// The text by which a share is drawn: of the caller, else of the origin's placeholder, else of the query.
     func value(of key: RelocationShare.Key) -> String? {

@@ -1,12 +1,15 @@
 extension RelocationPlan {
     /// Follows every redirect, and refuses circles and chains that are too long.
-    func checkChains() throws(RelocationError) {
-        guard isPlain else { return try checkBranches() }
-        try checkPaths()
+    func checkChains(_ steps: inout RelocationSteps) throws(RelocationError) {
+        guard isPlain else {
+            try checkBranches(&steps)
+            return try checkTargets(&steps)
+        }
+        try checkPaths(&steps)
     }
 
     /// Of URLs and subtrees, each of which leads to one other.
-    private func checkPaths() throws(RelocationError) {
+    private func checkPaths(_ steps: inout RelocationSteps) throws(RelocationError) {
         for item in redirects {
             guard case .path(let origin) = item.redirect.origin.kind, var here = item.redirect.target.path
             else { continue }
@@ -20,6 +23,8 @@ extension RelocationPlan {
                         "redirects lead in a circle: \(names((path[start...] + [here]).map(\.shown)))")
                 }
                 path.append(here)
+                steps.take(100 + here.key.bytes.count)
+                try checkWork(steps)
                 // A circle longer than a chain may be is still called a circle, so the path is followed to its end;
                 // this happens once, for the map is then refused. A subtree inside itself only grows.
                 guard let next = next(after: here), path.count <= max(redirects.count, maximumHops) + 1,
@@ -61,68 +66,94 @@ extension RelocationPlan {
 
     // MARK: Patterns, conditions and exceptions
 
-    /// How many steps are checked for each rule, before a map is too tangled to be taken.
-    private static let stepsPerRule = 16
-    private static let leastSteps = 20_000
-
     /// Follows a sample of what each origin takes, wherever it may lead.
-    private func checkBranches() throws(RelocationError) {
-        var steps = max(Self.leastSteps, Self.stepsPerRule * rules.count)
+    private func checkBranches(_ steps: inout RelocationSteps) throws(RelocationError) {
         for alternatives in rules {
             guard let rule = alternatives.first(where: { $0.redirect != nil }), let url = rule.origin.sample
             else { continue }
-            var walk = Walk(place: rule.place, steps: steps)
-            try follow(url, &walk)
-            steps = walk.steps
+            var walk = Walk(place: rule.place)
+            try follow(url, &walk, &steps)
+        }
+    }
+
+    /// Follows each target as an installation does, which asks whether it has a destination.
+    ///
+    /// An installation does not fail, so what is too much for it is found here.
+    private func checkTargets(_ steps: inout RelocationSteps) throws(RelocationError) {
+        var decisions = [RelocationDecision]?.none
+        for (redirect, _) in redirects where redirect.target.isFixed {
+            var next = try? RouteURL(redirect.target.text) as RouteURL
+            for _ in 0..<max(0, maximumHops) {
+                guard let url = next, !isConditional(at: url, &steps),
+                    let hop = hop(for: url, nil, &decisions, &steps)
+                else { break }
+                next = try? RouteURL(hop.url)
+            }
+            try checkWork(steps)
         }
     }
 
     private struct Walk {
         let place: Place
-        var steps: Int
-        var path: [(key: RelocationPath.Key, shown: String)] = []
+        var path: [(key: RelocationPath.Key, text: String)] = []
         /// The conditions that hold on this way.
         var conditions: [RelocationCondition] = []
+
+        var shown: [String] { path.map { RouteURL.withoutValues($0.text) } }
     }
 
-    private func follow(_ url: RouteURL, _ walk: inout Walk) throws(RelocationError) {
-        walk.steps -= 1
-        guard walk.steps > 0 else {
-            throw error(.chain, walk.place, "the redirects branch too far to be checked")
-        }
+    private func follow(
+        _ url: RouteURL, _ walk: inout Walk, _ steps: inout RelocationSteps
+    ) throws(RelocationError) {
+        steps.take(100 + url.text.utf8.count)
         let key = RelocationPath(scheme: url.scheme, components: url.components, isSubtree: false).key
-        let shown = RouteURL.withoutValues(url.text)
         if let start = walk.path.firstIndex(where: { $0.key == key }) {
-            let texts = walk.path[start...].map(\.shown) + [shown]
-            throw error(.cycle, walk.place, "redirects lead in a circle: \(names(texts))")
+            let texts = walk.shown[start...] + [RouteURL.withoutValues(url.text)]
+            throw error(.cycle, walk.place, "redirects lead in a circle: \(names(Array(texts)))")
         }
-        let branches = branches(for: url, under: walk.conditions)
+        let branches = branches(for: url, under: walk.conditions, &steps)
+        try checkWork(steps)
         guard !branches.isEmpty else { return }
-        walk.path.append((key, shown))
+        walk.path.append((key, url.text))
         guard walk.path.count <= maximumHops else {
             throw error(
                 .chain, walk.place,
-                "there are more than \(maximumHops) redirects in a row: \(names(walk.path.map(\.shown)))")
+                "there are more than \(maximumHops) redirects in a row: \(names(walk.shown))")
         }
         for branch in branches {
             guard let next = try? RouteURL(branch.url) as RouteURL else { continue }
             if let condition = branch.condition { walk.conditions.append(condition) }
-            try follow(next, &walk)
+            try follow(next, &walk, &steps)
             if branch.condition != nil { walk.conditions.removeLast() }
         }
         walk.path.removeLast()
     }
 
-    /// Where a URL may lead when these conditions hold.
+    /// Where a URL may lead when these conditions hold; not all of it when the steps are over.
     private func branches(
-        for url: RouteURL, under conditions: [RelocationCondition]
+        for url: RouteURL, under conditions: [RelocationCondition], _ steps: inout RelocationSteps
     ) -> [(url: String, condition: RelocationCondition?)] {
         var branches: [(url: String, condition: RelocationCondition?)] = []
-        for match in matches(url) {
-            for rule in rules[match.number] where rule.covers(url) {
-                if let condition = rule.condition, conditions.contains(where: condition.excludes) { continue }
+        for match in matches(url, &steps) {
+            var captured: [CapturedParameter]?
+            for rule in rules[match.number] {
+                steps.take(rule.weight)
+                guard !steps.areOver else { return branches }
+                guard rule.covers(url) else { continue }
+                if let condition = rule.condition,
+                    conditions.contains(where: { other in
+                        steps.take(condition.stepsToCompare(with: other))
+                        return condition.excludes(other)
+                    })
+                {
+                    continue
+                }
+                let values = captured ?? self.captured(match, in: url)
+                captured = values
                 for redirect in rule.redirects {
-                    branches.append((redirect.apply(to: url, captured: match.captured), rule.condition))
+                    let target = redirect.apply(to: url, captured: values)
+                    steps.take(100 + url.text.utf8.count + target.utf8.count)
+                    branches.append((target, rule.condition))
                 }
                 // Behind one that always applies none is tried.
                 guard rule.condition != nil else { return branches }

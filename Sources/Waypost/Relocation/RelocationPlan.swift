@@ -22,7 +22,10 @@ struct RelocationPlan: Sendable {
     /// The entries whose condition can't be used, and why.
     private(set) var faults: [(place: Place, reason: String)] = []
     private(set) var entries = 0
+    /// How much of the work that a map may take checking it took, in per cent.
+    private(set) var effort = 0
     let maximumHops: Int
+    private let allowed: RelocationSteps
 
     /// Whether there is no redirect to follow.
     var isEmpty: Bool { rules.isEmpty }
@@ -32,17 +35,23 @@ struct RelocationPlan: Sendable {
     /// A plan that asks for nothing.
     init(maximumHops: Int) {
         self.maximumHops = maximumHops
+        allowed = .ofMap
         tree = RelocationTree(ignoresCase: false)
     }
 
     /// Puts the layers on each other, the later over the earlier, and follows every redirect once.
+    ///
+    /// - Parameter allowed: How much work that may be.
+    /// - Throws: ``RelocationError``, 422 `CHAIN` also for what takes more than that.
     init(
         _ layers: [RelocationLayer], maximumHops: Int, converters: [String: RouteConverter] = [:],
-        ignoresCase: Bool = false
+        ignoresCase: Bool = false, allowed: RelocationSteps = .ofMap
     ) throws(RelocationError) {
         self.maximumHops = maximumHops
+        self.allowed = allowed
         tree = RelocationTree(ignoresCase: ignoresCase)
         let language = RelocationLanguage(converters: converters, ignoresCase: ignoresCase)
+        var steps = allowed
         var origins = RelocationAlternatives<RelocationRule>()
         var paths = RelocationAlternatives<RelocationPathRule>()
         for layer in layers {
@@ -87,13 +96,17 @@ struct RelocationPlan: Sendable {
             return (order[first.layer] ?? 0, first.index) < (order[second.layer] ?? 0, second.index)
         }
         self.paths = paths.all.sorted { isEarlier($0.first?.place, $1.first?.place) }
-        index(origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language)
+        try index(origins.all.sorted { isEarlier($0.first?.place, $1.first?.place) }, language, &steps)
+        try checkPatterns(language, &steps)
         redirects = rules.joined().flatMap { rule in rule.redirects.map { ($0, rule.place) } }
         if rules.contains(where: { $0.count > 1 }) { redirects.sort { isEarlier($0.place, $1.place) } }
-        try checkChains()
+        try checkChains(&steps)
+        effort = 100 - 100 * steps.left / allowed.left
     }
 
-    private mutating func index(_ all: [[RelocationRule]], _ language: RelocationLanguage) {
+    private mutating func index(
+        _ all: [[RelocationRule]], _ language: RelocationLanguage, _ steps: inout RelocationSteps
+    ) throws(RelocationError) {
         // A reset makes an exception to what takes more than its origin; beside URLs alone it has nothing left to do.
         let isWide = all.joined().contains {
             $0.redirect != nil && ($0.origin.isSubtree || $0.origin.pattern != nil)
@@ -107,12 +120,50 @@ struct RelocationPlan: Sendable {
             if case .path(let path) = origin.kind { tree.insert(number, at: path) }
             guard hasPatterns, let pattern = origin.pattern ?? origin.patternOfSubtree else { continue }
             // Equal ones have equal keys, so there is no conflict.
-            _ = try? table.add(pattern, index: UInt32(truncatingIfNeeded: number))
+            try add(pattern, UInt32(truncatingIfNeeded: number), to: &table, &steps)
         }
         if hasPatterns { patterns = table }
     }
 
+    /// What a router does with the paths that are added.
+    private func checkPatterns(
+        _ language: RelocationLanguage, _ steps: inout RelocationSteps
+    ) throws(RelocationError) {
+        var table = language.table()
+        for (number, rule) in additions.enumerated() {
+            guard let pattern = try? RoutePattern(rule.pattern, syntax: table.syntax) else { continue }
+            try add(pattern, UInt32(truncatingIfNeeded: number), to: &table, &steps)
+        }
+    }
+
+    private func add(
+        _ pattern: RoutePattern, _ number: UInt32, to table: inout RouteTable,
+        _ steps: inout RelocationSteps
+    ) throws(RelocationError) {
+        let before = table.passed
+        _ = try? table.add(pattern, index: number, replacing: true)
+        steps.take(5 * (table.passed - before))
+        try checkWork(steps)
+    }
+
+    /// - Throws: 422 `CHAIN` when the map takes more work than a map may.
+    func checkWork(_ steps: RelocationSteps) throws(RelocationError) {
+        guard steps.areOver else { return }
+        throw RelocationError(
+            .chain,
+            detail: "checking where \(entries) entries lead takes more than "
+                + "\(allowed.left) steps, because too many of their origins take the same URLs; make them narrower, or fewer"
+        )
+    }
+
     // MARK: Finding
+
+    /// An origin that takes a URL.
+    struct Match {
+        let number: Int
+        /// Where its placeholders are; nil for one without.
+        fileprivate let match: RouteMatch?
+    }
 
     /// A redirect that takes a URL, and the URL that it leads to.
     struct Hop: Sendable {
@@ -125,8 +176,10 @@ struct RelocationPlan: Sendable {
     /// - Parameters:
     ///   - asking: Who asks; nil for the redirects without a condition only.
     ///   - decisions: Gets what was decided about rules with a condition or exceptions; nil when no one reads it.
+    ///   - steps: What may still be looked at; when they are over there is no redirect.
     func hop(
-        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?
+        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?,
+        _ steps: inout RelocationSteps
     ) -> Hop? {
         if isPlain {
             guard !isEmpty, let number = tree.find(url), let redirect = rules[number].first?.redirect else {
@@ -134,8 +187,10 @@ struct RelocationPlan: Sendable {
             }
             return Hop(redirect: redirect, url: redirect.apply(to: url))
         }
-        for match in matches(url) {
+        for match in matches(url, &steps) {
             for rule in rules[match.number] {
+                steps.take(rule.weight)
+                guard !steps.areOver else { return nil }
                 guard rule.covers(url) else {
                     decisions?.append(rule.decision(false, "\(rule.origin.shown) except this URL"))
                     continue
@@ -145,10 +200,11 @@ struct RelocationPlan: Sendable {
                         decisions?.append(rule.decision(true, "\(rule.origin.shown) is reset"))
                         return nil
                     }
-                    return Hop(redirect: redirect, url: redirect.apply(to: url, captured: match.captured))
+                    return hop(redirect, match, url, &steps)
                 }
                 guard let asking else { continue }
-                let question = RelocationQuestion(asking: asking, url: url, captured: match.captured)
+                let question = RelocationQuestion(
+                    asking: asking, url: url, match: match.match, patterns: patterns)
                 let (holds, reason) = condition.decide(question)
                 guard holds else {
                     decisions?.append(rule.decision(false, reason))
@@ -157,26 +213,48 @@ struct RelocationPlan: Sendable {
                 let (redirect, variant) = rule.redirect(question)
                 let target = variant.map { ", target \($0 + 1)" } ?? ""
                 decisions?.append(rule.decision(true, reason + target))
-                return redirect.map { Hop(redirect: $0, url: $0.apply(to: url, captured: match.captured)) }
+                return redirect.map { hop($0, match, url, &steps) }
             }
         }
         return nil
     }
 
+    private func hop(
+        _ redirect: RelocationRedirect, _ match: Match, _ url: RouteURL, _ steps: inout RelocationSteps
+    ) -> Hop {
+        let target = redirect.apply(to: url, captured: captured(match, in: url))
+        steps.take(100 + url.text.utf8.count + target.utf8.count)
+        return Hop(redirect: redirect, url: target)
+    }
+
     /// Whether it depends on a condition where this URL leads.
-    func isConditional(at url: RouteURL) -> Bool {
-        !isPlain && matches(url).contains { match in rules[match.number].contains { $0.condition != nil } }
+    func isConditional(at url: RouteURL, _ steps: inout RelocationSteps) -> Bool {
+        !isPlain
+            && matches(url, &steps).contains { match in
+                steps.take(rules[match.number].count)
+                return rules[match.number].contains { $0.condition != nil }
+            }
     }
 
     /// The origins that take a URL in the order of routes: a literal one before patterns, and rests last.
-    func matches(_ url: RouteURL) -> [(number: Int, captured: [CapturedParameter])] {
-        var found = tree.findAll(url).map { (number: $0, captured: [CapturedParameter]()) }
-        guard let patterns else { return found }
-        found.removeAll { rules[$0.number].first?.origin.isSubtree == true }
-        for match in patterns.allMatches(url) {
-            found.append((Int(match.index), patterns.parameters(of: match, in: url)))
+    ///
+    /// What is found is counted, so that the next look finds none when there was too much of it.
+    func matches(_ url: RouteURL, _ steps: inout RelocationSteps) -> [Match] {
+        guard !steps.areOver else { return [] }
+        var found = tree.findAll(url).map { Match(number: $0, match: nil) }
+        if let patterns {
+            found.removeAll { rules[$0.number].first?.origin.isSubtree == true }
+            let all = patterns.searchAll(url)
+            found += all.matches.map { Match(number: Int($0.index), match: $0) }
+            steps.take(all.looks)
         }
+        steps.take(50 + url.text.utf8.count + 50 * found.count)
         return found
+    }
+
+    /// What the placeholders of an origin take of a URL.
+    func captured(_ match: Match, in url: RouteURL) -> [CapturedParameter] {
+        match.match.flatMap { patterns?.parameters(of: $0, in: url) } ?? []
     }
 }
 

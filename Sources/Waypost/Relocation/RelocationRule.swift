@@ -10,6 +10,8 @@ struct RelocationRule: Sendable {
     let fault: String?
     /// The URLs to which it does not apply; nil for none.
     private let exceptions: RouteTable?
+    /// The steps that one look at it takes.
+    let weight: Int
 
     /// Whether it is a redirect of whatever its origin takes.
     var isPlain: Bool { exceptions == nil && condition == nil && redirect != nil }
@@ -31,6 +33,7 @@ struct RelocationRule: Sendable {
         }
         self.place = place
         exceptions = try Self.exceptions(entry.except, place.index, language)
+        let bytesOfExceptions = entry.except.reduce(0) { $0 + $1.utf8.count }
         let (origin, isRedirect) = (origin, redirect != nil)
         do throws(RelocationConditionReader.Fault) {
             condition = try entry.when.map { (json) throws(RelocationConditionReader.Fault) in
@@ -48,6 +51,8 @@ struct RelocationRule: Sendable {
             condition = nil
             fault = error.reason
         }
+        // A search of the exceptions looks at no more of them than was written.
+        weight = 5 + bytesOfExceptions + (condition.map { 100 + 10 * $0.count } ?? 0)
     }
 
     /// Whether it may apply to a URL that its origin takes.

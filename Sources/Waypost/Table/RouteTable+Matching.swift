@@ -44,8 +44,11 @@ extension RouteTable {
     }
 
     /// All hits in their order.
-    func allMatches(_ url: RouteURL) -> [RouteMatch] {
-        var all: [RouteMatch] = []
+    func allMatches(_ url: RouteURL) -> [RouteMatch] { searchAll(url).matches }
+
+    /// The same with what it took.
+    func searchAll(_ url: RouteURL) -> AllMatches {
+        var all = AllMatches()
         url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
             _ = withUnsafeMutablePointer(to: &all) { search(bytes, url.parts, all: $0) }
         }
@@ -59,7 +62,7 @@ extension RouteTable {
     @inline(__always)
     private func search(
         _ bytes: UnsafeBufferPointer<UInt8>, _ parts: RouteURLParts,
-        all: UnsafeMutablePointer<[RouteMatch]>? = nil
+        all: UnsafeMutablePointer<AllMatches>? = nil
     ) -> RouteMatch? {
         guard let start = bytes.baseAddress else { return nil }
         let (reader, count) = (storage.reader, bytes.count)
@@ -83,7 +86,7 @@ extension RouteTable {
     @inline(never)
     private func searchDeep(
         _ bytes: UnsafeBufferPointer<UInt8>, _ parts: UnsafePointer<RouteURLParts>,
-        _ all: UnsafeMutablePointer<[RouteMatch]>?
+        _ all: UnsafeMutablePointer<AllMatches>?
     ) -> RouteMatch? {
         let reader = storage.reader
         return withUnsafeTemporaryAllocation(of: PathComponent.self, capacity: reader.pointee.deepest &+ 1) {

@@ -58,6 +58,8 @@ public struct RouteTable: Sendable {
     public var count: Int { storage.count }
     /// Whether there is none.
     package var isEmpty: Bool { storage.count == 0 }
+    /// How many routes were passed to find the places of those that were added: most have a place of their own.
+    var passed: Int { storage.passed }
     /// The bytes that records and texts take, those shared with copies included.
     public var byteCount: Int { storage.byteCount }
 

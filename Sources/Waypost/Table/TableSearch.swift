@@ -18,6 +18,14 @@ struct Candidate {
     }
 }
 
+/// All routes that take a URL, and what finding them took.
+struct AllMatches {
+    /// In their order.
+    var matches: [RouteMatch] = []
+    /// How much of the table was looked at, in about ten nanoseconds each: the same for the same table and URL.
+    var looks = 0
+}
+
 /// One search through the tree of components.
 ///
 /// A step takes one look at a node, which the hash of the steps so far finds; whether the literals on the way are really
@@ -34,6 +42,8 @@ struct TableSearch {
     /// What was found.
     private struct Hits {
         var best: Candidate?
+        /// How much was looked at, in about ten nanoseconds each.
+        var looks = 0
         /// All of them in the order of components, when not only the best is wanted.
         var all: UnsafeMutablePointer<[Candidate]>?
 
@@ -55,7 +65,7 @@ struct TableSearch {
     @inline(__always)
     static func run(
         _ reader: UnsafeMutablePointer<TableReader>, _ bytes: UnsafeBufferPointer<UInt8>,
-        _ parts: RouteURLParts, _ all: UnsafeMutablePointer<[RouteMatch]>?,
+        _ parts: RouteURLParts, _ all: UnsafeMutablePointer<AllMatches>?,
         space: UnsafeMutableBufferPointer<PathComponent>
     ) -> RouteMatch? {
         guard let text = bytes.baseAddress, let target = space.baseAddress else { return nil }
@@ -70,7 +80,7 @@ struct TableSearch {
     }
 
     @inline(never)
-    private func findDecoded(_ all: UnsafeMutablePointer<[RouteMatch]>?) -> RouteMatch? {
+    private func findDecoded(_ all: UnsafeMutablePointer<AllMatches>?) -> RouteMatch? {
         let space = max(Int(url.pathEnd), 16)
         let ignoresCase = reader.pointee.ignoresCase
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: ignoresCase ? 2 * space : space) {
@@ -83,24 +93,29 @@ struct TableSearch {
     }
 
     @inline(__always)
-    private func find(_ all: UnsafeMutablePointer<[RouteMatch]>?) -> RouteMatch? {
+    private func find(_ all: UnsafeMutablePointer<AllMatches>?) -> RouteMatch? {
         if let all { return findAll(all) }
         visitAll()
         return hits.pointee.best.map(match)
     }
 
     @inline(never)
-    private func findAll(_ matches: UnsafeMutablePointer<[RouteMatch]>) -> RouteMatch? {
+    private func findAll(_ found: UnsafeMutablePointer<AllMatches>) -> RouteMatch? {
         var all: [Candidate] = []
         withUnsafeMutablePointer(to: &all) {
             hits.pointee.all = $0
             visitAll()
         }
+        all.sort { $0.precedes($1) }
         // A parent with optional parts may take a URL in several ways, of which the first counts.
-        var known: Set<String> = []
-        matches.pointee = all.sorted { $0.precedes($1) }.filter { hit in
-            known.insert("\(hit.record.header.pointee.priority) \(hit.record.pattern)").inserted
-        }.map(match)
+        if all.contains(where: { $0.rank == .parent }) {
+            var known: Set<String> = []
+            all = all.filter { hit in
+                known.insert("\(hit.record.header.pointee.priority) \(hit.record.pattern)").inserted
+            }
+        }
+        found.pointee.matches = all.map(match)
+        found.pointee.looks = hits.pointee.looks
         return nil
     }
 
@@ -159,7 +174,13 @@ struct TableSearch {
     @inline(never)
     private func visit(
         _ node: UnsafePointer<TableNode>, _ path: UInt64, _ first: UnsafePointer<PathComponent>
-    ) -> Bool { walk(node, path, first) }
+    ) -> Bool {
+        // What is left of the path is followed, and each component's hash is made of its bytes.
+        let left: Int = UnsafePointer(url.end) - first
+        let bytes: Int = Int(url.pathEnd) / 16
+        hits.pointee.looks &+= 4 &* (left &+ 1) &+ bytes
+        return walk(node, path, first)
+    }
 
     @inline(__always)
     private func behindLiteral(_ path: UInt64, _ component: UnsafePointer<PathComponent>) -> UInt64 {
@@ -188,6 +209,7 @@ struct TableSearch {
                 if visitChild(behind, component) { return true }
             }
             guard let edge, let step else { return false }
+            hits.pointee.looks &+= 1 &+ component.pointee.text.length / 32
             next = edge.header.pointee.next
             guard accepts(step.key, component.pointee) else { continue }
             let behind = step.hash(behind: path, reader.pointee.seed)
@@ -265,6 +287,7 @@ struct TableSearch {
                 return true
             }
             if header.pointee.next == 0 { return false }
+            hits.pointee.looks &+= 1
             record = reader.pointee.record(header.pointee.next)
         }
     }

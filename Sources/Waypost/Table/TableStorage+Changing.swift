@@ -204,28 +204,27 @@ extension TableStorage {
         _ reference: UInt32, into list: WritableKeyPath<TableNode, UInt32>, at path: UInt64,
         _ isBehind: (RouteRecordPointer) -> Bool
     ) {
-        change(list, at: path) { references in
-            let place = references.firstIndex { isBehind(record($0)) }
-            references.insert(reference, at: place ?? references.endIndex)
+        var (last, next) = (UInt32(0), nodes[path]?[keyPath: list] ?? 0)
+        while next != 0, !isBehind(record(next)) {
+            (last, next) = (next, record(next).header.pointee.next)
+            passed += 1
         }
-    }
-
-    private func change(
-        _ list: WritableKeyPath<TableNode, UInt32>, at path: UInt64, _ change: (inout [UInt32]) -> Void
-    ) {
-        var references = Array(self.list(list, at: path))
-        change(&references)
-        var next: UInt32 = 0
-        for reference in references.reversed() {
-            if record(reference).header.pointee.next != next { records.update(reference) { $0.next = next } }
-            next = reference
+        records.update(reference) { $0.next = next }
+        if last == 0 {
+            nodes.update(path) { $0[keyPath: list] = reference }
+        } else {
+            records.update(last) { $0.next = reference }
         }
-        nodes.update(path) { $0[keyPath: list] = next }
     }
 
     /// Takes a record out of the list of a node.
     private func unlink(_ reference: UInt32, at path: UInt64) {
-        change(\.first, at: path) { $0.removeAll { $0 == reference } }
+        let next = record(reference).header.pointee.next
+        if let last = list(\.first, at: path).first(where: { record($0).header.pointee.next == reference }) {
+            records.update(last) { $0.next = next }
+        } else {
+            nodes.update(path) { $0.first = next }
+        }
         // Without a record, a leaf has nothing to go on with.
         if nodes[path]?.first == 0 { nodes.update(path) { $0.traits.remove(.isLeaf) } }
         records.update(reference) { $0.isRoute = false }

@@ -14,6 +14,8 @@ final class TableStorage: @unchecked Sendable {
     var count = 0
     /// Bytes of records that were removed.
     var deadBytes = 0
+    /// How many records were passed to find the places of those that were added.
+    var passed = 0
 
     /// What searches read, in a place of its own so that a search takes one pointer along.
     let reader: UnsafeMutablePointer<TableReader>

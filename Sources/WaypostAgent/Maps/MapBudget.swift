@@ -45,6 +45,11 @@ struct MapBudget: Sendable {
         return .report
     }
 
+    /// A document was checked, which took so many per cent of what one may take.
+    ///
+    /// One that takes all of it counts as those of a second do.
+    mutating func checked(_ key: String, effort: Int) { buckets[key]?.owe(rate * effort / 100) }
+
     /// A document that was read could not be stored.
     mutating func refund(_ key: String) { buckets[key]?.refund() }
 

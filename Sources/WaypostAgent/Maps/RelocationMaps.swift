@@ -117,7 +117,9 @@ final class RelocationMaps: Sendable {
             do throws(RelocationError) {
                 // Only with the layers in force: those that are left out can't keep a good map out.
                 compiled = try compile(next)
+                state.withLock { $0.budget.checked(key, effort: compiled.effort) }
             } catch {
+                if error.code == .chain { state.withLock { $0.budget.checked(key, effort: 100) } }
                 throw Rejection(error)
             }
         } catch {
@@ -298,6 +300,9 @@ final class RelocationMaps: Sendable {
 
     /// Puts in force what fits, each layer by itself: one that does not fit keeps no other out.
     private func fit(_ layers: inout MapLayers) {
+        // Most often all fit, and each try may take as much work as a map may.
+        layers.unfit = [:]
+        if let all = try? compile(layers) as CompiledRelocation { return install(layers, all) }
         let candidates = layers.candidates
         layers.unfit = Dictionary(
             candidates.map { ($0, RelocationError(.badField, detail: "")) }, uniquingKeysWith: { $1 })

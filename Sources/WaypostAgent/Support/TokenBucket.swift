@@ -26,6 +26,9 @@ struct TokenBucket: Sendable {
     /// Puts back a token that was taken for nothing.
     mutating func refund() { level = min(Int64(burst) * 1000, level + 1000) }
 
+    /// Takes so many tokens, whether they are there or not; none is given until they have come again.
+    mutating func owe(_ tokens: Int) { level -= Int64(tokens) * 1000 }
+
     /// Whether nothing was taken for so long that the bucket is full again.
     mutating func isFull(at now: Int64) -> Bool {
         fill(at: now)

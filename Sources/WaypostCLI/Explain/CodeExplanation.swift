@@ -98,8 +98,8 @@ struct CodeExplanation {
             "take one of them out"),
         .init(
             422, "CHAIN",
-            "more than 8 redirects in a row, or opens within opens too deep",
-            "point the first at the last"),
+            "more than 8 redirects in a row, opens within opens too deep, or redirects that take too many of the same URLs to be checked",
+            "point the first at the last; make the origins narrower"),
         .init(
             425, "CLOCK_SKEW",
             "at is more than 30 s ahead of the agent's clock",

@@ -94,7 +94,8 @@ enum MapLaws: Laws {
             let plan = try? RelocationPlan([RelocationLayer(name: "agent", entries: [entry])], maximumHops: 8)
         else { return }
         var decisions = [RelocationDecision]?.none
-        guard let hop = plan.hop(for: sample, nil, &decisions) else {
+        var steps = RelocationSteps.ofOpen
+        guard let hop = plan.hop(for: sample, nil, &decisions, &steps) else {
             throw BrokenLaw(law: "a pattern takes a sample of itself")
         }
         // What was captured may make it longer than a URL may be, and no more than that.
