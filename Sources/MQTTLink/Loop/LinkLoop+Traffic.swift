@@ -67,7 +67,7 @@ extension LinkLoop {
 
     /// A PUBACK came, or a message at most once was written.
     func settled(_ id: UInt16, _ code: UInt8) {
-        guard let origin = inFlight.settled(id) else { return }
+        guard let origin = inFlight.settled(id, at: now) else { return }
         let reason = ReasonCode(rawValue: code)
         settle(origin, reason.isFailure ? .refused(reason) : .acknowledged)
     }
@@ -124,6 +124,7 @@ extension LinkLoop {
             takeSettled(handle.sink)
             if !step.isFine || handle.socket < 0 { return connectionEnded(step) }
         }
+        if inFlight.hasUnwritten, !handle.wantsWrite { inFlight.wroteAll(at: now) }
         // Between the library's packets only: it may have written a part of one.
         guard !ownBytes.isEmpty, isWritingOwnBytes || !handle.wantsWrite else { return }
         isWritingOwnBytes = true
@@ -150,6 +151,18 @@ extension LinkLoop {
         case .broken: drop(.keepAlive)
         case nil: break
         }
+    }
+
+    /// When the connection is given up for a message that the broker does not acknowledge.
+    var acknowledgementDue: Instant? {
+        guard state.isOnline else { return nil }
+        return inFlight.unansweredSince.map { $0 + configuration.acknowledgeWithin }
+    }
+
+    /// A place in the window that never becomes free again would be lost for good, and all of them in the end.
+    func checkAcknowledgements() {
+        guard let due = acknowledgementDue, now >= due else { return }
+        drop(.unacknowledged(after: configuration.acknowledgeWithin))
     }
 
     // MARK: Receipts

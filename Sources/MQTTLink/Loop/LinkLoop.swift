@@ -117,6 +117,7 @@ final class LinkLoop {
         if state.isOnline || isLeaving { publishWaiting() } else { loseWaiting() }
         if isSocketOpen { writeOut() }
         if isSocketOpen { checkKeepAlive() }
+        if isSocketOpen { checkAcknowledgements() }
         checkSubscribeDeadlines()
         subscribeAgain()
         perform(state.timePassed(at: now))
@@ -272,7 +273,7 @@ final class LinkLoop {
     private func timeout(at now: Instant) -> Int32 {
         var limit = configuration.tickInterval
         if mayHaveMore || unacknowledged != nil { return 0 }
-        for deadline in [state.deadline, keepAlive?.due, refusedSubscriptions.due]
+        for deadline in [state.deadline, keepAlive?.due, acknowledgementDue, refusedSubscriptions.due]
             + rounds.map({ Optional($0.deadline) })
         {
             if let deadline { limit = min(limit, now.duration(to: deadline)) }

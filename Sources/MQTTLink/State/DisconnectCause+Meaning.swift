@@ -20,7 +20,7 @@ extension DisconnectReason.Cause {
     /// The next broker of the list is the better choice.
     var meansAnotherBroker: Bool {
         switch self {
-        case .keepAlive, .serverDisconnect: true
+        case .keepAlive, .unacknowledged, .serverDisconnect: true
         default: asksToStayAway
         }
     }

@@ -18,6 +18,7 @@ struct InFlight: Sendable {
     /// At most once, and not yet written to the socket.
     private(set) var unwritten = 0
     private(set) var goodbyes = 0
+    private var written = WrittenOrder()
 
     var isEmpty: Bool { entries.isEmpty }
 
@@ -27,19 +28,30 @@ struct InFlight: Sendable {
     mutating func sent(_ id: UInt16, _ origin: Origin, _ qos: QoS) {
         order += 1
         entries[id] = Entry(order: order, origin: origin, qos: qos)
+        if qos != .atMostOnce { written.published(order: order) }
         count(origin, qos, by: 1)
     }
 
     /// The message with that id is done; `nil` for an unknown id.
-    mutating func settled(_ id: UInt16) -> Origin? {
+    mutating func settled(_ id: UInt16, at now: ContinuousClock.Instant) -> Origin? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
+        if entry.qos != .atMostOnce { written.answered(order: entry.order, at: now) }
         count(entry.origin, entry.qos, by: -1)
         return entry.origin
     }
 
+    /// Whether some may wait to be written.
+    var hasUnwritten: Bool { written.hasUnwritten }
+
+    /// All of them were written to the socket.
+    mutating func wroteAll(at now: ContinuousClock.Instant) { written.wrote(at: now) }
+
+    /// Since when the oldest waits for its acknowledgement; nil for none, or while it may wait to be written.
+    var unansweredSince: ContinuousClock.Instant? { written.oldest }
+
     /// Gives up the space for more than there are now.
     mutating func releaseMemory() {
-        if entries.isEmpty { entries = [:] }
+        if entries.isEmpty { (entries, written) = ([:], WrittenOrder()) }
     }
 
     /// Forgets all, oldest first.

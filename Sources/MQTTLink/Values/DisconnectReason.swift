@@ -30,6 +30,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case timedOut
         /// Nothing came for a keepalive, not even an answer to a ping: the broker hangs, or the link is half open.
         case keepAlive
+        /// A message was written, and the broker has not acknowledged it in this time.
+        case unacknowledged(after: Duration)
         /// TLS failed; with OpenSSL's findings.
         case tls(String)
         /// The broker sent a DISCONNECT (v5). Its own text, if it gave any, is lost in libmosquitto.
@@ -102,6 +104,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         case .closedByBroker: "the broker closed the connection"
         case .timedOut: "no answer in time"
         case .keepAlive: "nothing was received for a keepalive interval"
+        case .unacknowledged(let limit):
+            "the broker did not acknowledge a message within \(Self.seconds(limit)) s"
         case .tls(let text): "TLS failed: \(text)"
         case .serverDisconnect(let code): "the broker disconnected us with \(code)"
         case .sessionTakenOver: "another client with the same client id took over the session"

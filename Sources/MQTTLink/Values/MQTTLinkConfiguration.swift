@@ -51,6 +51,13 @@ public struct MQTTLinkConfiguration: Sendable {
     ///
     /// After half of it the broker is asked for a sign of life; after all of it the connection counts as broken.
     public var keepAlive: Duration
+    /// How long the broker may take to acknowledge a message that was written; nil, unless given, for two keepalives
+    /// and at least 60 s.
+    ///
+    /// Then the connection is given up, whatever else the broker acknowledges meanwhile: what was under way has the
+    /// receipt `lost`, so that its sender sends it again.
+    public var acknowledgeTimeout: Duration?
+    var acknowledgeWithin: Duration { acknowledgeTimeout ?? max(keepAlive * 2, .seconds(60)) }
     /// Seconds that the broker keeps the session while we are away (v5); a day unless given.
     public var sessionExpiry: UInt32
     /// Whether to begin without what the broker kept; off unless given.

@@ -54,8 +54,8 @@ extension DisconnectReason {
         case .tls: .tls
         case .clientIDConflict, .sessionTakenOver: .clientIDConflict
         case .packetTooLarge: .tooLarge
-        case .unknownHost, .network, .closedByBroker, .timedOut, .keepAlive, .serverDisconnect,
-            .protocolViolation, .batchRefused, .library, .renewing, .returning, .stopped:
+        case .unknownHost, .network, .closedByBroker, .timedOut, .keepAlive, .unacknowledged,
+            .serverDisconnect, .protocolViolation, .batchRefused, .library, .renewing, .returning, .stopped:
             nil
         }
     }

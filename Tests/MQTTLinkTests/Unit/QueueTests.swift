@@ -73,6 +73,7 @@ struct QueueTests {
     }
 
     @Test func `what is in flight is settled by id and lost in order`() {
+        let now = ContinuousClock.now
         var inFlight = InFlight()
         for token in 0..<100 as Range<UInt64> {
             inFlight.sent(
@@ -85,9 +86,9 @@ struct QueueTests {
         // Only a message at least once is acknowledged.
         #expect(inFlight.awaits(1_000) == true)
         #expect(inFlight.awaits(999) == false)
-        #expect(inFlight.settled(1_000) == .caller(token: 0))
+        #expect(inFlight.settled(1_000, at: now) == .caller(token: 0))
         #expect(inFlight.awaits(1_000) == false)
-        #expect(inFlight.settled(1_000) == nil)
+        #expect(inFlight.settled(1_000, at: now) == nil)
         let lost = inFlight.lostAll()
         #expect(lost == (1..<100).map { .caller(token: $0) } + [.goodbye])
         #expect(inFlight.isEmpty)
