@@ -8,16 +8,16 @@ extension Agent {
 
     /// Recovers what an earlier run left on disk, each command at the step it had reached; asks no router.
     func recover() throws(StoreError) {
-        let (isClean, hasReplies, reports) = try store.commit { transaction in
+        let (isClean, repliesTo, reports) = try store.commit { transaction in
             // After a clean stop nothing was under way, nor before the first command.
             let isClean = try transaction.wasStoppedCleanly() ?? (transaction.lastSequence() == 0)
             try transaction.setStoppedCleanly(false)
-            return (isClean, try transaction.hasUnsentReplies(), try transaction.outboxSizes().count)
+            return (isClean, try transaction.topicsOfUnsentReplies(), try transaction.outboxSizes().count)
         }
         if isClean { intake.endedCleanly() }
         // They are read from disk when it is their turn.
-        if hasReplies { outbox.storedEarlier(.reply) }
-        if reports > 0 { outbox.storedEarlier(.failure) }
+        outbox.repliesStoredEarlier(to: repliesTo)
+        if reports > 0 { outbox.reportsStoredEarlier() }
         let (jobs, commands) = try recoverCommands(countingAttempts: !isClean)
         if commands > 0 || reports > 0 {
             reporter.log(

@@ -98,7 +98,7 @@ extension Agent {
             Outbox.Connections(
                 publish: { link.publish($0) },
                 settled: { [weak self] in self?.settled($0) },
-                willRead: { [journal] in _ = journal.storeSent() },
+                willRead: { [journal] in journal.storeWaiting() },
                 hasRoomForLogs: { [events] in events.flushWhenRoom() },
                 damaged: { [weak self] in self?.report($0) }))
         events.connect(

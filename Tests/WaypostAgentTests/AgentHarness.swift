@@ -74,7 +74,7 @@ final class AgentHarness: Sendable {
     /// Waits until it is on disk that the broker has all replies, which is a moment after that.
     func untilAllIsAcknowledged() async throws {
         try await until("the replies' acknowledgements on disk") {
-            (try? $0.agent.store.commit { try $0.hasUnsentReplies() }) == false
+            (try? $0.agent.store.commit { try $0.topicsOfUnsentReplies() })?.isEmpty == true
         }
     }
 

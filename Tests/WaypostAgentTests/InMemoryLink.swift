@@ -16,6 +16,8 @@ final class InMemoryLink: MessageLink {
     let released = TestSupport.EventLog<Void>()
     let delegate = Guarded<(any MQTTLinkDelegate)?>(nil)
     private let acknowledgement = Callback<MQTTMessage, PublishReceipt.Result?> { _ in .acknowledged }
+    /// What the broker has not answered.
+    let unanswered = Guarded<[OutgoingMessage]>([])
     private let queue = DispatchQueue(label: "in-memory-link")
     /// The delegate is not kept alive by a link, so what it does is done while the agent runs.
     private let isStopped = Atomic<Bool>(false)
@@ -28,6 +30,15 @@ final class InMemoryLink: MessageLink {
     func releaseMemory() { released.append(()) }
 
     // MARK: The broker's side
+
+    /// The broker acknowledges the first message that it has not answered, as over a slow connection; returns it.
+    @discardableResult
+    func acknowledgeNext() -> MQTTMessage? {
+        let next = unanswered.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        guard let next else { return nil }
+        onQueue { $0.link(settled: [PublishReceipt(token: next.token, result: .acknowledged)]) }
+        return next.message
+    }
 
     func connect(
         version: MQTTVersion = .v5, sessionPresent: Bool = false, granted: [String] = [],
@@ -118,7 +129,9 @@ final class InMemoryLink: MessageLink {
         for message in messages { published.append(message.message) }
         queue.async { [self] in
             let receipts = messages.compactMap { message in
-                acknowledgement(message.message).map { PublishReceipt(token: message.token, result: $0) }
+                let answer = acknowledgement(message.message)
+                if answer == nil { unanswered.withLock { $0.append(message) } }
+                return answer.map { PublishReceipt(token: message.token, result: $0) }
             }
             if !receipts.isEmpty { delegate.withLock { $0 }?.link(settled: receipts) }
         }

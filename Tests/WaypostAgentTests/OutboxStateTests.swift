@@ -71,14 +71,14 @@ import Testing
         #expect(isTaken && repeated.map(\.message.topic) == ["a again"])
         // Only the end of the last one ends the row, since the agent may be killed between them.
         let ends = (sent + repeated).map { message in
-            switch outbox.settled(PublishReceipt(token: message.token, result: .acknowledged)) {
+            switch outbox.settled(PublishReceipt(token: message.token, result: .acknowledged), at: 0) {
             case .delivered(let item): item.origin
             default: OutboxItem.Origin.stored(sequence: 0)
             }
         }
         #expect(ends == [.volatile, .reply(sequence: 1)])
-        let kinds = outbox.kindsToRead()
-        #expect(kinds.map(\.kind) == [.reply])
+        let read = outbox.lineToRead()
+        #expect(read?.line == .replies(on: "b"))
     }
 
     @Test func `what was under way when the connection went is sent again in its old order`() {
@@ -189,7 +189,11 @@ import Testing
         let found17 = outbox.messagesToSend().isEmpty
         #expect(found17)
         #expect(!outbox.isEmpty)
-        outbox.retry()
+        #expect(outbox.retryDue == 1_000)
+        outbox.retry(at: 999)
+        let tooEarly = outbox.messagesToSend()
+        #expect(tooEarly.isEmpty)
+        outbox.retry(at: 1_000)
         let found18 = outbox.messagesToSend().map(\.message.topic)
         #expect(found18 == ["a", "log"])
     }
@@ -231,35 +235,98 @@ import Testing
 
     @Test func `what is stored is left on disk beyond its limit, and read when it is its turn`() {
         var outbox = outbox(memoryBytes: 2_000)
+        let line = OutboxItem.Line.replies(on: "r")
+        func reply(_ number: Int64) -> OutboxItem {
+            item("r", .reply, .reply(sequence: number), bytes: 800)
+        }
         for number in Int64(1)...10 {
-            let isTaken = outbox.enqueued(item("r\(number)", .reply, .reply(sequence: number), bytes: 800))
+            let isTaken = outbox.enqueued(reply(number))
             #expect(isTaken)
         }
         let first = outbox.messagesToSend()
-        #expect(first.map(\.message.topic) == ["r1", "r2"])
-        let (kind, known) = outbox.kindsToRead()[0]
-        #expect(kind == .reply)
-        #expect(known == [1, 2])
-        let found21 = outbox.kindsToRead().isEmpty
-        #expect(found21)
+        #expect(first.count == 2)
+        let read = outbox.lineToRead()
+        #expect(read?.line == line)
+        #expect(read?.known == [1, 2])
+        let isReadTwice = outbox.lineToRead() != nil
+        #expect(!isReadTwice)
         // One more is stored while the disk is being read: it may or may not be among what was read.
-        _ = outbox.enqueued(item("r11", .reply, .reply(sequence: 11)))
-        outbox.read(
-            [item("r3", .reply, .reply(sequence: 3), bytes: 800)], of: .reply, isAll: true)
-        let found22 = outbox.messagesToSend().map(\.message.topic)
-        #expect(found22 == ["r3"])
-        let found23 = outbox.kindsToRead().map(\.known)
-        #expect(found23 == [[1, 2, 3]])
-        outbox.read([], of: .reply, isAll: true)
-        let found24 = outbox.kindsToRead().isEmpty
-        #expect(found24)
+        _ = outbox.enqueued(reply(11))
+        outbox.read([reply(3)], of: line, isAll: true)
+        let second = outbox.messagesToSend()
+        #expect(second.count == 1)
+        // More than may be in memory is under way.
+        let isReadEarly = outbox.lineToRead() != nil
+        #expect(!isReadEarly)
+        _ = outbox.settle(first[0], .acknowledged)
+        let next = outbox.lineToRead()
+        #expect(next?.known == [2, 3])
+        outbox.read([], of: line, isAll: true)
+        let isReadAgain = outbox.lineToRead() != nil
+        #expect(!isReadAgain)
+    }
+
+    // MARK: Pauses
+
+    // Each delivery of another message began the pause anew: 41 times in 40 seconds.
+    @Test func `a message that is refused is sent six times in forty seconds, whatever else arrives`() {
+        var outbox = outbox(item("fail", .failure, .stored(sequence: 1)))
+        var sent = 0
+        for now in stride(from: Int64(0), to: 40_000, by: 100) {
+            if let due = outbox.retryDue, due <= now { outbox.retry(at: now) }
+            if now % 500 == 0 { _ = outbox.enqueued(item("other")) }
+            for message in outbox.messagesToSend() {
+                let isOurs = message.message.topic == "fail"
+                sent += isOurs ? 1 : 0
+                _ = outbox.settle(message, isOurs ? .refused(.quotaExceeded) : .acknowledged, at: now)
+            }
+        }
+        #expect(sent == 6)
+    }
+
+    @Test func `a document that is refused has its pause, however often it is made anew`() {
+        var outbox = outbox()
+        var sent: [[UInt8]] = []
+        for (version, now) in stride(from: Int64(0), to: 40_000, by: 100).enumerated() {
+            if let due = outbox.retryDue, due <= now { outbox.retry(at: now) }
+            outbox.published(.retained("health", [UInt8(version % 256)]), version: UInt64(version + 1))
+            for message in outbox.messagesToSend() {
+                sent.append(message.message.payload)
+                _ = outbox.settle(message, .refused(.quotaExceeded), at: now)
+            }
+        }
+        #expect(sent.count == 6)
+        // What was the newest when the pause was over.
+        let newest: [[UInt8]] = [[0], [10], [30], [70], [150], [54]]
+        #expect(sent == newest)
+        // Taken at last, it has a short pause again.
+        outbox.retry(at: 100_000)
+        for message in outbox.messagesToSend() { _ = outbox.settle(message, .acknowledged, at: 100_000) }
+        outbox.published(.retained("health", [1]), version: 1_000)
+        for message in outbox.messagesToSend() {
+            _ = outbox.settle(message, .refused(.quotaExceeded), at: 100_000)
+        }
+        #expect(outbox.retryDue == 101_000)
+    }
+
+    @Test func `a new connection tries at once what was refused`() {
+        var outbox = outbox(item("a", .reply, .reply(sequence: 1)))
+        let sent = outbox.messagesToSend()
+        _ = outbox.settle(sent[0], .refused(.quotaExceeded))
+        outbox.disconnected()
+        outbox.connected(receiveMaximum: 10)
+        let again = outbox.messagesToSend()
+        #expect(again.map(\.message.topic) == ["a"])
+        #expect(outbox.retryDue == nil)
     }
 }
 
 extension OutboxState {
     /// What the broker's answer does, as text.
-    fileprivate mutating func settle(_ message: OutgoingMessage, _ result: PublishReceipt.Result) -> String? {
-        switch settled(PublishReceipt(token: message.token, result: result)) {
+    fileprivate mutating func settle(
+        _ message: OutgoingMessage, _ result: PublishReceipt.Result, at now: Int64 = 0
+    ) -> String? {
+        switch settled(PublishReceipt(token: message.token, result: result), at: now) {
         case nil: nil
         case .delivered(let item): "delivered \(item.message.topic)"
         case .tooLarge(let item): "too large \(item.message.topic)"

@@ -19,6 +19,11 @@ public struct AgentLimits: Sendable, Hashable {
     /// A result that is larger becomes a 413 reply; the list of routes and batches of events are cut to it.
     public var packetBytes = 1_048_576
 
+    /// Bytes of replies, reports and events that the broker has not acknowledged yet, of a larger message one alone; of
+    /// one sender ``senderShare`` of them.
+    ///
+    /// What is under way stands before everything that comes later, however urgent: this is a second of 1 MB/s.
+    static let bytesUnderWay = 1_048_576
     /// The longest MQTT 5 correlation data that is stored and returned, in bytes.
     static let correlationBytes = 256
     /// Failures that are kept for who asks later; of one sender ``senderShare`` of them.

@@ -21,6 +21,12 @@ extension Journal {
         }
     }
 
+    /// Stores all that waits, acknowledgements too; on a full disk it goes on waiting.
+    func storeWaiting() {
+        state.withLock { $0.endPatience() }
+        _ = try? commit { _ in }
+    }
+
     private func goesOn() -> Bool {
         state.withLock { state in
             state.isStoring = state.isUrgent

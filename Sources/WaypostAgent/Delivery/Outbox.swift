@@ -15,7 +15,8 @@ final class Outbox: Sendable {
         var publish: @Sendable ([OutgoingMessage]) -> Void
         /// The final outcome of messages.
         var settled: @Sendable ([OutboxState.Settled]) -> Void
-        /// Called before stored messages are read: those that are left to the disk may not be there yet.
+        /// Called before stored messages are read: those that are left to the disk may not be there yet, nor that the
+        /// broker has others.
         var willRead: @Sendable () -> Void
         /// There is space for log messages again.
         var hasRoomForLogs: @Sendable () -> Void
@@ -49,8 +50,10 @@ final class Outbox: Sendable {
         var items: OutboxState
         var connections: Connections?
         var counters = Counters()
-        var retryDelay = Outbox.firstRetry
-        var isRetrying = false
+        /// When the next timer for what was refused goes off.
+        var retryTimer: Int64?
+        /// Receipts were taken and are not passed on yet: on disk their messages still wait, so nothing is read.
+        var isSettling = false
         var drained: [@Sendable () -> Void] = []
         var isClosed = false
 
@@ -67,9 +70,6 @@ final class Outbox: Sendable {
 
     /// Log messages beyond which events wait in the log, where they are dropped by level.
     static let fewLogs = 100
-    /// How long the agent waits after a refusal that may pass; it doubles up to ``longestRetry``.
-    private static let firstRetry = Duration.seconds(1)
-    private static let longestRetry = Duration.seconds(60)
     /// Bytes of messages that are read from disk at one time.
     private static let readBytes = 1024 * 1024
 
@@ -97,8 +97,9 @@ final class Outbox: Sendable {
         state = Guarded(
             State(
                 items: OutboxState(
-                    window: limits.inFlight, memoryBytes: limits.outboxMemoryBytes,
-                    volatileBytes: limits.volatileBytes)))
+                    window: limits.inFlight, bytes: AgentLimits.bytesUnderWay,
+                    memoryBytes: limits.outboxMemoryBytes, volatileBytes: limits.volatileBytes,
+                    share: limits.senderShare)))
     }
 
     /// Whether events may become messages now.
@@ -142,8 +143,18 @@ final class Outbox: Sendable {
         change { $0.items.published(message, version: version) }
     }
 
-    /// Stored messages of an earlier run wait on disk.
-    func storedEarlier(_ kind: OutboxItem.Kind) { change { $0.items.storedEarlier(kind) } }
+    /// Failure reports of an earlier run wait on disk.
+    func reportsStoredEarlier() { change { $0.items.storedEarlier(.failures) } }
+
+    /// Replies of an earlier run wait on disk, to commands on these topics.
+    func repliesStoredEarlier(to topics: [String]) {
+        change { state in
+            for topic in topics { state.items.storedEarlier(.replies(on: replyTopic(of: topic))) }
+        }
+    }
+
+    /// Where the reply to a command goes; empty for a topic that names no sender, because the disk has changed it.
+    private func replyTopic(of command: String) -> String { sender(command).map(topic) ?? "" }
 
     func connected(receiveMaximum: Int) {
         change { state in
@@ -158,36 +169,33 @@ final class Outbox: Sendable {
     func settled(_ receipts: [PublishReceipt]) {
         var settled: [OutboxState.Settled] = []
         var connections: Connections?
-        var retryAfter: Duration?
+        let now = clock.monotonic()
         let drained = decide { state in
             connections = state.connections
+            state.isSettling = true
             for receipt in receipts {
-                guard let result = state.items.settled(receipt) else { continue }
+                guard let result = state.items.settled(receipt, at: now) else { continue }
                 switch result {
-                case .delivered: state.retryDelay = Self.firstRetry
+                case .delivered: break
                 case .retried, .kept, .dropped, .tooLarge: state.count(receipt.result)
                 }
                 if case .dropped = result { state.counters.refusedAndDropped += 1 }
-                if case .retried = result, !state.isRetrying {
-                    state.isRetrying = true
-                    retryAfter = state.retryDelay
-                    state.retryDelay = min(state.retryDelay * 2, Self.longestRetry)
-                }
                 settled.append(result)
             }
         }
-        if let retryAfter { retry(after: retryAfter) }
         connections?.settled(settled)
+        change { $0.isSettling = false }
         // Last: the caller that waits for an empty outbox may close the journal next.
         for call in drained { call() }
     }
 
-    private func retry(after delay: Duration) {
+    private func retry(at due: Int64) {
+        let pause = Duration.milliseconds(max(0, due - clock.monotonic()))
         AgentThreads.start { [weak self] in
-            await AgentThreads.sleep(for: delay)
+            await AgentThreads.sleep(for: pause)
             self?.change { state in
-                state.isRetrying = false
-                state.items.retry()
+                if state.retryTimer == due { state.retryTimer = nil }
+                state.items.retry(at: due)
             }
         }
     }
@@ -224,7 +232,8 @@ final class Outbox: Sendable {
 
     /// Changes the state and sends what may be sent; returns what to call once nothing waits any more.
     private func decide(_ body: (inout State) -> Void) -> [@Sendable () -> Void] {
-        var kinds: [(kind: OutboxItem.Kind, known: Set<Int64>)] = []
+        var wanted: (line: OutboxItem.Line, known: Set<Int64>)?
+        var retryAt: Int64?
         var hasRoomAgain: (@Sendable () -> Void)?
         let drained: [@Sendable () -> Void] = state.withLock { state in
             guard !state.isClosed else { return [] }
@@ -232,7 +241,11 @@ final class Outbox: Sendable {
             if let connections = state.connections {
                 let sending = state.items.messagesToSend()
                 if !sending.isEmpty { connections.publish(sending) }
-                kinds = state.items.kindsToRead()
+                if !state.isSettling { wanted = state.items.lineToRead() }
+            }
+            if let due = state.items.retryDue, due < state.retryTimer ?? .max {
+                state.retryTimer = due
+                retryAt = due
             }
             let hadRoom = hasRoomForLogs
             logBacklog.store(state.items.waitingLogs, ordering: .relaxed)
@@ -242,7 +255,8 @@ final class Outbox: Sendable {
             defer { state.drained = [] }
             return state.drained
         }
-        for (kind, known) in kinds { read(kind, known) }
+        if let wanted { read(wanted.line, wanted.known) }
+        if let retryAt { retry(at: retryAt) }
         hasRoomAgain?()
         return drained
     }
@@ -256,21 +270,21 @@ final class Outbox: Sendable {
     }
 
     /// Reads stored messages for which there was no space in memory.
-    private func read(_ kind: OutboxItem.Kind, _ known: Set<Int64>) {
+    private func read(_ line: OutboxItem.Line, _ known: Set<Int64>) {
         AgentThreads.start { [self] in
             state.withLock { $0.connections }?.willRead()
             do {
                 let found = try store.commit { transaction in
-                    switch kind {
+                    switch line.kind {
                     case .failure: try Self.reports(excluding: known, in: transaction)
-                    case .reply: try self.replies(excluding: known, in: transaction)
+                    case .reply: try self.replies(on: line.topic, excluding: known, in: transaction)
                     case .presence, .log: Found()
                     }
                 }
-                change { $0.items.read(found.items, of: kind, isAll: found.isAll) }
+                change { $0.items.read(found.items, of: line, isAll: found.isAll) }
                 if !found.damaged.isEmpty { state.withLock { $0.connections }?.damaged(found.damaged) }
             } catch {
-                state.withLock { $0.items.readFailed(kind) }
+                state.withLock { $0.items.readFailed() }
             }
         }
     }
@@ -283,8 +297,12 @@ final class Outbox: Sendable {
             items: records.map(OutboxItem.init), damaged: damaged.map(Damaged.report), isAll: isAll)
     }
 
-    private func replies(excluding known: Set<Int64>, in transaction: Store.Transaction) throws -> Found {
-        let (records, isAll) = try transaction.unsentReplies(excluding: known, bytes: Self.readBytes)
+    private func replies(
+        on topic: String, excluding known: Set<Int64>, in transaction: Store.Transaction
+    ) throws -> Found {
+        let (records, isAll) = try transaction.unsentReplies(excluding: known, bytes: Self.readBytes) {
+            replyTopic(of: $0) == topic
+        }
         var found = Found(isAll: isAll)
         for var record in records {
             switch record.damage {
@@ -300,9 +318,9 @@ final class Outbox: Sendable {
                 found.damaged.append(.reply(sequence: record.sequence, id: nil, sender: nil))
                 continue
             }
-            guard let sender = sender(record.topic), let reply = record.reply else { continue }
+            guard !topic.isEmpty, let reply = record.reply else { continue }
             let address = ReplyAddress(
-                topic: topic(sender), correlation: record.correlation, trace: record.trace)
+                topic: topic, correlation: record.correlation, trace: record.trace)
             found.items.append(
                 OutboxItem(
                     origin: .reply(sequence: record.sequence), kind: .reply, message: address.message(reply)))

@@ -6,6 +6,11 @@ import MQTTLink
 /// Stored messages beyond ``AgentLimits/outboxMemoryBytes`` are left on disk and read when it is their turn; others
 /// beyond ``AgentLimits/volatileBytes`` are dropped.
 struct OutboxState: Sendable {
+    /// How long a message waits that was refused for a reason that may pass, in milliseconds; it doubles with each
+    /// refusal of the same message.
+    private static let firstPause: Int64 = 1_000
+    private static let longestPause: Int64 = 60_000
+
     /// What became of a message that the broker answered, or that could not be sent.
     enum Settled: Sendable {
         /// The broker has it.
@@ -20,9 +25,12 @@ struct OutboxState: Sendable {
         case retried
     }
 
-    private struct Entry: Sendable {
-        var token: UInt64
-        var item: OutboxItem
+    private typealias Entry = OutboxLines.Entry
+
+    /// What one line holds in memory, in bytes.
+    private struct Held: Sendable {
+        var stored = 0
+        var volatile = 0
     }
 
     /// A retained document: only the newest one of a topic counts, and it goes last.
@@ -32,8 +40,10 @@ struct OutboxState: Sendable {
         var isWaiting = true
         /// The token under which a version of it is under way; the next one waits for its end.
         var underWay: UInt64?
-        /// It was refused for a reason that may pass.
-        var isRetrying = false
+        /// How often it was refused for a reason that may pass, since the broker last took one.
+        var refusals = 0
+        /// When it is sent again, after that.
+        var due: Int64?
     }
 
     /// Messages at QoS 1 that may be under way at one time.
@@ -42,29 +52,44 @@ struct OutboxState: Sendable {
     private let configuredWindow: Int
     private let memoryBytes: Int
     private let volatileBytes: Int
+    /// What the replies to one sender may take of these and of what is under way, in per cent.
+    private let share: Int
 
     private var documents: [Document] = []
-    private var queues: [Deque<Entry>] = OutboxItem.Kind.allCases.map { _ in [] }
-    private var underWay: [UInt64: OutboxItem] = [:]
-    /// Refused for a reason that may pass.
-    private var retrying: [Entry] = []
+    private var queues = OutboxItem.Kind.allCases.map { _ in OutboxLines() }
+    private var underWay: [UInt64: Entry] = [:]
+    private var traffic: OutboxTraffic
+    /// Refused for a reason that may pass, each with the time at which it is sent again.
+    private var retrying: [(entry: Entry, due: Int64)] = []
+    /// When the next of these is due; nil for none.
+    private(set) var retryDue: Int64?
     /// Refused for good, and stored: tried again on the next connection.
     private var parked: [Entry] = []
-    /// Kinds of which there is more on disk than in memory.
-    private var unread: Set<OutboxItem.Kind> = []
-    /// Kinds that are being read from disk; the value says whether more was stored meanwhile.
-    private var reading: [OutboxItem.Kind: Bool] = [:]
+    /// Lines of which there is more on disk than in memory, in the order in which they are read.
+    private var unread: Deque<OutboxItem.Line> = []
+    /// The line that is being read from disk, and whether more of it was stored meanwhile.
+    private var reading: (line: OutboxItem.Line, isStale: Bool)?
     /// How many deliveries of a reply that is sent again are in memory.
     private var repeats: [OutboxItem.Origin: Int] = [:]
-    private var storedInMemory = 0
-    private var volatileInMemory = 0
+    private var inMemory = Held()
+    private var inMemoryOf: [OutboxItem.Line: Held] = [:]
     private var nextToken: UInt64 = 1
 
-    init(window: Int, memoryBytes: Int = .max, volatileBytes: Int = .max) {
+    /// - Parameters:
+    ///   - window: messages under way.
+    ///   - bytes: bytes under way; of a larger message, one alone.
+    ///   - memoryBytes: stored messages in memory.
+    ///   - volatileBytes: others in memory.
+    ///   - share: what the replies to one sender may take of these bytes, in per cent.
+    init(
+        window: Int, bytes: Int = .max, memoryBytes: Int = .max, volatileBytes: Int = .max, share: Int = 100
+    ) {
         self.window = window
         configuredWindow = window
         self.memoryBytes = memoryBytes
         self.volatileBytes = volatileBytes
+        self.share = share
+        traffic = OutboxTraffic(maximum: bytes, share: bytes.share(share))
     }
 
     /// Messages in memory that wait or are under way.
@@ -80,26 +105,33 @@ struct OutboxState: Sendable {
     var waitingLogs: Int { queues[OutboxItem.Kind.log.rawValue].count }
 
     /// Stored messages that the broker refused.
-    var refusedAndKept: Int { parked.count + retrying.count { $0.item.isStored } }
+    var refusedAndKept: Int { parked.count + retrying.count { $0.entry.item.isStored } }
 
     /// Gives up the space for more than there are now.
     mutating func releaseMemory() {
         if underWay.isEmpty { underWay = [:] }
-        for index in queues.indices where queues[index].isEmpty { queues[index] = [] }
+        for index in queues.indices { queues[index].releaseMemory() }
     }
 
     // MARK: Coming in
 
     /// Takes a message; false when it is dropped, because too much waits that is not stored.
     mutating func enqueued(_ item: OutboxItem) -> Bool {
+        let line = item.line
+        let own = inMemoryOf[line] ?? Held()
         // On disk a repeated one could not be told from the delivery that is under way, whose end would be its end too.
-        let fits = volatileInMemory + item.bytes <= volatileBytes
+        let fits =
+            inMemory.volatile + item.bytes <= volatileBytes
+            && own.volatile + item.bytes <= limit(volatileBytes, line)
         let item = item.isRepeat && !fits ? OutboxItem(item) : item
         if item.isRepeat {
         } else if item.isStored {
-            if unread.contains(item.kind) || storedInMemory > 0 && storedInMemory + item.bytes > memoryBytes {
-                unread.insert(item.kind)
-                if reading[item.kind] != nil { reading[item.kind] = true }
+            let isTooMuch =
+                inMemory.stored > 0 && inMemory.stored + item.bytes > memoryBytes
+                || own.stored > 0 && own.stored + item.bytes > limit(memoryBytes, line)
+            if isTooMuch || unread.contains(line) {
+                storedEarlier(line)
+                if reading?.line == line { reading?.isStale = true }
                 return true
             }
         } else if !fits {
@@ -109,6 +141,11 @@ struct OutboxState: Sendable {
         return true
     }
 
+    /// What a line may take of a limit; only replies have several lines.
+    private func limit(_ bytes: Int, _ line: OutboxItem.Line) -> Int {
+        line.kind == .reply ? bytes.share(share) : bytes
+    }
+
     private mutating func append(_ item: OutboxItem) {
         count(item, 1)
         queues[item.kind.rawValue].append(Entry(token: nextToken, item: item))
@@ -116,11 +153,15 @@ struct OutboxState: Sendable {
     }
 
     private mutating func count(_ item: OutboxItem, _ sign: Int) {
+        var own = inMemoryOf[item.line] ?? Held()
         if item.isStored, !item.isRepeat {
-            storedInMemory += sign * item.bytes
+            inMemory.stored += sign * item.bytes
+            own.stored += sign * item.bytes
         } else {
-            volatileInMemory += sign * item.bytes
+            inMemory.volatile += sign * item.bytes
+            own.volatile += sign * item.bytes
         }
+        inMemoryOf[item.line] = own.stored > 0 || own.volatile > 0 ? own : nil
         if item.isRepeat {
             let number = repeats[item.origin, default: 0] + sign
             repeats[item.origin] = number == 0 ? nil : number
@@ -137,38 +178,45 @@ struct OutboxState: Sendable {
         guard version > documents[index].version else { return }
         documents[index].version = version
         documents[index].message = message
-        documents[index].isWaiting = true
+        // One that the broker refuses has its pause, however often it is made anew.
+        documents[index].isWaiting = documents[index].due == nil
     }
 
     // MARK: The disk
 
-    /// There may be messages of this kind on disk that are not in memory.
-    mutating func storedEarlier(_ kind: OutboxItem.Kind) { unread.insert(kind) }
-
-    /// The kinds to read from disk now, each with the messages that are in memory already.
-    mutating func kindsToRead() -> [(kind: OutboxItem.Kind, known: Set<Int64>)] {
-        guard isOnline else { return [] }
-        return unread.filter { queues[$0.rawValue].isEmpty && reading[$0] == nil }.map { kind in
-            reading[kind] = false
-            return (kind, inMemory(kind))
-        }
+    /// There may be messages of this line on disk that are not in memory.
+    mutating func storedEarlier(_ line: OutboxItem.Line) {
+        if !unread.contains(line) { unread.append(line) }
     }
 
-    /// The rows of a kind that are not in its queue and yet in memory.
-    private func inMemory(_ kind: OutboxItem.Kind) -> Set<Int64> {
-        let items = Array(underWay.values) + (retrying + parked).map(\.item)
-        return Set(items.lazy.filter { $0.kind == kind }.compactMap(\.sequence))
+    /// The line to read from disk now, with the messages of it that are in memory already; one at a time.
+    mutating func lineToRead() -> (line: OutboxItem.Line, known: Set<Int64>)? {
+        guard isOnline, reading == nil, inMemory.stored <= memoryBytes,
+            let index = unread.firstIndex(where: { !queues[$0.kind.rawValue].has($0) })
+        else { return nil }
+        let line = unread.remove(at: index)
+        // The others are read before its next part.
+        unread.append(line)
+        reading = (line, false)
+        return (line, inMemory(line))
+    }
+
+    /// The rows of a line that are not in its queue and yet in memory.
+    private func inMemory(_ line: OutboxItem.Line) -> Set<Int64> {
+        let items = (Array(underWay.values) + retrying.map(\.entry) + parked).map(\.item)
+        return Set(items.lazy.filter { $0.line == line }.compactMap(\.sequence))
     }
 
     /// Messages were read from disk; `isAll` when there were no more.
-    mutating func read(_ items: [OutboxItem], of kind: OutboxItem.Kind, isAll: Bool) {
-        let storedMeanwhile = reading.removeValue(forKey: kind) ?? false
+    mutating func read(_ items: [OutboxItem], of line: OutboxItem.Line, isAll: Bool) {
+        let isStale = reading?.isStale ?? false
+        reading = nil
         for item in items { append(item) }
-        if isAll && !storedMeanwhile { unread.remove(kind) }
+        if isAll && !isStale { unread.removeAll { $0 == line } }
     }
 
     /// Reading failed; it is tried again with the next change.
-    mutating func readFailed(_ kind: OutboxItem.Kind) { reading[kind] = nil }
+    mutating func readFailed() { reading = nil }
 
     // MARK: The connection
 
@@ -178,13 +226,17 @@ struct OutboxState: Sendable {
         // Another broker, or other rules: what was refused gets another chance.
         for entry in parked { putBack(entry) }
         parked = []
-        retry()
+        retry(at: .max)
     }
 
     /// Everything that was under way goes back to its place, because the broker may not have it.
     mutating func disconnected() {
         isOnline = false
-        for (token, item) in underWay { putBack(Entry(token: token, item: item)) }
+        // The last first, so that of each line the first has the turn.
+        for entry in underWay.values.sorted(by: { $0.token > $1.token }) {
+            traffic.ended(entry.item)
+            putBack(entry)
+        }
         underWay = [:]
         for index in documents.indices where documents[index].underWay != nil {
             documents[index].underWay = nil
@@ -205,11 +257,17 @@ struct OutboxState: Sendable {
             nextToken += 1
             free -= 1
         }
-        for queue in queues.indices {
-            while free > 0, let entry = queues[queue].popFirst() {
-                underWay[entry.token] = entry.item
-                sending.append(OutgoingMessage(token: entry.token, message: entry.item.message))
-                free -= 1
+        kinds: for queue in queues.indices {
+            while free > 0 {
+                switch queues[queue].next(beside: traffic) {
+                case .entry(let entry):
+                    traffic.sent(entry.item)
+                    underWay[entry.token] = entry
+                    sending.append(OutgoingMessage(token: entry.token, message: entry.item.message))
+                    free -= 1
+                case .waits: break kinds
+                case .none: continue kinds
+                }
             }
         }
         return sending
@@ -218,12 +276,15 @@ struct OutboxState: Sendable {
     // MARK: The broker's answers
 
     /// Takes a receipt; nil when its message is not under way, or goes back to its place.
-    mutating func settled(_ receipt: PublishReceipt) -> Settled? {
+    ///
+    /// - Parameter now: a clock that only goes forward, in milliseconds.
+    mutating func settled(_ receipt: PublishReceipt, at now: Int64) -> Settled? {
         if let index = documents.firstIndex(where: { $0.underWay == receipt.token }) {
-            return settled(document: index, receipt.result)
+            return settled(document: index, receipt.result, at: now)
         }
-        guard let item = underWay.removeValue(forKey: receipt.token) else { return nil }
-        let entry = Entry(token: receipt.token, item: item)
+        guard var entry = underWay.removeValue(forKey: receipt.token) else { return nil }
+        let item = entry.item
+        traffic.ended(item)
         switch receipt.result {
         case .acknowledged:
             count(item, -1)
@@ -233,7 +294,8 @@ struct OutboxState: Sendable {
             putBack(entry)
             return nil
         case let result where result.mayPass:
-            retrying.append(entry)
+            entry.refusals += 1
+            retrying.append((entry, due(afterRefusals: entry.refusals, at: now)))
             return .retried
         case .rejected(.tooLarge) where item.isStored && item.kind == .reply:
             count(item, -1)
@@ -248,37 +310,49 @@ struct OutboxState: Sendable {
         }
     }
 
-    private mutating func settled(document index: Int, _ result: PublishReceipt.Result) -> Settled? {
+    private mutating func settled(
+        document index: Int, _ result: PublishReceipt.Result, at now: Int64
+    ) -> Settled? {
         documents[index].underWay = nil
         let item = OutboxItem(origin: .volatile, kind: .presence, message: documents[index].message)
         switch result {
-        case .acknowledged: return .delivered(item)
+        case .acknowledged:
+            documents[index].refusals = 0
+            return .delivered(item)
         case .lost:
             documents[index].isWaiting = true
             return nil
         case let result where result.mayPass:
-            documents[index].isRetrying = true
+            documents[index].refusals += 1
+            documents[index].due = due(afterRefusals: documents[index].refusals, at: now)
+            documents[index].isWaiting = false
             return .retried
         // It is published again with the next change and on the next connection.
         case .refused, .rejected: return .dropped(item)
         }
     }
 
-    /// What was refused for a reason that may pass is sent again.
-    mutating func retry() {
-        for entry in retrying { putBack(entry) }
-        retrying = []
-        for index in documents.indices where documents[index].isRetrying {
-            documents[index].isRetrying = false
-            documents[index].isWaiting = true
-        }
+    /// When what was refused so often is sent again: each message has a pause of its own, whatever else arrives.
+    private mutating func due(afterRefusals refusals: Int, at now: Int64) -> Int64 {
+        let due = now + min(Self.firstPause << min(refusals - 1, 16), Self.longestPause)
+        retryDue = min(retryDue ?? due, due)
+        return due
     }
 
-    private mutating func putBack(_ entry: Entry) {
-        let queue = entry.item.kind.rawValue
-        let place = queues[queue].firstIndex { $0.token > entry.token } ?? queues[queue].endIndex
-        queues[queue].insert(entry, at: place)
+    /// Sends again what was refused for a reason that may pass and whose pause is over by `now`.
+    mutating func retry(at now: Int64) {
+        let waiting = retrying
+        retrying = waiting.filter { $0.due > now }
+        for (entry, due) in waiting where due <= now { putBack(entry) }
+        for index in documents.indices {
+            guard let due = documents[index].due, due <= now else { continue }
+            documents[index].due = nil
+            documents[index].isWaiting = true
+        }
+        retryDue = (retrying.map(\.due) + documents.compactMap(\.due)).min()
     }
+
+    private mutating func putBack(_ entry: Entry) { queues[entry.item.kind.rawValue].putBack(entry) }
 }
 
 extension PublishReceipt.Result {
@@ -304,9 +378,21 @@ final class OutboxItem: Sendable {
         case volatile
     }
 
-    /// The order in which classes go out, behind the retained documents; within one, the order of arrival is kept.
+    /// The order in which classes go out, behind the retained documents.
     enum Kind: Int, Sendable, CaseIterable {
         case presence, reply, failure, log
+    }
+
+    /// Messages that keep their order: the replies to one sender, or all of another kind.
+    struct Line: Sendable, Hashable {
+        let kind: Kind
+        /// That of the replies; empty for the other kinds.
+        let topic: String
+
+        /// The replies on a topic.
+        static func replies(on topic: String) -> Line { Line(kind: .reply, topic: topic) }
+        /// The failure reports.
+        static let failures = Line(kind: .failure, topic: "")
     }
 
     let origin: Origin
@@ -334,6 +420,8 @@ final class OutboxItem: Sendable {
     }
 
     var isStored: Bool { sequence != nil }
+
+    var line: Line { Line(kind: kind, topic: kind == .reply ? message.topic : "") }
 
     /// About what it takes in memory and on the wire.
     var bytes: Int {

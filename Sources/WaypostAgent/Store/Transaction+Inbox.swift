@@ -317,13 +317,15 @@ extension Store.Transaction {
     /// Commands with a result whose reply the broker does not have yet, in order of arrival.
     ///
     /// The first that make `bytes`, without those of the given sequence numbers; `isAll` when there are no others.
+    ///
+    /// - Parameter isWanted: whether those to the commands on a topic are looked for.
     func unsentReplies(
-        excluding known: Set<Int64>, bytes: Int
+        excluding known: Set<Int64>, bytes: Int, where isWanted: (_ topic: String) -> Bool = { _ in true }
     ) throws -> (records: [InboxRecord], isAll: Bool) {
         var records: [InboxRecord] = []
         var size = 0
         try database.eachRow("SELECT * FROM inbox WHERE state = 'finished' ORDER BY seq") { row in
-            guard !known.contains(row.integer("seq")) else { return true }
+            guard !known.contains(row.integer("seq")), isWanted(row.text("topic")) else { return true }
             let record = InboxRecord(row)
             records.append(record)
             size += 128 + (record.reply?.count ?? 0)
@@ -332,8 +334,9 @@ extension Store.Transaction {
         return (records, size < bytes)
     }
 
-    func hasUnsentReplies() throws -> Bool {
-        try database.integer("SELECT EXISTS(SELECT 1 FROM inbox WHERE state = 'finished')") > 0
+    /// The topics of the commands whose replies the broker does not have yet.
+    func topicsOfUnsentReplies() throws -> [String] {
+        try database.rows("SELECT DISTINCT topic FROM inbox WHERE state = 'finished'") { $0.text("topic") }
     }
 
     /// A command that was held, or went on after that, is one of its lane again: each start begins anew.
