@@ -145,11 +145,8 @@ extension Agent {
 
     // MARK: Publishing
 
-    /// The most bytes that a payload may have now; some are left for topic and properties.
-    var maximumPayload: Int {
-        let broker = status.current.connection?.maximumPacketSize.map { Int($0) } ?? .max
-        return max(1, min(configuration.limits.packetBytes, broker) - 1_024)
-    }
+    /// The most bytes that a payload may have now.
+    var maximumPayload: Int { status.maximumPayload(configuration.limits.packetBytes) }
 
     /// Publishes events of the log.
     func publish(_ batches: [EventLog.Batch]) {
@@ -172,7 +169,12 @@ extension Agent {
             switch result {
             case .delivered(let item): delivered.append(item)
             case .tooLarge(let item):
-                journal.tooLarge(item, limit: status.current.connection?.maximumPacketSize.map { Int($0) })
+                let limit = status.current.connection?.maximumPacketSize.map { Int($0) }
+                guard journal.tooLarge(item, limit: limit) else {
+                    outbox.keep(item)
+                    logRefusal(of: item, "it is sent again on the next connection")
+                    continue
+                }
                 logRefusal(of: item, "a smaller one takes its place")
             case .kept(let item): logRefusal(of: item, "it is sent again on the next connection")
             case .dropped(let item):

@@ -6,8 +6,9 @@ import WaypostMessages
 extension Agent {
     // MARK: Documents
 
-    /// The screens of each stack that are published when all of them are too many for one message.
-    private static let shownScreens = 3
+    /// The screens of each stack that are published when all of them are too many for one message; the next number when
+    /// these are too many as well.
+    private static let shownScreens = [3, 1, 0]
 
     /// Publishes the retained documents about the agent: health, the map in force, the routes, what is shown.
     func publishDocuments() {
@@ -17,7 +18,7 @@ extension Agent {
     }
 
     func publishHealth() {
-        outbox.publish(topics.health(of: configuration.agent)) { health.json.serialized() }
+        outbox.publish(topics.health(of: configuration.agent)) { health.encoded(within: maximumPayload) }
     }
 
     /// Publishes the routes and the contract, and then the map in force: who has read that finds the others as they are.
@@ -27,7 +28,9 @@ extension Agent {
             outbox.publish(topics.routes(of: configuration.agent), routeList)
             outbox.publish(topics.contract(of: configuration.agent), contract)
             outbox.publish(topics.applied(of: configuration.agent)) {
-                events.redaction.masked(maps.applied).encoded()
+                let applied = events.redaction.masked(maps.applied).cut(to: maximumPayload)
+                report(applied.omitted, missingIn: "entries of the map")
+                return applied.encoded()
             }
         }
     }
@@ -37,9 +40,11 @@ extension Agent {
         guard let navigator = router.navigator, navigator.navigation != nil else { return }
         outbox.publish(topics.navigation(of: configuration.agent)) {
             guard let state = navigator.navigation else { return Array("null".utf8) }
-            let payload = events.redaction.masked(state.json).serialized()
-            guard payload.count > maximumPayload else { return payload }
-            return events.redaction.masked(state.json(atMost: Self.shownScreens)).serialized()
+            var payload = events.redaction.masked(state.json).serialized()
+            for limit in Self.shownScreens where payload.count > maximumPayload {
+                payload = events.redaction.masked(state.json(atMost: limit)).serialized()
+            }
+            return payload
         }
     }
 

@@ -138,7 +138,8 @@ public final class Agent: Service {
         // Execution.
         let past = Past(
             commit: { body throws(StoreError) in try journal.commit(steps: 1, body) }, topics: topics,
-            audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group))
+            audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group),
+            maximumBytes: { [status] in status.maximumPayload(limits.packetBytes) })
         let runner = CommandRunner(router: router, clock: clock, past: past, limits: limits.json)
         let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
             let commands = commands.map(redaction.masked)

@@ -244,20 +244,20 @@ final class Journal: Sendable {
         if !entries.isEmpty { send(entries, .patient) }
     }
 
-    /// A stored reply is too large for the broker: one that says so takes its place.
-    func tooLarge(_ item: OutboxItem, limit: Int?) {
+    /// A stored reply is too large for the broker: one that says so takes its place; false when that is no smaller.
+    func tooLarge(_ item: OutboxItem, limit: Int?) -> Bool {
         guard case .reply(let sequence) = item.origin,
             let json = try? JSONValue(parsing: item.message.payload, limits: .trustedFile),
             let reply = try? Reply(json)
-        else { return }
+        else { return false }
         let reason = limit.map { "\($0) can be sent" } ?? "the broker takes no packet as large"
         let smaller = Reply.tooLarge(item.message.payload.count, reason, inPlaceOf: reply)
-        // A reply that can't be made smaller stays stored.
         let fewer = item.message.payload.count - smaller.encoded().count
-        guard fewer > 0 else { return }
+        guard fewer > 0 else { return false }
         var message = item.message
         message.payload = smaller.encoded()
         send([.replyReplaced(sequence: sequence, message, fewer: fewer)], .soon)
+        return true
     }
 
     /// A stored report was damaged and is set aside: it takes no space any more.

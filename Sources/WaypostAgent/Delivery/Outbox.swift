@@ -136,6 +136,9 @@ final class Outbox: Sendable {
         return droppedEvents
     }
 
+    /// Keeps a stored message, which nothing smaller can stand for, for the next connection.
+    func keep(_ item: OutboxItem) { change { $0.items.keep(item) } }
+
     /// Publishes a retained document about the agent; the newest one of a topic goes last, from any thread.
     func publish(_ topic: String, _ payload: () -> [UInt8]) {
         let version = versions.add(1, ordering: .sequentiallyConsistent).newValue

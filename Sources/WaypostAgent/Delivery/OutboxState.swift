@@ -310,6 +310,13 @@ struct OutboxState: Sendable {
         }
     }
 
+    /// Nothing smaller can stand for what was ``Settled/tooLarge(_:)``: it waits for the next connection.
+    mutating func keep(_ item: OutboxItem) {
+        count(item, 1)
+        parked.append(Entry(token: nextToken, item: item))
+        nextToken += 1
+    }
+
     private mutating func settled(
         document index: Int, _ result: PublishReceipt.Result, at now: Int64
     ) -> Settled? {

@@ -3,7 +3,10 @@ import WaypostMessages
 
 /// What the disk still knows: the way of a command, and the failures of the past.
 struct Past: Sendable {
+    /// The most bytes of failures in one reply.
     private static let pageBytes = 32_768
+    /// Bytes of a reply beside its result.
+    private static let frameBytes = 512
 
     /// Runs `body` in a transaction, after what waits to be stored.
     let commit:
@@ -13,12 +16,14 @@ struct Past: Sendable {
     let topics: Topics
     /// Those to whom a command may have been sent: the agent and its groups.
     let audiences: [Audience]
+    /// The most bytes that a reply may have now.
+    let maximumBytes: @Sendable () -> Int
 
     /// One page of the last failures, the newest first.
     func failures(since: Int64, before sequence: Int64, maximum: Int) -> CommandResult {
-        result {
-            let page = try $0.failures(
-                since: since, before: sequence, maximum: maximum, bytes: Self.pageBytes)
+        let bytes = max(1, min(Self.pageBytes, maximumBytes() - Self.frameBytes))
+        return result {
+            let page = try $0.failures(since: since, before: sequence, maximum: maximum, bytes: bytes)
             return .ok([
                 "failures": .array(page.reports), "next": page.next.map { .int($0) } ?? .null,
                 "damaged": .int(Int64(page.damaged)),

@@ -46,11 +46,13 @@ struct HealthReport: Sendable {
     /// Of the routes that matter most, how opens ended; see ``RouteCounters``.
     var opens: JSONValue
     var limits: JSONValue
+    /// What is left out, because the broker takes no message as large.
+    var omitted: [String] = []
 
     var isGreen: Bool { checks.allSatisfy(\.isOK) }
 
     var json: JSONValue {
-        [
+        var document: [String: JSONValue] = [
             "type": "health",
             "agent": .string(agent),
             "groups": .array(groups.map { .string($0) }),
@@ -82,5 +84,36 @@ struct HealthReport: Sendable {
             "opens": opens,
             "limits": limits,
         ]
+        if !omitted.isEmpty { document["omitted"] = .array(omitted.map { .string($0) }) }
+        return .object(document)
+    }
+
+    /// Bytes of a detail where there is hardly space.
+    private static let shortDetail = 80
+
+    /// As a message of at most so many bytes: the longest parts, which may grow, are left out first.
+    func encoded(within limit: Int) -> [UInt8] {
+        let cuts: [(name: String, cut: (inout HealthReport) -> Void)] = [
+            ("waiting.gates", { $0.waiting["gates"] = .array([]) }),
+            ("opens", { $0.opens = .array([]) }),
+            (
+                "details",
+                { report in
+                    for index in report.checks.indices {
+                        report.checks[index].detail = report.checks[index].detail.cut(to: Self.shortDetail)
+                    }
+                    let refusal = report.map.refused?.detail
+                    report.map.refused?.detail = refusal?.cut(to: Self.shortDetail) ?? ""
+                }
+            ),
+        ]
+        var report = self
+        for (name, cut) in cuts {
+            let bytes = report.json.serialized()
+            guard bytes.count > limit else { return bytes }
+            cut(&report)
+            report.omitted.append(name)
+        }
+        return report.json.serialized()
     }
 }

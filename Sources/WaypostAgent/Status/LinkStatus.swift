@@ -39,6 +39,14 @@ final class LinkStatus: Sendable {
         }
     }
 
+    /// The most bytes that a payload may have now; some are left for topic and properties.
+    ///
+    /// - Parameter packetBytes: the largest packet whatever the broker takes.
+    func maximumPayload(_ packetBytes: Int) -> Int {
+        let broker = current.connection?.maximumPacketSize.map { Int($0) } ?? .max
+        return max(1, min(packetBytes, broker) - 1_024)
+    }
+
     func skipped() { state.withLock { $0.skipped += 1 } }
 
     func changeSelfTest<Value>(_ body: (inout SelfTest) -> Value) -> Value {

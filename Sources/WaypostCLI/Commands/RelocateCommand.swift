@@ -90,6 +90,9 @@ struct RelocateCommand: OperatorCommand {
                 "  \(style.yellow("inactive")): entry \($0.index) of \($0.layer): \($0.reason)"
             }
             + result.applied.conditional.map { "  if: entry \($0.index) of \($0.layer): \($0.reason)" }
+            + (result.applied.omitted > 0
+                ? ["  \(result.applied.omitted) more are not listed: the broker takes no message as large"]
+                : [])
     }
 }
 

@@ -16,8 +16,9 @@ extension AppliedMap {
         if let json = fields["refused"] { refused = try Refused(json) }
         self.init(
             layers: layers, entries: Int(clamping: try fields.integer("entries") ?? 0), inactive: inactive,
-            conditional: conditional, refused: refused, nextPatch: try fields["nextPatch"].map(NextPatch.init)
-        )
+            conditional: conditional, refused: refused,
+            nextPatch: try fields["nextPatch"].map(NextPatch.init),
+            omitted: Int(clamping: try fields.integer("omitted") ?? 0))
     }
 }
 

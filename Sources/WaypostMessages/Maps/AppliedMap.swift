@@ -92,10 +92,13 @@ package struct AppliedMap: Sendable, Hashable {
     package var refused: Refused?
     /// Nil from an agent that does not say it.
     package var nextPatch: NextPatch?
+    /// How many entries the lists leave out, because the broker takes no message as large.
+    package var omitted: Int
 
     package init(
         layers: [Layer] = [], entries: Int = 0, inactive: [Inactive] = [],
-        conditional: [Conditional] = [], refused: Refused? = nil, nextPatch: NextPatch? = nil
+        conditional: [Conditional] = [], refused: Refused? = nil, nextPatch: NextPatch? = nil,
+        omitted: Int = 0
     ) {
         self.layers = layers
         self.entries = entries
@@ -103,7 +106,31 @@ package struct AppliedMap: Sendable, Hashable {
         self.conditional = conditional
         self.refused = refused
         self.nextPatch = nextPatch
+        self.omitted = omitted
     }
+
+    /// The same with as much of its lists as fits into so many bytes: what has no effect first.
+    package func cut(to limit: Int) -> AppliedMap {
+        guard encoded().count > limit else { return self }
+        var cut = self
+        (cut.inactive, cut.conditional) = ([], [])
+        cut.omitted = omitted + inactive.count + conditional.count
+        if cut.encoded().count > limit {
+            cut.refused?.detail = refused?.detail.cut(to: Self.shortDetail) ?? ""
+        }
+        var space = limit - cut.encoded().count - #","conditional":[]"#.utf8.count
+        func fits(_ entry: JSONValue) -> Bool {
+            space -= entry.serialized().count + 1
+            return space >= 0
+        }
+        cut.inactive = Array(inactive.prefix { fits($0.json) })
+        cut.conditional = Array(conditional.prefix { fits($0.json) })
+        cut.omitted -= cut.inactive.count + cut.conditional.count
+        return cut
+    }
+
+    /// Bytes of the detail of a refusal where there is hardly space.
+    private static let shortDetail = 200
 
     package func encoded() -> [UInt8] {
         var json = JSONWriter()
@@ -123,23 +150,14 @@ package struct AppliedMap: Sendable, Hashable {
         json.key("inactive")
         json.beginArray()
         for entry in inactive {
-            json.beginObject()
-            json.member("layer", entry.layer)
-            json.member("index", entry.index)
-            json.member("reason", entry.reason)
-            json.endObject()
+            json.value(entry.json)
         }
         json.endArray()
         if !conditional.isEmpty {
             json.key("conditional")
             json.beginArray()
             for entry in conditional {
-                json.beginObject()
-                json.member("layer", entry.layer)
-                json.member("index", entry.index)
-                json.member("state", entry.state)
-                json.member("reason", entry.reason)
-                json.endObject()
+                json.value(entry.json)
             }
             json.endArray()
         }
@@ -151,8 +169,24 @@ package struct AppliedMap: Sendable, Hashable {
         if let nextPatch {
             json.member("nextPatch", ["base": .int(nextPatch.base), "rev": .int(nextPatch.revision)])
         }
+        if omitted > 0 { json.member("omitted", omitted) }
         json.endObject()
         return json.bytes
+    }
+}
+
+extension AppliedMap.Inactive {
+    fileprivate var json: JSONValue {
+        ["layer": .string(layer), "index": .int(Int64(index)), "reason": .string(reason)]
+    }
+}
+
+extension AppliedMap.Conditional {
+    fileprivate var json: JSONValue {
+        [
+            "layer": .string(layer), "index": .int(Int64(index)), "state": .string(state),
+            "reason": .string(reason),
+        ]
     }
 }
 
