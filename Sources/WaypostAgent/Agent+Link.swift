@@ -107,11 +107,7 @@ extension Agent {
     /// A message that was too large to be read.
     fileprivate func skipped(_ message: SkippedMessage) {
         status.skipped()
-        let topic = message.topic.unicodeScalars.prefix(200).map { $0.escaped(asASCII: false) }.joined()
-        reporter.failed(
-            .tooLarge,
-            "a message of \(message.bytes) bytes on \(topic) was not read; the limit is \(message.limit)",
-            in: .link)
+        intake.skipped(message)
     }
 
     private func beginSelfTest(_ connection: Connection) {

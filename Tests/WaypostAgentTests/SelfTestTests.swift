@@ -196,6 +196,31 @@ struct AgentLinkTests {
         try await harness.close()
     }
 
+    // They met no rate and no share: six hundred pushed the failures of all others out.
+    @Test func `large messages count for their sender, and push no other's failures out`() async throws {
+        let harness = try await AgentHarness { $0.limits.watchedFailures = 0 }
+        harness.receive("not JSON", on: "waypost/v1/k1/cmd/good")
+        for number in 0..<600 {
+            harness.link.skip(
+                SkippedMessage(topic: "waypost/v1/k1/cmd/loud", bytes: 2 << 20 + number, limit: 1 << 20))
+        }
+        // Beyond its rate it is one failure, and says so.
+        _ = try await harness.failure { $0.code == .busy }
+        try await harness.until("the reports at the broker") { $0.reportsOnDisk == 0 }
+        let page = try harness.agent.store.commit {
+            try $0.failures(since: 0, before: .max, maximum: 1_000, bytes: 1 << 24)
+        }
+        #expect(page.reports.count <= 126)
+        #expect(page.reports.contains { $0["code"] == .int(400) || $0["name"] == "BAD_JSON" })
+        // All of them count, and what it sends beside them is over its rate as well.
+        #expect(harness.agent.intake.counters.received == 601)
+        harness.receive(#"{"id":"c1","type":"ping"}"#, on: "waypost/v1/k1/cmd/loud")
+        let other = try await harness.command(#"{"id":"c1","type":"ping"}"#, from: "good")
+        #expect(other.code == .ok)
+        #expect(harness.published.events.allSatisfy { !$0.topic.hasSuffix("/reply/loud") })
+        try await harness.close()
+    }
+
     @Test func `a subscription that is granted later makes health green, and the self-test begins again`()
         async throws
     {

@@ -219,13 +219,25 @@ final class Intake: Sendable {
     }
 
     /// Counts a message before anything of it is read; those on topics without a valid sender count together.
-    private func admit(_ sender: String) -> SenderTable.Admission {
+    ///
+    /// - Parameter isAcknowledged: Whether the broker never sends it again.
+    private func admit(_ sender: String, isAcknowledged: Bool = false) -> SenderTable.Admission {
         state.withLock { state in
             if !sender.isEmpty { state.counters.received += 1 }
             let admission = state.senders.admit(sender, at: clock.monotonic())
-            state.admitted.append((sender, admission))
+            if !isAcknowledged { state.admitted.append((sender, admission)) }
             return admission
         }
+    }
+
+    /// A message was too large for the link to be read; it counts like any other of its sender.
+    func skipped(_ message: SkippedMessage) {
+        let sender = topics.sender(ofCommandOn: message.topic) ?? ""
+        let rejection = Rejection(
+            .tooLarge,
+            "a message of \(message.bytes) bytes on \(message.topic.quoted) was not read; the limit is \(message.limit)"
+        )
+        reject(rejection, of: sender, admit(sender, isAcknowledged: true))
     }
 
     private func isAddressedToUs(_ audience: Audience) -> Bool {
