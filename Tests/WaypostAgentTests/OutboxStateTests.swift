@@ -135,7 +135,7 @@ import Testing
         #expect(refused == "retried")
         let none = outbox.messagesToSend().isEmpty
         #expect(none)
-        outbox.retry()
+        outbox.retry(at: .max)
         let again = outbox.messagesToSend().map(\.message.topic)
         #expect(again == ["state"])
     }

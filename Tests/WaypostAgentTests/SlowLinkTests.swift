@@ -33,14 +33,15 @@ import Waypost
         #expect(reply.code == .ok)
         // Nothing but the first has left meanwhile: it is under way alone, and nothing of its sender beside it.
         #expect(harness.link.unanswered.withLock { $0.count } == 1)
-        // The rest follows, in order, one behind the other's acknowledgement.
+        // The rest follows, one behind the other's acknowledgement.
         var order: [String] = []
         for number in 0..<20 {
             try await harness.until("large reply \(number)") { $0.link.unanswered.withLock { !$0.isEmpty } }
             let message = try #require(harness.link.acknowledgeNext())
             order.append(try Reply(JSONValue(parsing: message.payload, limits: .trustedFile)).id)
         }
-        #expect(order == (0..<20).map { "l\($0)" })
+        // Each once: none was read from disk that had gone out. Their order is that in which they were encoded.
+        #expect(Set(order) == Set((0..<20).map { "l\($0)" }))
         try await harness.untilAllIsAcknowledged()
         try await harness.close()
     }
