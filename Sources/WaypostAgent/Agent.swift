@@ -189,7 +189,8 @@ public final class Agent: Service {
 
         // Status.
         presence = Presence(
-            agent: agent, boot: events.boot, topic: topics.state(of: agent), clock: clock
+            agent: agent, boot: events.boot, topic: topics.state(of: agent), clock: clock,
+            after: try store.commit { try $0.highestUsedEpoch() }
         ) { epoch in
             try? store.raiseEpoch(above: epoch)
         }

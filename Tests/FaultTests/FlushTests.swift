@@ -52,8 +52,10 @@ import WaypostMessages
         let next = try AgentProcess(
             "k1", broker: broker.url, directory: agent.directory, arguments: arguments)
         try await next.online()
-        #expect(try await backend.reply(to: "third", of: "k1").code == .ok)
-        #expect(next.ledger == ["first", "second", "third"])
+        // Its start may have reached the file before the flush that hung: then it does not run again.
+        let third = try await backend.reply(to: "third", of: "k1").code
+        #expect(third == .ok || third == .interrupted)
+        #expect(next.ledger == ["first", "second"] + (third == .ok ? ["third"] : []))
         await backend.disconnect()
     }
 

@@ -211,6 +211,29 @@ import WaypostMessages
         #expect(try await agent.terminate() == 0)
     }
 
+    // SQLite goes on writing into a log that has no name any more, and after a kill all of that is gone.
+    @Test(arguments: [true, false])
+    func `nothing is acknowledged while the log is not the one that was opened`(isReplaced: Bool) async throws
+    {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        let log = agent.directory + "/waypost.sqlite-wal"
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: log))
+        try FileManager.default.removeItem(atPath: log)
+        if isReplaced { try bytes.write(to: URL(fileURLWithPath: log)) }
+        try await backend.publish(
+            #"{"id":"gone","type":"call","service":"CalculatorService","method":"add","args":[2,40]}"#,
+            to: Self.command)
+        let report = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "DISK" }
+        #expect(report["detail"]?.stringValue?.contains(log) == true)
+        #expect(!backend.seen.contains { $0.topic.hasSuffix("/reply/me") })
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
     /// An agent whose disk is full, and the ids of the commands that were sent to it since.
     private func agentOnFullDisk(
         _ disk: SmallDisk, _ broker: TestBroker, _ backend: Backend

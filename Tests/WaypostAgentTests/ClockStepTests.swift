@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Waypost
@@ -75,6 +76,30 @@ import WaypostMessages
         ]
         let found = looks.map { check.isCorrect(wall: TurnedClock.start + $0.wall, monotonic: $0.monotonic) }
         #expect(found == [true, false, false, true])
+    }
+
+    // The clock was set while the agent was not there: nobody saw the step.
+    @Test(arguments: [hour, 24 * hour])
+    func `ahead between two starts makes the agent forget no id early`(step: Int64) async throws {
+        let directory = NSTemporaryDirectory() + "waypost-clock-\(UUID().uuidString)"
+        let command = #"{"id":"c1","type":"ping"}"#
+        let first = try await AgentHarness(directory: directory)
+        _ = try await first.command(command)
+        try await first.untilAllIsAcknowledged()
+        try await first.close()
+        let clock = TurnedClock()
+        clock.step(step)
+        let harness = try await AgentHarness(directory: directory, clock: clock)
+        for _ in 0..<14 {
+            _ = harness.agent.forgetEndedCommands(after: 0)
+            clock.advance(60_000)
+        }
+        #expect(try await harness.command(command).isDuplicate)
+        try await harness.untilAllIsAcknowledged()
+        clock.advance(Self.hour)
+        _ = harness.agent.forgetEndedCommands(after: 0)
+        #expect(try harness.agent.store.commit { try $0.inboxUse() } == [])
+        try await harness.close()
     }
 
     @Test(arguments: [hour, 24 * hour])

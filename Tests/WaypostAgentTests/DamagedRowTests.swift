@@ -289,7 +289,7 @@ extension `A byte that the disk changed` {
         try await harness.close()
         // It is repaired, and not reported at each start.
         let again = try await AgentHarness(directory: directory, router: router())
-        #expect(try await epoch(again) == after + 1)
+        #expect(try await epoch(again) > after)
         #expect(try await again.command(open("next")).code == .ok)
         #expect(!again.published.events.contains { $0.topic.hasSuffix("/fail") })
         try await again.close()

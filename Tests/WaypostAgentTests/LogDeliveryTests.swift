@@ -43,6 +43,30 @@ import WaypostMessages
         return (published.events, steps.events.last.flatMap { Int($0) } ?? 0)
     }
 
+    @Test func `wait for the broker up to a limit, and the oldest of the lowest level goes first`()
+        async throws
+    {
+        var limits = AgentLimits()
+        limits.logPending = 3
+        let log = WaypostAgent.EventLog(
+            boot: "b", clock: TurnedClock().clock, limits: limits, level: .info, redaction: Redaction())
+        for message in ["i1", "i2", "i3", "i4"] { log.log(.info, "Test", message) }
+        log.log(.warning, "Test", "w5")
+        let published = TestSupport.EventLog<String>()
+        log.connect(
+            WaypostAgent.EventLog.Connection(
+                publish: { batches in
+                    for batch in batches {
+                        for line in String(decoding: batch.payload, as: UTF8.self).split(separator: "\n") {
+                            published.append(
+                                (try? JSONValue(parsing: String(line)))?["msg"]?.stringValue ?? "\(line)")
+                        }
+                    }
+                }, hasRoom: { true }, maximumBytes: { .max }))
+        try await published.wait(for: "what is left") { $0.count >= 3 }
+        #expect(published.events.sorted() == ["i3", "i4", "w5"])
+    }
+
     @Test func `are with the agent before a flush on another thread returns`() async throws {
         #expect(try await flush().beforeReturn == 1)
     }

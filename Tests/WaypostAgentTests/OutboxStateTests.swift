@@ -104,7 +104,7 @@ import Testing
     ) {
         let names = (10..<30).map { "m\($0)" }
         var outbox = outbox(window: 20)
-        for name in names { _ = outbox.enqueued(item(name)) }
+        for name in names { _ = outbox.enqueued(item(name, .failure)) }
         let sent = outbox.messagesToSend()
         #expect(sent.count == 20)
         if isLost { for message in sent.shuffled() { _ = outbox.settle(message, .lost) } }

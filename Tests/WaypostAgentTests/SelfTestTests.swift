@@ -255,7 +255,7 @@ struct AgentLinkTests {
     func `the will of the first connection names the version of that connection`(
         version: MQTTVersion, number: Int64
     ) throws {
-        let presence = Presence(agent: "k1", boot: "B", topic: "state", clock: .system) { $0 + 1 }
+        let presence = Presence(agent: "k1", boot: "B", topic: "state", clock: .system, after: 0) { $0 + 1 }
         let will = try JSONValue(parsing: presence.will(version).payload)
         #expect(will["mqtt"] == .int(number))
         #expect(will["why"] == "will")

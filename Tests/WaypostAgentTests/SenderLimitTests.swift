@@ -23,6 +23,19 @@ import WaypostMessages
             .compactMap { try? FailureReport(JSONValue(parsing: $0.payload)) }.filter { $0.code == code }
     }
 
+    @Test func `keeps its used-up rate, and those that were silent longest are forgotten in its place`() {
+        var table = SenderTable(maximum: 4, rate: 1, burst: 2)
+        for sender in ["a", "b", "c", "d"] { _ = table.admit(sender, at: 0) }
+        for _ in 0..<3 { _ = table.admit("a", at: 0) }
+        _ = table.admit("e", at: 0)
+        if case .within = table.admit("a", at: 0) { Issue.record("a has a new burst") }
+        // It was forgotten, and has one.
+        guard case .within = table.admit("b", at: 0), case .within = table.admit("b", at: 0) else {
+            Issue.record("b was not forgotten")
+            return
+        }
+    }
+
     // Stored as a list of numbers, 600 pings of 25 bytes made a file of 157 MB.
     @Test func `gets no more space on disk by correlation data than 256 bytes a command`() async throws {
         let harness = try await AgentHarness { $0.limits.intakeRate = 0 }

@@ -136,6 +136,12 @@ import Threading
             let opening = await router.open("app://\(key)\(fallback)")
             #expect(opening.code == .canceled && opening.route == key, "\(opening.detail)")
         }
+        // Nor for redirects that never end: no route has failed.
+        try router.register("loop", redirect: { _ in "app://back" }) { _ in .opened() }
+        try router.register("back", redirect: { _ in "app://loop" }) { _ in .opened() }
+        let loop = await router.open(
+            "app://loop", parameters: ["route_fallback_url": "app://user"])
+        #expect(loop.code == .cycle, "\(loop.detail)")
         // No route has failed here: the URL itself is not allowed.
         #expect(await router.open("evil://user\(fallback)").code == .notAllowed)
         #expect(await router.open("app://none\(fallback)").value == "user")

@@ -167,17 +167,18 @@ final class CommandExecutor: Sendable {
 
     /// - Parameter isFree: Whether this thread has nothing else to do, so that it may wait for the disk.
     private func act(on actions: [LaneQueues.Action], isFree: Bool = true) {
-        var ended: [EndedCommand] = []
+        // Results first: what is started now must not be answered before the one that it waited for.
+        let ended = actions.compactMap { if case .end(let command) = $0 { command } else { nil } }
+        if !ended.isEmpty { connections.end(ended, isFree && ended.count == actions.count) }
         for action in actions {
             switch action {
             case .run(let job): start(job)
             case .storeHeld(let job): storeHeld(job)
             case .cancelTask(let sequence): cancel(state.withLock { $0.tasks[sequence] })
             case .sendAccepted(let job): connections.accepted(job)
-            case .end(let command): ended.append(command)
+            case .end: break
             }
         }
-        if !ended.isEmpty { connections.end(ended, isFree) }
     }
 
     // MARK: Running

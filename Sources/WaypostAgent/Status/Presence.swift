@@ -6,7 +6,7 @@ import WaypostMessages
 /// What the broker shows of the agent: births, the will, the goodbye, each with the epoch of its connection.
 final class Presence: Sendable {
     private struct State {
-        var epoch: Int64 = 0
+        var epoch: Int64
         var mqtt = MQTTVersion.v5
     }
 
@@ -16,10 +16,11 @@ final class Presence: Sendable {
     private let clock: AgentClock
     /// Stores the number after the given one, or after the stored one if that is higher; nil when it can't.
     private let raiseStored: @Sendable (Int64) -> Int64?
-    private let state = Guarded(State())
+    private let state: Guarded<State>
 
+    /// - Parameter epoch: the highest that may have gone out before.
     init(
-        agent: String, boot: String, topic: String, clock: AgentClock,
+        agent: String, boot: String, topic: String, clock: AgentClock, after epoch: Int64,
         raiseStored: @escaping @Sendable (Int64) -> Int64?
     ) {
         self.agent = agent
@@ -27,13 +28,14 @@ final class Presence: Sendable {
         self.topic = topic
         self.clock = clock
         self.raiseStored = raiseStored
+        state = Guarded(State(epoch: epoch))
     }
 
     /// Raises the epoch and makes the will of the next connection of it, which is tried with that version.
     func will(_ version: MQTTVersion) -> MQTTMessage {
         let before = state.withLock(\.epoch)
         // A full disk must not keep the agent off the broker, where it can report that the disk is full. The epoch
-        // then rises in memory, and the next one that can be stored is higher.
+        // then rises in memory; the next one that can be stored is higher, and so is the first after a start.
         let raised = raiseStored(before) ?? before + 1
         state.withLock { $0 = State(epoch: raised, mqtt: version) }
         return .retained(topic, message(.will))

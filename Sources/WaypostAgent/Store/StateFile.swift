@@ -16,10 +16,22 @@ struct StateFile: Sendable {
         case device = "a device"
     }
 
+    /// What a path named when the database was opened.
+    private struct Place: Sendable, Equatable {
+        var device: dev_t
+        var inode: ino_t
+
+        /// Nil when nothing lies there.
+        init?(_ path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return nil }
+            (device, inode) = (status.st_dev, status.st_ino)
+        }
+    }
+
     let path: String
-    /// What the path named when the database was opened.
-    private var device: dev_t = 0
-    private var inode: ino_t = 0
+    /// The database and its log; what is written to one of them that lies there no more is lost.
+    private var places: [(path: String, place: Place)] = []
 
     /// The size to which SQLite cuts its log after each checkpoint, in bytes.
     static let usualLog = 16 << 20
@@ -108,22 +120,21 @@ struct StateFile: Sendable {
         return max(0, Int(status.st_size) - Self.usualLog)
     }
 
-    /// Remembers which file the database is in.
+    /// Remembers in which files the database is; called when there is a log.
     mutating func opened() {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return }
-        (device, inode) = (status.st_dev, status.st_ino)
+        places = [path, path + "-wal"].compactMap { path in Place(path).map { (path, $0) } }
     }
 
-    /// Throws when the path no longer names the open file: what is written to it then would be lost.
-    func checkPlace() throws(StoreError) {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw StoreError(
-                .gone, path: path, detail: "find the state file again: \(String(cString: strerror(errno)))")
-        }
-        guard status.st_ino == inode, status.st_dev == device else {
-            throw StoreError(.gone, path: path, detail: "another file lies in its place")
+    /// Throws when a path no longer names the open file: what is written to it then would be lost.
+    func checkPlaces() throws(StoreError) {
+        for (path, place) in places {
+            guard let found = Place(path) else {
+                throw StoreError(
+                    .gone, path: path, detail: "find the file again: \(String(cString: strerror(errno)))")
+            }
+            guard found == place else {
+                throw StoreError(.gone, path: path, detail: "another file lies in its place")
+            }
         }
     }
 

@@ -230,7 +230,7 @@ package final class Store: Sendable {
         _ body: (Transaction) throws -> Value, then: (Value) -> Void = { _ in }, otherwise: () -> Void = {}
     ) throws(StoreError) -> Value {
         do {
-            try file.checkPlace()
+            try file.checkPlaces()
             let began = ContinuousClock.now
             defer { record(since: began) }
             let value = try withDatabase { db in

@@ -53,6 +53,15 @@ extension Store.Transaction {
     /// The highest epoch that was taken; 0 before the first.
     func epoch() throws -> Int64 { try number(Self.epochKey) ?? 0 }
 
+    /// The highest epoch that may have gone out: while a disk is full it rises in memory only.
+    func highestUsedEpoch() throws -> Int64 {
+        let stored = try epoch()
+        return stored == 0 ? 0 : min(stored + Self.epochReserve, Self.highestEpoch - 1)
+    }
+
+    /// Connections that an agent may make on a full disk.
+    private static var epochReserve: Int64 { 100_000 }
+
     /// Stores the epoch of the next connection, above the stored one and `known`.
     func raiseEpoch(above known: Int64) throws -> Int64 {
         let next = min(max(known, try epoch()), Self.highestEpoch - 1) + 1

@@ -12,14 +12,18 @@ final class ClockMonitor: Sendable {
     }
 
     private let clock: AgentClock
-    /// How long after a step nothing is forgotten, in milliseconds.
+    /// How long nothing is forgotten after a step, and after a start, in milliseconds.
     private let forgetsAfter: Int64
     private let state: Guarded<State>
 
     init(clock: AgentClock, forgetsAfter: Int64) {
         self.clock = clock
         self.forgetsAfter = forgetsAfter
-        state = Guarded(State(check: ClockCheck(wall: clock.wall(), monotonic: clock.monotonic())))
+        // Nor after a start: the clock may have been set while nobody looked.
+        state = Guarded(
+            State(
+                check: ClockCheck(wall: clock.wall(), monotonic: clock.monotonic()),
+                forgetsFrom: clock.monotonic() + forgetsAfter))
     }
 
     /// What the last look found.
@@ -38,7 +42,7 @@ final class ClockMonitor: Sendable {
     /// Whether ids whose time is over by the clock may be forgotten.
     ///
     /// A clock that jumps ahead would end that time at once, and a repeated command would run again. So nothing is
-    /// forgotten for a while after a step.
+    /// forgotten for a while after a step, nor after a start, before which it may have jumped unseen.
     func mayForget(at now: Int64) -> Bool {
         isCorrect(at: now) && state.withLock { clock.monotonic() >= $0.forgetsFrom }
     }
