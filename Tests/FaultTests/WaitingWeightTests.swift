@@ -4,7 +4,9 @@ import Testing
 import Waypost
 import WaypostMessages
 
-/// Commands that wait take what `waiting-bytes` counts: their bytes. Decoded, small objects take 80 times as much.
+/// Commands that wait take what `waiting-bytes` counts: their bytes.
+///
+/// Decoded, small objects take 80 times as much.
 @Suite(.aFewAtATime, .timeLimit(.minutes(10)))
 struct WaitingWeightTests {
     /// Long after the test.

@@ -15,7 +15,9 @@ final class CommandJob: Sendable {
     let address: ReplyAddress
     let header: CommandHeader
     let payload: [UInt8]
-    /// What it asks for; nil until its turn comes. What runs in no lane has it from the beginning.
+    /// What it asks for; nil until its turn comes.
+    ///
+    /// What runs in no lane has it from the beginning.
     let operation: Command.Operation?
     /// When it must have been started, on the monotonic clock, in milliseconds.
     let startBy: Int64

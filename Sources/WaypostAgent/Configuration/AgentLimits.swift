@@ -63,10 +63,11 @@ public struct AgentLimits: Sendable, Hashable {
     ///
     /// That is what they take in memory: a command is decoded when its turn comes.
     public var waitingBytes = 16 * 1024 * 1024
-    /// Bytes of the commands that run at one time, those among them that a gate holds too; 1 MiB unless set, and
-    /// ``senderShare`` of it for one sender. More wait until some have ended; one of each sender runs in any case.
+    /// Bytes of the commands that run at one time, those among them that a gate holds too; 1 MiB unless set.
     ///
-    /// While it runs a command is decoded, and takes up to 80 times its bytes in memory.
+    /// One sender may have ``senderShare`` of it. More wait until some have ended; a command of up to 1 KiB of a sender of
+    /// which nothing runs, and one where nothing runs at all, begins in any case. While it runs a command is decoded, and
+    /// takes up to 80 times its bytes in memory.
     public var runningBytes = 1024 * 1024
     /// Commands that are remembered, so that a repeated id is recognised; more are refused with 429 `BUSY`.
     public var dedupeKeys = 100_000
