@@ -14,7 +14,7 @@ extension TLSOptions {
             + "openssl pkey -in \(keyFile) -out NEW-FILE"
     }
 
-    /// A pipe would keep whoever opens it waiting, and has nothing for the next connect.
+    /// A pipe would keep its reader waiting, and has nothing for the next connect.
     private static func fault(ofFile path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {

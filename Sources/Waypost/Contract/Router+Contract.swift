@@ -2,7 +2,7 @@
 package struct ContractReport: Sendable, Hashable {
     /// What would be refused; nil when nothing is known to be wrong.
     package var fault: Rejection?
-    /// What is allowed and was hardly meant.
+    /// Probable mistakes in what is allowed.
     package var warnings: [String] = []
 
     /// Nothing is known to be wrong unless it is said.

@@ -53,7 +53,7 @@ public struct CheckReport: Sendable, Hashable {
             case unreadField
             /// A command of a backend does not fit the routes or services.
             case badCommand
-            /// A command that fits and was hardly meant so, or of which it is not known whether it fits; no mistake.
+            /// A command that fits but is probably a mistake, or of which it is not known whether it fits.
             case doubtfulCommand
 
             /// Whether something should be done about it; the others are only good to know.

@@ -1,4 +1,4 @@
-/// Finds patterns that were hardly meant as they are written.
+/// Finds patterns that are probably mistakes.
 struct PatternCheck {
     private let state: RouterState
     private let listed: ListedRoutes

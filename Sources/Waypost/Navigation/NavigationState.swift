@@ -35,8 +35,8 @@ public struct Screen: Sendable, Hashable, Codable {
         }
     }
 
-    /// `{"name","url"}`; parameters are left out, and user info is masked, for they may be private: whoever opens a
-    /// screen is told what lies below it.
+    /// `{"name","url"}`; parameters are left out, and user info is masked, for they may be private: the caller that opens
+    /// a screen sees what lies below it.
     package var json: JSONValue {
         ["name": .string(name), "url": .string(Redaction().masked(RouteURL.withoutValues(url)))]
     }

@@ -216,7 +216,7 @@ extension RouterState {
     /// Fallbacks do not count: they take everything, so a redirect to nowhere would always be in force.
     ///
     /// - Parameters:
-    ///   - asking: Who asks; nil when no one does yet, and then a redirect with a condition may lead anywhere.
+    ///   - asking: Who asks; nil when there is no caller yet, and then a redirect with a condition may lead anywhere.
     ///   - steps: What may still be looked at; when they are over it has none.
     func opens(
         _ url: RouteURL, hops: Int, _ asking: RelocationAsking?, _ steps: inout RelocationSteps

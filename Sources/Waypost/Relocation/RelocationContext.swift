@@ -14,7 +14,7 @@ public struct RelocationContext: Sendable {
     ///
     /// The clock of the system unless set.
     public var now: @Sendable () -> Int64?
-    /// Of which labels no value stands in a reason; that of the router, whoever changes the rest.
+    /// Of which labels no value stands in a reason; that of the router, also when a program replaces the rest.
     var redaction = Redaction()
 
     /// A context; what is not named is not known.

@@ -59,7 +59,7 @@ enum CallOutcome: Sendable {
 }
 
 extension ServiceRegistry {
-    /// Adds a hook: it is asked before each call of an exposed method, whoever calls and however: the program itself, a
+    /// Adds a hook: it is asked before each call of an exposed method, whatever the caller: the program itself, a
     /// service URL, a command of a backend.
     ///
     ///     router.services.willCall("operators only") { call in

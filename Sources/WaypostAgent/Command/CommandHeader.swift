@@ -11,7 +11,7 @@ struct CommandHeader: Sendable {
     var expires: Int64
     /// Rises per sender; nil when the sender does not count.
     var sequence: Int64?
-    /// What is allowed in it and was hardly meant; for people.
+    /// Probable mistakes in an accepted command; for people.
     var warnings: [String] = []
 
     init(id: String, expires: Int64) { (self.id, self.expires) = (id, expires) }

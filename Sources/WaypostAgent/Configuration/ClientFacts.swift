@@ -41,7 +41,7 @@ public struct ClientFacts: Sendable, Hashable {
             return
                 "\(name) \(value.quoted) must be 1 to \(Self.maximumBytes) bytes without control characters or outer white space"
         }
-        // What a condition could not compare would match none of them, and nobody would know why.
+        // What a condition could not compare would match none of them, without a word.
         if let build, !RelocationContext.isVersion(build) {
             return "build \(build.quoted) must be a version like 2.4.1"
         }

@@ -59,7 +59,7 @@ struct OutboxLines: Sendable {
                 continue
             }
             switch traffic.admission(of: first.item) {
-            // Nobody passes it, or it would wait for ever beside smaller ones.
+            // Nothing passes it, or it would wait for ever beside smaller ones.
             case .later: return .waits
             case .behindItsOwn: continue
             case .now:

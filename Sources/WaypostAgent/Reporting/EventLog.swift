@@ -38,7 +38,7 @@ final class EventLog: Sendable {
         var droppedEver: Int64 = 0
         var bucket: TokenBucket
         var level: LogLevel
-        /// What a command asked for, and when that ends, by the clock that nobody sets.
+        /// What a command asked for, and when that ends, by the monotonic clock.
         var override: (asked: LevelOverride, end: Int64)?
         var isFlushing = false
     }

@@ -19,7 +19,7 @@ struct RecentEvents {
     /// How many bytes a packed number may take.
     private static let longestNumber = 10
 
-    /// A place from which can be read, so that nobody reads all that lies before.
+    /// A place from which can be read, so that what lies before need not be read.
     private struct Mark {
         var sequence: Int64
         /// Counted from the first byte ever.

@@ -1,7 +1,7 @@
 import Threading
 import WaypostMessages
 
-/// Says in few lines that the broker refuses messages: whoever sends commands can cause as many refusals as it likes.
+/// Says in few lines that the broker refuses messages: a sender of commands can cause any number of refusals.
 final class RefusalLog: Sendable {
     /// The shortest time between two lines, in milliseconds; refusals in between are counted.
     static let interval: Int64 = 10_000

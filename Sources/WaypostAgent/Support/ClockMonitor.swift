@@ -19,7 +19,7 @@ final class ClockMonitor: Sendable {
     init(clock: AgentClock, forgetsAfter: Int64) {
         self.clock = clock
         self.forgetsAfter = forgetsAfter
-        // Nor after a start: the clock may have been set while nobody looked.
+        // Nor after a start: the clock may have been set while no agent ran.
         state = Guarded(
             State(
                 check: ClockCheck(wall: clock.wall(), monotonic: clock.monotonic()),

@@ -17,7 +17,7 @@ final class PoolShare: TaskExecutor {
 /// A job of a task, and for whom it runs.
 struct PoolJob {
     let job: UnownedJob
-    /// Nil for work of nobody in particular.
+    /// Nil for work without an owner.
     let share: PoolShare?
 
     var owner: String? { share?.owner }

@@ -74,7 +74,7 @@ struct CommandRequest {
             of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, each)
     }
 
-    /// What the agent would answer, when the command does not fit its contract; warns of what fits and was hardly meant.
+    /// What the agent would answer, when the command does not fit its contract; warns of probable mistakes.
     ///
     /// A contract that makes no sense, such as one of a newer agent, says nothing.
     private func refusal(by contract: RouterContract?) -> AgentReply? {

@@ -90,7 +90,7 @@ final class LineQueue: Sendable {
 
     /// What waits, and how many lines are missing behind it; nil when there is nothing to write.
     ///
-    /// - Parameter isOpen: whether the last could be written: a loss that nobody can be told is told with the next line.
+    /// - Parameter isOpen: whether the last could be written: a loss that could not be said goes with the next line.
     private func take(isOpen: Bool) -> (lines: [[UInt8]], dropped: Int)? {
         state.withLock { state in
             guard !state.lines.isEmpty || (state.dropped > 0 && isOpen) else {

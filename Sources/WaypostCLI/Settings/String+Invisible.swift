@@ -1,5 +1,5 @@
 extension String {
-    /// Whether it has a character that nobody sees and that makes it another text: a control, or U+FEFF, the byte
+    /// Whether it has an invisible character that makes it another text: a control, or U+FEFF, the byte
     /// order mark.
     var hasInvisibleCharacter: Bool {
         unicodeScalars.contains { $0.properties.generalCategory == .control || $0 == "\u{FEFF}" }

@@ -6,7 +6,7 @@ extension Command {
 
     private static let commonFields = ["id", "type", "exp", "at", "v", "lane", "seq", "trace", "from", "aud"]
 
-    /// What is allowed in a command and was hardly meant: misspelt fields, and seconds in the place of milliseconds.
+    /// Probable mistakes in an accepted command: misspelt fields, and seconds in the place of milliseconds.
     static func warnings(of fields: Fields, _ operation: Operation) -> [String] {
         let own = operation.fields
         // A longer name is no slip of the fingers.

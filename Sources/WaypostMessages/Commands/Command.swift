@@ -47,7 +47,7 @@ package struct Command: Sendable, Hashable {
     package var sequence: Int64?
     /// A W3C `traceparent`.
     package var trace: String?
-    /// What is allowed in it and was hardly meant; for people.
+    /// Probable mistakes in an accepted command; for people.
     package var warnings: [String] = []
 
     package init(

@@ -18,7 +18,7 @@ package struct Reply: Sendable, Hashable {
     package var detail: String?
     /// Names close to the one that was not found, at most three.
     package var nearest: [String]
-    /// What is allowed in the command and was hardly meant, for people.
+    /// Probable mistakes in an accepted command, for people.
     package var warnings: [String]
 
     package init(
