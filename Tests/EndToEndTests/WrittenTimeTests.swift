@@ -153,11 +153,14 @@ import WaypostMessages
             try time("12-31 23:59:59.999", at: "2026-01-01T00:00:00Z") == "2025-12-31T23:59:59.999Z")
         #expect(try time("01-01 00:00", at: "2026-01-01T00:00:00Z") == "2026-01-01T00:00:00.000Z")
         #expect(try time("00:00:01", at: "2026-03-01T00:00:00Z") == "2026-02-28T00:00:01.000Z")
+        // A day alone is its beginning.
+        #expect(try LogStart("2026-02-28", now: 1_795_217_000_000) { _ in 0 } == .time(1_772_236_800_000))
     }
 
     @Test(
         arguments: [
             ("2026-02-30 10:00", "there is no day 2026-02-30"),
+            ("2026-02-30", "there is no day 2026-02-30"), ("2026-13-01", "there is no month 13"),
             ("2025-02-29 10:00", "there is no day 2025-02-29"),
             ("02-30 10:00", "there is no day 02-30"), ("2026-04-31T10:00Z", "there is no day 2026-04-31"),
             ("2026-13-01 10:00", "there is no month 13"), ("2026-00-01 10:00", "there is no month 0"),
@@ -165,7 +168,7 @@ import WaypostMessages
             ("24:00", "there is no time of day 24:00"), ("23:59:60", "there is no time of day 23:59:60"),
             ("10:00+24:00", "there is no zone +24:00"), ("1969-12-31 10:00", "the year must be 1970 to 9999"),
             ("20260230-101112", "there is no day 2026-02-30"), ("yesterday", "write a span such as 10m"),
-            ("2026-11-20", "write a span"), ("11-22", "write a span"), ("10:00+1", "write a span"),
+            ("11-22", "write a span"), ("10:00+1", "write a span"),
             ("2026-03-29 02:30", "there is no such time here: the clock was put forward then"),
         ])
     func `a time that does not exist is refused, and what does not exist is named`(

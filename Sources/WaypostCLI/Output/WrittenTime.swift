@@ -11,7 +11,7 @@ struct TimeFault: Error, CustomStringConvertible {
 ///
 /// - `18:40`, `18:40:00`, `18:40:00.123`: the last one of that hour.
 /// - `11-20 23:16:39.123`, as in the log: the last one of that day.
-/// - `2026-11-20 23:16:39.123`; with `T` in the place of the space as well.
+/// - `2026-11-20 23:16:39.123`; with `T` in the place of the space as well. Without a time of day: its midnight.
 /// - Each of these in another zone: `… Z`, `… +0000`, `…+01:00`. Without a zone it is local time. Of an hour that the end
 ///   of summer time repeats, the first one is taken, so that nothing is missed.
 /// - `20261120-231639`, as in names of files: UTC.
@@ -58,6 +58,8 @@ struct WrittenTime {
             (date, clock) = (text[..<mark], text[mark...].dropFirst())
         } else if let compact = Self.compact(text) {
             (date, clock, offset) = (compact.date[...], compact.clock[...], 0)
+        } else if text.utf8.count == 10, text.split(separator: "-").count == 3, !text.contains(":") {
+            (date, clock) = (text[...], "00:00")
         }
         if let zone = clock.firstIndex(where: { "+-Zz ".contains($0) }) {
             offset = try Self.offset(clock[zone...], in: text)
