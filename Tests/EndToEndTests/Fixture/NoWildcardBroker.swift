@@ -14,17 +14,18 @@ final class NoWildcardBroker: Sendable {
         Thread.detachNewThread { [listener] in
             while true {
                 let client = accept(listener, nil, nil)
-                guard client >= 0 else { return }
+                guard client >= 0 else {
+                    // Not by the one that ends it, while this thread may still accept: the number may be another's then.
+                    close(listener)
+                    return
+                }
                 while Self.answerPacket(of: client) {}
                 close(client)
             }
         }
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Answers one packet of MQTT 5; false at the end.
     private static func answerPacket(of client: Int32) -> Bool {

@@ -1,10 +1,11 @@
 import Glibc
+import Synchronization
 import TestSupport
 import Threading
 
 /// A broker that does what its script says, however wrong: for what a real mosquitto never does.
 ///
-/// Each connection has a thread with blocking reads and writes. `end` closes all sockets, and with them the threads.
+/// Each connection has a thread with blocking reads and writes. `end` shuts all sockets down, and with them the threads.
 final class FakeBroker: Sendable {
     enum Event: Sendable {
         case accepted(Int)
@@ -18,6 +19,7 @@ final class FakeBroker: Sendable {
     /// What is written to it opens the door.
     private let door: Int32
     private let open = Guarded<Set<Int32>>([])
+    private let isEnded = Atomic(false)
 
     struct Failure: Error { var code: Int32 }
 
@@ -63,7 +65,12 @@ final class FakeBroker: Sendable {
             if queued >= 0 { close(queued) }
             while true {
                 let socket = accept(descriptor, nil, nil)
-                guard socket >= 0 else { return }
+                guard socket >= 0 else {
+                    // Here and nowhere else: the number may be another broker's at once, and this thread would take the
+                    // connections of that one.
+                    close(descriptor)
+                    return
+                }
                 number += 1
                 open.withLock { _ = $0.insert(socket) }
                 log.append(.accepted(number))
@@ -118,9 +125,9 @@ final class FakeBroker: Sendable {
     }
 
     func end() {
+        guard !isEnded.exchange(true, ordering: .relaxed) else { return }
         close(door)
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         open.withLock { sockets in for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) } }
     }
 
