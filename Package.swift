@@ -158,6 +158,12 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// Only for scripts/test --macros: tests of macros are built for the host, and with them all others, but no module of an
+// executable, which these import.
+if Context.environment["WAYPOST_MACROS"] != nil {
+    package.targets.removeAll { ["FuzzTests", "EndToEndTests", "FaultTests"].contains($0.name) }
+}
+
 // Only for scripts/fuzz: an executable, of libFuzzer or the one that measures, in the place of the tests, and the
 // command line without its main.
 if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
