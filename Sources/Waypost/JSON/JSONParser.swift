@@ -357,7 +357,7 @@ extension JSONParser {
 }
 
 extension JSONError {
-    /// The same in a member or an element, where the place is told.
+    /// The same in a member or an element, with its place named.
     fileprivate func inside(_ name: String) -> JSONError {
         func path(_ place: String) -> String {
             name + (place.isEmpty || place.hasPrefix("[") ? "" : ".") + place
