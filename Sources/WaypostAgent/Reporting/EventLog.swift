@@ -103,10 +103,11 @@ final class EventLog: Sendable {
             return override.lowest(over: state.level)
         }
         guard remaining > 0 else { return lowest }
+        // To the second: of five minutes a few milliseconds have passed, and they are five to a reader.
         let what = override.tag.map { "events of tag \($0)" } ?? "events"
         log(
             .warning, "Agent",
-            "\(override.sender ?? "a sender") asked for \(what) of level \(override.level.letter) and higher for \(TimeText.span(remaining))"
+            "\(override.sender ?? "a sender") asked for \(what) of level \(override.level.letter) and higher for \(TimeText.span((remaining + 999) / 1_000 * 1_000))"
                 + (lowest < override.level ? "; \(lowest.letter) and higher are published" : ""),
             isAlways: true)
         return lowest
