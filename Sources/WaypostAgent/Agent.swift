@@ -136,11 +136,11 @@ public final class Agent: Service {
         mapInForce.set { [weak maps] in maps?.inForce }
 
         // Execution.
-        let past = Past(
+        let history = CommandHistory(
             commit: { body throws(StoreError) in try journal.commit(steps: 1, body) }, topics: topics,
-            audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group),
+            agent: agent, audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group),
             maximumBytes: { [status] in status.maximumPayload(limits.packetBytes) })
-        let runner = CommandRunner(router: router, clock: clock, past: past, limits: limits.json)
+        let runner = CommandRunner(router: router, clock: clock, history: history, limits: limits.json)
         let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
             let commands = commands.map(redaction.masked)
             // First, so that one commit has both.
@@ -230,7 +230,8 @@ public final class Agent: Service {
                     let lowest = events.setOverride(override)
                     self?.publishHealth()
                     return lowest
-                }))
+                },
+                progress: { [weak executor] in executor?.progress(of: $0) }))
     }
 }
 

@@ -23,7 +23,7 @@ import WaypostMessages
     private static func ping(_ number: Int) -> String { "{\"id\":\"c\(number)\",\"type\":\"ping\"}" }
 
     private func state(_ id: String, _ harness: AgentHarness) throws -> InboxState? {
-        try harness.agent.store.commit { try $0.way(topic: Self.topic, id: id)?.state }
+        try harness.agent.store.commit { try $0.timeline(topic: Self.topic, id: id)?.state }
     }
 
     @Test func `knows a command again whose reply it just sent`() async throws {
@@ -31,7 +31,7 @@ import WaypostMessages
         for number in 0..<50 {
             #expect(try await !harness.command(Self.ping(number)).isDuplicate)
             #expect(try await harness.command(Self.ping(number)).isDuplicate)
-            let other = "{\"id\":\"c\(number)\", \"type\":\"ping\"}"
+            let other = "{\"id\":\"c\(number)\",\"type\":\"replay\",\"since\":0}"
             #expect(try await harness.command(other).code == .idReused)
         }
     }

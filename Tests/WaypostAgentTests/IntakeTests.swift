@@ -46,13 +46,6 @@ import WaypostMessages
         #expect(second.isDuplicate)
     }
 
-    @Test func `an id with other bytes is refused with 409`() async throws {
-        let harness = try await AgentHarness(router: router())
-        _ = try await harness.command(#"{"id":"c1","type":"ping"}"#)
-        let reply = try await harness.command(#"{"id":"c1","type":"ping","lane":"other"}"#)
-        #expect(reply.code == .idReused)
-    }
-
     @Test(arguments: [
         (#""type":"open","url":"scheme://router/demo","params":{"id":18446744073709551615}"#, "params.id"),
         (

@@ -70,7 +70,7 @@ import WaypostMessages
     }
 
     private func state(_ id: String) throws -> InboxState? {
-        try store.commit { try $0.way(topic: Self.topic, id: id)?.state }
+        try store.commit { try $0.timeline(topic: Self.topic, id: id)?.state }
     }
 
     /// Commands that are not stored yet, named after their rows.

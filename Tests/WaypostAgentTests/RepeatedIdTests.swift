@@ -81,6 +81,137 @@ import WaypostMessages
     }
 }
 
+/// A sender that tries again stamps its command anew; it is the same command all the same.
+@Suite struct `A repeated command` {
+    private let runs = TestSupport.EventLog<String>()
+    private let directory = NSTemporaryDirectory() + "waypost-repeated-\(UUID().uuidString)"
+
+    private func harness(_ configure: (inout AgentConfiguration) -> Void = { _ in }) async throws
+        -> AgentHarness
+    {
+        let router = Router()
+        try router.register("scheme://count") { [runs] request in
+            runs.append(request.context.ref ?? "")
+            return .opened("done")
+        }
+        return try await AgentHarness(directory: directory, router: router, configure: configure)
+    }
+
+    /// The fields of an `open` behind its id.
+    private func open(_ fields: String) -> String {
+        #"{"id":"c1","type":"open","url":"scheme://count","params":{"a":1,"b":[2]},\#(fields)}"#
+    }
+
+    @Test func `a command that is stamped anew is the same command`() async throws {
+        let harness = try await harness()
+        let now = harness.clock.now
+        let first = try await harness.command(open(#""at":\#(now),"exp":\#(now + 60_000),"seq":1"#))
+        #expect(first.code == .ok && !first.isDuplicate)
+        for again in [
+            open(#""at":\#(now + 5),"exp":\#(now + 90_000),"seq":2"#), open(#""ttl":1000"#),
+            open(#""lane":"other","trace":"t","unknown":1"#),
+            #"{"params":{"b":[2], "a":1}, "url":"scheme:\/\/count", "type":"open", "id":"c1"}"#,
+        ] {
+            let reply = try await harness.command(again)
+            #expect(reply.isDuplicate && reply.code == .ok && reply.at == first.at, "\(again)")
+        }
+        #expect(runs.events == ["c1"])
+        try await harness.close()
+    }
+
+    @Test func `is the same after a restart`() async throws {
+        var harness = try await harness()
+        _ = try await harness.command(open(#""ttl":60000"#))
+        try await harness.close()
+        harness = try await self.harness()
+        #expect(try await harness.command(open(#""ttl":50000"#)).isDuplicate)
+        #expect(runs.events == ["c1"])
+        try await harness.close()
+    }
+
+    @Test(arguments: [
+        #"{"id":"c1","type":"open","url":"scheme://other","params":{"a":1,"b":[2]}}"#,
+        #"{"id":"c1","type":"open","url":"scheme://count","params":{"a":2,"b":[2]}}"#,
+        #"{"id":"c1","type":"open","url":"scheme://count","params":{"a":"1","b":[2]}}"#,
+        #"{"id":"c1","type":"open","url":"scheme://count"}"#, #"{"id":"c1","type":"ping"}"#,
+        #"{"id":"c1","type":"open"}"#,
+    ])
+    func `an id that was used for a different command is refused with 409`(_ other: String) async throws {
+        let harness = try await harness()
+        #expect(try await harness.command(open(#""ttl":60000"#)).code == .ok)
+        let reply = try await harness.command(other)
+        #expect(reply.code == .idReused && !reply.isDuplicate)
+        #expect(reply.detail == "id c1 was already used for a different command")
+        try await harness.close()
+    }
+
+    @Test func `that was refused gets its refusal again`() async throws {
+        let harness = try await harness()
+        for (command, again) in [
+            (#"{"id":"c1","type":"open","exp":1}"#, #"{"id":"c1","exp":2,"type":"open"}"#),
+            (#"{"id":"c2","type":"ping","at":9999999999999}"#, #"{"id":"c2","type":"ping","at":1}"#),
+        ] {
+            let first = try await harness.command(command)
+            let second = try await harness.command(again)
+            #expect(first.code != .ok && first.code == second.code && second.isDuplicate, "\(second)")
+        }
+        try await harness.close()
+    }
+
+    // What an earlier build stored has the digest of the bytes alone.
+    @Test func `of an earlier build is known by its bytes`() async throws {
+        let payload = Array(#"{"id":"c1","type":"ping"}"#.utf8)
+        let digest = CommandDigest(stored: SHA256.digest(of: payload))
+        #expect(digest.matches(CommandDigest(payload: payload, content: [1])))
+        #expect(!digest.matches(CommandDigest(payload: payload + [32], content: [1])))
+        #expect(digest.fits(payload) && !digest.fits(payload + [32]))
+    }
+}
+
+@Suite struct `A time to live` {
+    @Test func `counts from the arrival, whatever the clocks say`() async throws {
+        let router = Router()
+        try router.register("scheme://count") { _ in .opened() }
+        let harness = try await AgentHarness(router: router)
+        harness.clock.step(-400 * 86_400_000)
+        let open = #""type":"open","url":"scheme://count""#
+        let refused = try await harness.command(#"{"id":"a","exp":\#(harness.clock.now + 1_000),\#(open)}"#)
+        #expect(refused.code == .clock && refused.detail?.contains("ttl instead of exp") == true)
+        #expect(try await harness.command(#"{"id":"b","ttl":1000,\#(open)}"#).code == .ok)
+        try await harness.close()
+    }
+
+    @Test func `ends while the command waits for its turn`() async throws {
+        let router = Router()
+        let (goAhead, signal) = AsyncStream.makeStream(of: Void.self)
+        try router.register("scheme://slow", idempotent: true) { _ in
+            for await _ in goAhead { break }
+            return .opened()
+        }
+        let harness = try await AgentHarness(router: router)
+        harness.receive(#"{"id":"s1","type":"open","url":"scheme://slow"}"#, on: "waypost/v1/k1/cmd/me")
+        try await harness.until("the slow command to run") { $0.agent.executor.waiting == 1 }
+        harness.receive(
+            #"{"id":"s2","ttl":5000,"type":"open","url":"scheme://slow"}"#, on: "waypost/v1/k1/cmd/me")
+        harness.clock.advance(5_000)
+        #expect(try await harness.reply(to: "s2").code == .expired)
+        signal.finish()
+        try await harness.close()
+    }
+
+    @Test(arguments: [
+        (#""ttl":1000,"exp":1999999999000"#, "exp and ttl are both set; send one of them"),
+        (#""ttl":0"#, "ttl must be 1 to 86400000; found 0"),
+        (#""ttl":"1s""#, "ttl must be an integer; found a string"),
+    ])
+    func `is refused when it makes no sense`(_ fields: String, _ detail: String) async throws {
+        let harness = try await AgentHarness()
+        let reply = try await harness.command(#"{"id":"a","type":"ping",\#(fields)}"#)
+        #expect(reply.code == .badField && reply.detail == detail)
+        try await harness.close()
+    }
+}
+
 @Suite struct `A batch that can't be stored` {
     // Each delivery took from what the sender may send, so that commands within the rate got BUSY.
     @Test func `does not count against its senders' rate, however often the broker sends it`() async throws {
@@ -116,11 +247,10 @@ import WaypostMessages
         return router
     }
 
-    private func open(_ id: String, lane: String = "main") -> MQTTMessage {
+    private func open(_ id: String, _ url: String = "scheme://count") -> MQTTMessage {
         MQTTMessage(
             topic: "waypost/v1/k1/cmd/me",
-            payload: Array(
-                "{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"scheme://count\",\"lane\":\"\(lane)\"}".utf8))
+            payload: Array("{\"id\":\"\(id)\",\"type\":\"open\",\"url\":\"\(url)\"}".utf8))
     }
 
     @Test func `is not acknowledged and runs once, however often the broker sends it to a full disk`()
@@ -134,7 +264,7 @@ import WaypostMessages
         // Others are not begun while nothing can be stored.
         for _ in 0..<5 { #expect(harness.link.deliver([open("a"), open("b")]) == .refuse) }
         let before = harness.published.events.count
-        harness.link.deliver([open("a", lane: "other")])
+        harness.link.deliver([open("a", "scheme://other")])
         #expect(try await harness.reply(to: "a", after: before).code == .idReused)
         #expect(runs.events == ["a"])
         try FileManager.default.moveItem(atPath: directory + "-away", toPath: directory)
@@ -149,7 +279,7 @@ import WaypostMessages
     @Test func `is known to another with its id in the same batch`() async throws {
         let runs = TestSupport.EventLog<String>()
         let harness = try await AgentHarness(router: router(runs))
-        harness.link.deliver([open("a"), open("a"), open("a", lane: "other"), open("b")])
+        harness.link.deliver([open("a"), open("a"), open("a", "scheme://other"), open("b")])
         #expect(try await harness.reply(to: "b").code == .ok)
         try await harness.until("both ends of it") { $0.replies(to: "a").count == 2 }
         #expect(harness.replies(to: "a").map(\.code).sorted { $0.number < $1.number } == [.ok, .idReused])

@@ -208,7 +208,7 @@ struct AgentLinkTests {
         _ = try await harness.failure { $0.code == .busy }
         try await harness.until("the reports at the broker") { $0.reportsOnDisk == 0 }
         let page = try harness.agent.store.commit {
-            try $0.failures(since: 0, before: .max, maximum: 1_000, bytes: 1 << 24)
+            try $0.failures(FailureRequest(maximum: 1_000), bytes: 1 << 24)
         }
         #expect(page.reports.count <= 126)
         #expect(page.reports.contains { $0["code"] == .int(400) || $0["name"] == "BAD_JSON" })

@@ -35,7 +35,7 @@ import WaypostMessages
         #expect(try receive(store, id: "a") == .stored(sequence: 1))
         #expect(try receive(store, id: "b") == .stored(sequence: 2))
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: nil))
-        #expect(try receive(store, id: "a", digest: 9) == .reused)
+        #expect(try receive(store, id: "a", digest: 9) == .conflict)
         try store.commit { try $0.finish(InboxResult(sequence: 1, attempt: 1, reply: [7])) }
         #expect(try receive(store, id: "a") == .duplicate(sequence: 1, reply: [7]))
     }

@@ -84,7 +84,7 @@ public struct Code: Sendable, Hashable {
     package static let unknownType = Code(404, "UNKNOWN_TYPE", .rejected)
     /// The handler did not end in time.
     public static let deadline = Code(408, "DEADLINE", .failed, retry: true)
-    /// The id was used before, with other bytes.
+    /// The id was used before, for a different command.
     package static let idReused = Code(409, "ID_REUSED", .rejected)
     /// The map's revision is below one that was applied.
     package static let rollback = Code(409, "ROLLBACK", .rejected)

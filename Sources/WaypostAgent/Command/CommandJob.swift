@@ -64,8 +64,7 @@ final class CommandJob: Sendable {
 final class ReceivedCommand: Sendable {
     let key: CommandKey
     let sender: String
-    /// SHA-256 of the payload.
-    let digest: [UInt8]
+    let digest: CommandDigest
     let payload: [UInt8]
     let address: ReplyAddress
     /// The command, or why it is stored and answered without being run.
@@ -85,13 +84,13 @@ final class ReceivedCommand: Sendable {
     var id: String { key.id }
 
     init(
-        _ message: MQTTMessage, from sender: String, id: String, address: ReplyAddress,
+        _ message: MQTTMessage, from sender: String, id: String, content: [UInt8], address: ReplyAddress,
         header: Result<CommandHeader, Rejection>, operation: Command.Operation?, rejection: Rejection?,
         at now: Int64, isStoredFirst: Bool, earlierStarts: Int
     ) {
         key = CommandKey(topic: message.topic, id: id)
         payload = message.payload
-        digest = SHA256.digest(of: message.payload)
+        digest = CommandDigest(payload: message.payload, content: content)
         self.sender = sender
         self.address = address
         self.header = header

@@ -72,6 +72,15 @@ final class CommandExecutor: Sendable {
     /// Commands that wait or run at this moment; intake refuses more than the limit.
     var waiting: Int { count.load(ordering: .relaxed) }
 
+    /// What the command of a row does at this moment; nil when it neither waits nor runs.
+    func progress(of sequence: Int64) -> CommandProgress? {
+        var progress = state.withLock { $0.queues.progress(of: sequence) }
+        let difference = clock.wall() - clock.monotonic()
+        progress?.runningSince? += difference
+        progress?.heldSince? += difference
+        return progress
+    }
+
     /// Takes commands that are stored or will be, in order of arrival; ``begin()`` or ``beginHere(keep:)`` follows.
     func admitted(_ jobs: [CommandJob]) {
         guard !jobs.isEmpty else { return }
@@ -151,7 +160,7 @@ final class CommandExecutor: Sendable {
                     code: .notAllowed, detail: "command \(target) is another sender's", origin: .intake)
             case .unknown:
                 CommandResult(
-                    code: .noCommand, detail: "no command \(target) of this sender waits or runs",
+                    code: .noCommand, detail: "no command \(target) of this sender is waiting or running",
                     origin: .intake)
             }
         return further + [.end(EndedCommand(job: job, result: result))]

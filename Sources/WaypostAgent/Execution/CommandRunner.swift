@@ -15,19 +15,21 @@ final class CommandRunner: Sendable {
         var replay: @Sendable (Replay) throws(Rejection) -> JSONValue
         /// Changes what is published; returns the lowest level that is published then.
         var setLevel: @Sendable (LevelOverride) -> LogLevel
+        /// What the command of a row does, as long as it waits or runs.
+        var progress: @Sendable (_ sequence: Int64) -> CommandProgress?
     }
 
     private let router: Router
     private let clock: AgentClock
-    private let past: Past
+    private let history: CommandHistory
     private let limits: JSONLimits
     private let agentCommands = Guarded<AgentCommands?>(nil)
 
     /// - Parameter limits: of the payloads of commands.
-    init(router: Router, clock: AgentClock, past: Past, limits: JSONLimits) {
+    init(router: Router, clock: AgentClock, history: CommandHistory, limits: JSONLimits) {
         self.router = router
         self.clock = clock
-        self.past = past
+        self.history = history
         self.limits = limits
     }
 
@@ -44,10 +46,10 @@ final class CommandRunner: Sendable {
             } catch {
                 return CommandResult(error, origin: .agent)
             }
-        case .failures(let since, let sequence, let maximum):
-            return past.failures(since: since, before: sequence, maximum: maximum)
+        case .failures(let request): return history.failures(request, at: clock.wall())
         case .inspect(let target, let sender):
-            return past.commands(target, of: sender ?? job.sender)
+            let progress = agentCommands.withLock { $0 }?.progress
+            return history.commands(target, of: sender ?? job.sender) { progress?($0) }
         case .log(let level, let tag, let milliseconds):
             let override = LevelOverride(
                 level: level, tag: tag?.cut(to: LevelOverride.maximumTagBytes),

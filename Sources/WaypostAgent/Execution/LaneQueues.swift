@@ -29,6 +29,8 @@ struct LaneQueues: Sendable {
         var job: CommandJob
         /// Without the time for which it waited for the disk or for a gate.
         var started: Int64
+        /// When it was started for the first time.
+        let begun: Int64
         /// Since when it waits for the disk or for a gate; nil when it does not.
         var waitingSince: Int64?
         /// Whether an interceptor lets it wait.
@@ -187,6 +189,23 @@ struct LaneQueues: Sendable {
         return actions
     }
 
+    /// What a command does, with times of the monotonic clock; nil when it neither waits nor runs.
+    func progress(of sequence: Int64) -> CommandProgress? {
+        if let entry = running[sequence] {
+            return CommandProgress(
+                attempt: entry.job.attempt, runningSince: entry.hasBegun ? entry.begun : nil,
+                heldSince: entry.isHeld ? entry.waitingSince : nil)
+        }
+        for lane in lanes.values {
+            guard let place = lane.waiting.firstIndex(where: { $0.sequence == sequence }) else { continue }
+            return CommandProgress(
+                attempt: lane.waiting[place].attempt, ahead: place + 1)
+        }
+        return pending.values.lazy.flatMap(\.self).first { $0.sequence == sequence }.map {
+            CommandProgress(attempt: $0.attempt)
+        }
+    }
+
     private mutating func removeRunning(_ sequence: Int64) -> Running? {
         guard let entry = running.removeValue(forKey: sequence) else { return nil }
         count -= 1
@@ -227,7 +246,7 @@ struct LaneQueues: Sendable {
     }
 
     private mutating func begin(_ job: CommandJob, at now: Int64) -> Action {
-        running[job.sequence] = Running(job: job, started: now)
+        running[job.sequence] = Running(job: job, started: now, begun: now)
         space.began(job.payload.count, of: job.sender)
         return .run(job)
     }

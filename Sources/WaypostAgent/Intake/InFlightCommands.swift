@@ -8,20 +8,20 @@ import Waypost
 /// that may wait.
 final class InFlightCommands: Sendable {
     private struct State {
-        var known: [CommandKey: (sequence: Int64, digest: [UInt8])] = [:]
+        var known: [CommandKey: (sequence: Int64, digest: CommandDigest)] = [:]
         var keys: [Int64: CommandKey] = [:]
     }
 
     private let state = Guarded(State())
 
-    /// Takes those out whose first has no result yet; returns them with its sequence, or nil when it has other bytes.
+    /// Takes those out whose first has no result yet; returns them with its sequence, or nil when it is another command.
     func takeKnown(_ commands: inout [ReceivedCommand]) -> [(ReceivedCommand, sequence: Int64?)] {
         var taken: [(ReceivedCommand, sequence: Int64?)] = []
         state.withLock { state in
             guard !state.known.isEmpty else { return }
             commands.removeAll { command in
                 guard let known = state.known[command.key] else { return false }
-                taken.append((command, known.digest == command.digest ? known.sequence : nil))
+                taken.append((command, known.digest.matches(command.digest) ? known.sequence : nil))
                 return true
             }
         }

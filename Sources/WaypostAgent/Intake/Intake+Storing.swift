@@ -14,7 +14,7 @@ extension Intake {
             known = inFlight.takeKnown(&commands)
         }
         for (command, sequence) in known {
-            if let sequence { repeated(command, sequence, nil) } else { reused(command) }
+            if let sequence { duplicate(command, sequence, nil) } else { conflict(command) }
         }
         return commands.chunks(limits.commitEntries).allSatisfy {
             FaultPoint.beforeStore.reached()
@@ -58,7 +58,7 @@ extension Intake {
 
     private func newCommand(_ command: ReceivedCommand, _ sequence: Int64, at now: Int64) -> NewCommand {
         NewCommand(
-            sequence: sequence, topic: command.topic, id: command.id, digest: command.digest,
+            sequence: sequence, topic: command.topic, id: command.id, digest: command.digest.bytes,
             payload: command.payload, correlation: command.address.correlation, trace: command.address.trace,
             received: now, expires: command.expires,
             keepUntil: max(now + Self.minimumRecognition, command.expires + Self.recognitionAfterExpiry),
@@ -99,7 +99,7 @@ extension Intake {
         if let rejection = try command.rejection ?? reserve(command, at: now, in: transaction) {
             guard
                 let known = try transaction.known(
-                    topic: command.topic, id: command.id, digest: command.digest)
+                    topic: command.topic, id: command.id, digest: command.digest.bytes)
             else { return .failure(rejection) }
             receipt = known
         } else {
@@ -165,8 +165,8 @@ extension Intake {
                 case (let job, nil): jobs.append(job)
                 case (let job, let result?): rejected.append(EndedCommand(job: job, result: result))
                 }
-            case .success(.duplicate(let sequence, let reply)): repeated(command, sequence, reply)
-            case .success(.reused): reused(command)
+            case .success(.duplicate(let sequence, let reply)): duplicate(command, sequence, reply)
+            case .success(.conflict): conflict(command)
             case .success(.damaged):
                 answer(
                     Rejection(
@@ -219,16 +219,15 @@ extension Intake {
     }
 
     /// The command came before: it is not run again, and its stored reply goes out again once there is one.
-    private func repeated(_ command: ReceivedCommand, _ sequence: Int64, _ reply: [UInt8]?) {
+    private func duplicate(_ command: ReceivedCommand, _ sequence: Int64, _ reply: [UInt8]?) {
         state.withLock { $0.counters.duplicates += 1 }
         reporter.log(.debug, "Intake", "repeated \(command.id); not run again", ref: command.id)
         if let reply { connections.repeatReply(sequence, reply, command.address) }
     }
 
-    private func reused(_ command: ReceivedCommand) {
+    private func conflict(_ command: ReceivedCommand) {
         answer(
-            Rejection(.idReused, "id \(command.id) was used before on this topic, with other bytes"),
-            to: command)
+            Rejection(.idReused, "id \(command.id) was already used for a different command"), to: command)
     }
 
     /// Answers and reports a command that is not stored under its id.

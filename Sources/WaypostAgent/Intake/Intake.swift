@@ -278,10 +278,14 @@ final class Intake: Sendable {
                     for: audience, from: sender, arrival: clockMonitor.isCorrect(at: now) ? now : nil)
                 : try CommandPayload(stored: message.payload, limits: limits.json)
             let id = try Command.id(in: payload.fields)
-            let command = Result { () throws(Rejection) -> Command in
-                let command = try Command(id: id, fields: payload.fields, arrival: now)
-                try checkClock(command, at: now)
-                return command
+            let decoded = Result { () throws(Rejection) in
+                try Command(id: id, fields: payload.fields, arrival: now)
+            }
+            let command = decoded.flatMap { command in
+                Result { () throws(Rejection) in
+                    try checkClock(command, at: now)
+                    return command
+                }
             }
             let (isStoredFirst, earlierStarts) = state.withLock {
                 (
@@ -290,9 +294,9 @@ final class Intake: Sendable {
                 )
             }
             decodedSpace -= message.payload.count
-            let operation = try? command.get().operation
+            let operation = try? decoded.get().operation
             return ReceivedCommand(
-                message, from: sender, id: id,
+                message, from: sender, id: id, content: Command.content(of: payload.fields, operation),
                 address: replyAddress(
                     of: message, from: sender, topic, trace: payload.fields["trace"]?.stringValue),
                 header: command.map(CommandHeader.init),
@@ -308,7 +312,8 @@ final class Intake: Sendable {
     private func checkClock(_ command: Command, at now: Int64) throws(Rejection) {
         let isCorrect = clockMonitor.isCorrect(at: now)
         guard isCorrect || !command.hasAbsoluteExpiry else {
-            throw Rejection(.clock, "the agent's clock can't be trusted now; send the command without exp")
+            throw Rejection(
+                .clock, "the agent's clock is wrong; set it, or send the command with a ttl instead of exp")
         }
         guard isCorrect else { return }
         if let at = command.at, at > now + Self.maximumSkew {

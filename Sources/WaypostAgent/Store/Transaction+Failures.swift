@@ -1,8 +1,8 @@
 import Waypost
 import WaypostMessages
 
-/// One page of the failures of the past.
-struct PastFailures: Sendable {
+/// One page of the last failures.
+struct FailurePage: Sendable {
     var reports: [JSONValue] = []
     /// Where the next page begins; nil when this is the last one.
     var next: Int64?
@@ -44,31 +44,34 @@ extension Store.Transaction {
             [.integer(Int64(limit))])
     }
 
-    /// The failures whose last occurrence was at `since` or later, the newest first: those before `sequence` that make
-    /// `bytes`, at least one and at most `maximum`.
+    /// The failures that a request asks for, the newest first: those that make `bytes`, and at least one.
+    ///
+    /// - Parameter isWanted: whether one is part of the page.
     func failures(
-        since: Int64, before sequence: Int64, maximum: Int, bytes: Int
-    ) throws -> PastFailures {
-        var page = PastFailures()
+        _ request: FailureRequest, bytes: Int, where isWanted: (FailureReport) -> Bool = { _ in true }
+    ) throws -> FailurePage {
+        var page = FailurePage()
         var size = 0
         var last: Int64?
         try database.eachRow(
             "SELECT * FROM failures WHERE seq < ? AND last >= ? ORDER BY seq DESC",
-            [.integer(sequence), .integer(since)]
+            [.integer(request.before), .integer(request.since)]
         ) { row in
             let payload = row.bytes("payload") ?? []
             guard Self.digest(row.integer("last"), payload) == row.integer("row_digest"),
-                let report = try? JSONValue(parsing: payload, limits: .trustedFile)
+                let json = try? JSONValue(parsing: payload, limits: .trustedFile),
+                let report = try? FailureReport(json)
             else {
                 page.damaged += 1
                 return true
             }
+            guard isWanted(report) else { return true }
             size += payload.count
-            guard page.reports.isEmpty || (page.reports.count < maximum && size <= bytes) else {
+            guard page.reports.isEmpty || (page.reports.count < request.maximum && size <= bytes) else {
                 page.next = last
                 return false
             }
-            page.reports.append(report)
+            page.reports.append(json)
             last = row.integer("seq")
             return true
         }

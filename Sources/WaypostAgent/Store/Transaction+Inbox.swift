@@ -31,7 +31,7 @@ struct NewCommand: Sendable {
     var sequence: Int64?
     var topic: String
     var id: String
-    /// SHA-256 of the payload.
+    /// The bytes of a ``CommandDigest``.
     var digest: [UInt8]
     var payload: [UInt8]
     var correlation: [UInt8]?
@@ -79,7 +79,9 @@ package struct InboxRecord: Sendable {
 }
 
 /// How a command went, for the one who sent it; times in milliseconds since 1970.
-struct CommandWay: Sendable {
+struct CommandTimeline: Sendable {
+    /// Its row.
+    var sequence: Int64
     var state: InboxState
     var attempt: Int
     var received: Int64
@@ -94,10 +96,10 @@ struct CommandWay: Sendable {
 /// What the inbox says of a command that arrives.
 package enum InboxReceipt: Sendable, Equatable {
     case stored(sequence: Int64)
-    /// The same bytes came before; the reply is there once the command has ended.
+    /// The same command came before; the reply is there once it has ended.
     case duplicate(sequence: Int64, reply: [UInt8]?)
-    /// The id was used before, with other bytes.
-    case reused
+    /// The id was used before, for a different command.
+    case conflict
     /// The id was used before; what is stored of it is damaged.
     case damaged(sequence: Int64)
 
@@ -173,7 +175,7 @@ extension Store.Transaction {
                 result?.acknowledged.map { .integer($0) } ?? .null,
             ])
         if database.changes == 1 { return .stored(sequence: command.sequence ?? database.lastInsertedRow) }
-        return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .reused
+        return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .conflict
     }
 
     /// Whether one of these keys is that of a command that came and was not forgotten.
@@ -194,14 +196,16 @@ extension Store.Transaction {
             guard record.damage == nil, record.state != .damaged else {
                 return .damaged(sequence: record.sequence)
             }
-            guard row.bytes("digest") == digest else { return .reused }
+            guard
+                CommandDigest(stored: row.bytes("digest") ?? []).matches(CommandDigest(stored: digest))
+            else { return .conflict }
             return .duplicate(sequence: record.sequence, reply: record.reply)
         }
     }
 
-    /// The way of a command so far; nil when it never came, or was forgotten.
-    func way(topic: String, id: String) throws -> CommandWay? {
-        try database.row(Self.byKey, [.text(topic), .text(id)], CommandWay.init)
+    /// How a command went so far; nil when it never came, or was forgotten.
+    func timeline(topic: String, id: String) throws -> CommandTimeline? {
+        try database.row(Self.byKey, [.text(topic), .text(id)], CommandTimeline.init)
     }
 
     /// Stores a step of a command, unless it has ended by now.
@@ -415,10 +419,11 @@ extension NewCommand {
     }
 }
 
-extension CommandWay {
+extension CommandTimeline {
     fileprivate init(_ row: Row) {
         let record = InboxRecord(row, isPayloadRead: false)
         self.init(
+            sequence: record.sequence,
             state: record.damage == nil ? record.state : .damaged, attempt: record.attempt,
             received: record.received, expires: record.expires, started: row.optionalInteger("started"),
             reply: record.reply.flatMap { try? Reply(JSONValue(parsing: $0, limits: .trustedFile)) },
@@ -445,7 +450,8 @@ extension InboxRecord {
         guard state != .damaged, found == row.integer("row_digest") else { return .row }
         switch state {
         case .received, .held, .resumed, .started:
-            return !isPayloadRead || SHA256.digest(of: payload) == digest ? nil : .payload
+            let isIntact = !isPayloadRead || CommandDigest(stored: digest).fits(payload)
+            return isIntact ? nil : .payload
         case .finished, .acknowledged, .damaged:
             guard let reply, Self.replyDigest(sequence, reply) == row.integer("reply_digest") else {
                 return .reply

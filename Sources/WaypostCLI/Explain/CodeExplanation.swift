@@ -70,7 +70,7 @@ struct CodeExplanation {
             "look for what it waits for; raise handler-deadline if it may take longer"),
         .init(
             409, "ID_REUSED",
-            "this id was used on this topic before, with other bytes",
+            "this id was already used for a different command",
             "one id, one command: generate a new one for each"),
         .init(
             409, "ROLLBACK",
@@ -125,7 +125,7 @@ struct CodeExplanation {
         .init(
             503, "CLOCK",
             "the agent's clock is wrong or was stepped",
-            "set the clock; until then send commands without exp"),
+            "set the clock; until then send commands with a ttl instead of exp: --ttl"),
         .init(
             503, "OUTBOX",
             "too much waits for the broker",

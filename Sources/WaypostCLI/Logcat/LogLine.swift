@@ -3,9 +3,6 @@ import WaypostMessages
 
 /// One line of logcat: an event, or a failure report in the form of one.
 struct LogLine: Sendable {
-    /// The tag under which failure reports are shown and filtered.
-    static let failureTag = "Fail"
-
     var agent: String
     var event: LogEvent
     /// The JSON it came as.
@@ -46,16 +43,8 @@ struct LogLine: Sendable {
         guard let json = try? JSONValue(parsing: payload, limits: .trustedFile),
             let report = try? FailureReport(json)
         else { return nil }
-        var message = "\(report.code) in \(report.origin.rawValue): \(report.detail)"
-        let unnamed = NearNames.unnamed(report.nearest, in: report.detail)
-        if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
-        if let ref = report.ref { message += "; ref \(ref)" }
-        if report.count > 1 { message += "; \(report.count) times" }
-        let event = LogEvent(
-            time: report.last, level: .error, tag: failureTag, boot: "", sequence: 0, process: 0, thread: 0,
-            message: message, url: report.url, isError: true, ref: report.ref)
         return LogLine(
-            agent: agent, event: event, source: JSONLine.make(agent: agent, payload: payload, json),
+            agent: agent, event: report.event, source: JSONLine.make(agent: agent, payload: payload, json),
             code: report.code, isReport: true, reportID: report.id)
     }
 

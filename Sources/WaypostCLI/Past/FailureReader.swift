@@ -69,7 +69,7 @@ struct FailureReader {
 
     private func request(_ audience: Audience, _ since: Int64, before: Int64) throws -> CommandRequest {
         try CommandRequest(
-            asking: .failures(since: since, before: before, maximum: Command.maximumFailures), of: audience,
+            asking: .failures(FailureRequest(since: since, before: before)), of: audience,
             settings, as: sender, signing, wait)
     }
 }

@@ -10,8 +10,8 @@ struct WatchFeed {
 
     /// A larger fleet is not asked for its past failures: each look at it would cost thousands of replies.
     private static let mostAsked = 200
-    /// How far back those go, in milliseconds, and the most of each agent.
-    private static let past: Int64 = 3_600_000
+    /// How far back those go, and the most of each agent.
+    private static let past = "1h"
     private static let failuresOfEach = 20
 
     /// - Throws: ``CommandError`` 4 when there is no broker.
@@ -69,8 +69,8 @@ struct WatchFeed {
         let audience = agent.map(Audience.agent) ?? .all
         let command = Command(
             sending: .failures(
-                since: max(0, WallClock.now() - Self.past), before: Fields.largestInteger,
-                maximum: Self.failuresOfEach))
+                // By the agents' own clocks; one that does not know the query gives its last ones.
+                FailureRequest(maximum: Self.failuresOfEach, query: "age:\(Self.past)")))
         state.change { $0.model.asked(command.id) }
         let topic = settings.topics.command(to: audience, from: sender)
         try? await session.publish(.json(topic, command.encoded()))

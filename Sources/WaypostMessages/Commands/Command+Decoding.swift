@@ -26,6 +26,10 @@ extension Command {
         try fields.checkVersion()
         let at = try fields.integer("at", in: 0...Fields.latestTime)
         let expires = try fields.integer("exp", in: 0...Fields.latestTime)
+        let timeToLive = try fields.integer("ttl", in: 1...Command.maximumLifetime)
+        guard expires == nil || timeToLive == nil else {
+            throw Rejection(.badField, "exp and ttl are both set; send one of them")
+        }
         let lane = try fields.text("lane") ?? Command.defaultLane
         guard Name.isValid(lane) else {
             throw Rejection(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
@@ -36,8 +40,10 @@ extension Command {
             operation: operation,
             at: at,
             expires: min(
-                expires ?? (at ?? arrival) + Command.defaultLifetime, arrival + Command.maximumLifetime),
+                expires ?? timeToLive.map { arrival + $0 } ?? (at ?? arrival) + Command.defaultLifetime,
+                arrival + Command.maximumLifetime),
             hasAbsoluteExpiry: expires != nil,
+            timeToLive: timeToLive,
             lane: lane,
             sequence: try fields.integer("seq", in: 0...Fields.largestInteger),
             trace: try fields.text("trace"))
@@ -100,12 +106,7 @@ extension Command.Operation {
         case "cancel":
             self = .cancel(target: try fields.commandID("target"))
         case "failures":
-            let maximum = try fields.integer("max", in: 1...Int64(Command.maximumFailures))
-            self = .failures(
-                since: try fields.integer("since", in: 0...Fields.latestTime) ?? 0,
-                before: try fields.integer("before", in: 0...Fields.largestInteger)
-                    ?? Fields.largestInteger,
-                maximum: maximum.map(Int.init) ?? Command.maximumFailures)
+            self = .failures(try FailureRequest(fields))
         case "inspect":
             let sender = try fields.text("sender")
             guard sender.map(Name.isValid) ?? true else {

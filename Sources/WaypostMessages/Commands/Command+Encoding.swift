@@ -8,10 +8,34 @@ extension Command {
         json.member("id", id)
         operation.write(to: &json)
         if let at { json.member("at", at) }
-        if hasAbsoluteExpiry { json.member("exp", expires) }
+        if let timeToLive {
+            json.member("ttl", timeToLive)
+        } else if hasAbsoluteExpiry {
+            json.member("exp", expires)
+        }
         if lane != Self.defaultLane { json.member("lane", lane) }
         if let sequence { json.member("seq", sequence) }
         if let trace { json.member("trace", trace) }
+        json.endObject()
+        return json.bytes
+    }
+}
+
+extension Command {
+    /// What a command asks for, in bytes that are equal for the same type, target and arguments.
+    ///
+    /// When it was sent, until when it is good, its lane and its count are not part of it, nor are fields that are not
+    /// known. Of what is no valid command, all other fields are.
+    package static func content(of fields: Fields, _ operation: Operation?) -> [UInt8] {
+        guard let operation = operation ?? (try? Operation(fields)) else {
+            let members = (fields.json.objectValue ?? [:]).filter {
+                $0.key == "type" || !commonFields.contains($0.key)
+            }
+            return JSONValue.object(members).serialized()
+        }
+        var json = JSONWriter()
+        json.beginObject()
+        operation.write(to: &json)
         json.endObject()
         return json.bytes
     }
@@ -51,10 +75,8 @@ extension Command.Operation {
             if let tab = move.tab { json.member("tab", tab) }
         case .cancel(let target):
             json.member("target", target)
-        case .failures(let since, let sequence, let maximum):
-            json.member("since", since)
-            if sequence < Fields.largestInteger { json.member("before", sequence) }
-            json.member("max", maximum)
+        case .failures(let request):
+            request.write(to: &json)
         case .inspect(let target, let sender):
             json.member("target", target)
             if let sender { json.member("sender", sender) }

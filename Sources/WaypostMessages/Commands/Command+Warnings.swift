@@ -4,7 +4,10 @@ extension Command {
     /// The most warnings of one command.
     package static let maximumWarnings = 8
 
-    private static let commonFields = ["id", "type", "exp", "at", "v", "lane", "seq", "trace", "from", "aud"]
+    /// The fields that any command may have.
+    static let commonFields = [
+        "id", "type", "exp", "ttl", "at", "v", "lane", "seq", "trace", "from", "aud",
+    ]
 
     /// Probable mistakes in an accepted command: misspelt fields, and seconds in the place of milliseconds.
     static func warnings(of fields: Fields, _ operation: Operation) -> [String] {
@@ -25,6 +28,9 @@ extension Command {
             guard let time = fields[name]?.intValue, Timestamp.looksLikeSeconds(time) else { continue }
             warnings.append("\(name) \(time) looks like seconds; it is in milliseconds since 1970")
         }
+        if let time = fields["ttl"]?.intValue, time < 1_000 {
+            warnings.append("ttl \(time) looks like seconds; it is in milliseconds")
+        }
         return Array(warnings.prefix(maximumWarnings))
     }
 }
@@ -37,7 +43,7 @@ extension Command.Operation {
         case .call: ["service", "method", "args"]
         case .navigate: ["action", "tab"]
         case .cancel: ["target"]
-        case .failures: ["since", "before", "max"]
+        case .failures: FailureRequest.fields
         case .inspect: ["target", "sender"]
         case .log: ["level", "tag", "for"]
         case .replay: Replay.fields

@@ -8,7 +8,7 @@ package struct Command: Sendable, Hashable {
         case call(service: String, method: String, arguments: Arguments)
         case navigate(NavigationMove)
         case cancel(target: String)
-        case failures(since: Int64, before: Int64, maximum: Int)
+        case failures(FailureRequest)
         case inspect(target: String, sender: String?)
         case log(level: LogLevel, tag: String?, milliseconds: Int64)
         case replay(Replay)
@@ -25,7 +25,8 @@ package struct Command: Sendable, Hashable {
     package static let defaultLane = "main"
     /// How long a command without `exp` may wait, in milliseconds.
     package static let defaultLifetime: Int64 = 60_000
-    /// The farthest `exp` that is honoured, in milliseconds from the arrival; a later one is brought down to it.
+    /// The farthest `exp` that is honoured, and the longest `ttl`, in milliseconds from the arrival; a later `exp` is
+    /// brought down to it.
     package static let maximumLifetime: Int64 = 24 * 3_600_000
     /// The longest time for which a `log` command changes what is published, in milliseconds.
     package static let maximumLogDuration: Int64 = 3_600_000
@@ -42,6 +43,8 @@ package struct Command: Sendable, Hashable {
     package var expires: Int64
     /// Whether the sender gave the time, so that it can only be judged by a correct clock.
     package var hasAbsoluteExpiry: Bool
+    /// How long after its arrival it may still start, in milliseconds; nil when the sender gave a time, or nothing.
+    package var timeToLive: Int64?
     package var lane: String
     /// Rises per sender; nil when the sender does not count.
     package var sequence: Int64?
@@ -52,7 +55,7 @@ package struct Command: Sendable, Hashable {
 
     package init(
         id: String, operation: Operation, at: Int64? = nil, expires: Int64,
-        hasAbsoluteExpiry: Bool = true,
+        hasAbsoluteExpiry: Bool = true, timeToLive: Int64? = nil,
         lane: String = Command.defaultLane, sequence: Int64? = nil, trace: String? = nil
     ) {
         self.id = id
@@ -60,6 +63,7 @@ package struct Command: Sendable, Hashable {
         self.at = at
         self.expires = expires
         self.hasAbsoluteExpiry = hasAbsoluteExpiry
+        self.timeToLive = timeToLive
         self.lane = lane
         self.sequence = sequence
         self.trace = trace

@@ -56,7 +56,8 @@ package struct CommandPayload: Sendable {
             }
         }
         guard let expires = try fields.integer("exp", in: 0...Fields.latestTime) else {
-            throw Rejection(.badField, "exp is missing; a signed command contains it")
+            // A `ttl` counts from each arrival: whoever has the command could use it again for ever.
+            throw Rejection(.badField, "exp is missing; a signed command contains it, and no ttl")
         }
         if let arrival, expires - arrival > Command.maximumLifetime {
             throw Rejection(.badField, "exp of a signed command must be at most 24 hours ahead")

@@ -1,8 +1,8 @@
 import Waypost
 import WaypostMessages
 
-/// What the disk still knows: the way of a command, and the failures of the past.
-struct Past: Sendable {
+/// What the disk still knows: how commands went, and the last failures.
+struct CommandHistory: Sendable {
     /// The most bytes of failures in one reply.
     private static let pageBytes = 32_768
     /// Bytes of a reply beside its result.
@@ -14,16 +14,26 @@ struct Past: Sendable {
             _ body: @Sendable (Store.Transaction) throws -> CommandResult
         ) throws(StoreError) -> CommandResult
     let topics: Topics
+    /// The agent's name, for queries.
+    let agent: String
     /// Those to whom a command may have been sent: the agent and its groups.
     let audiences: [Audience]
     /// The most bytes that a reply may have now.
     let maximumBytes: @Sendable () -> Int
 
     /// One page of the last failures, the newest first.
-    func failures(since: Int64, before sequence: Int64, maximum: Int) -> CommandResult {
+    func failures(_ request: FailureRequest, at now: Int64) -> CommandResult {
+        let query: LogQuery
+        do throws(Rejection) {
+            query = try LogQuery(forAgent: request.query)
+        } catch {
+            return CommandResult(error, origin: .agent)
+        }
         let bytes = max(1, min(Self.pageBytes, maximumBytes() - Self.frameBytes))
         return result {
-            let page = try $0.failures(since: since, before: sequence, maximum: maximum, bytes: bytes)
+            let page = try $0.failures(request, bytes: bytes) { report in
+                query.holds(for: report.event, of: agent, code: report.code, isReport: true, now: now)
+            }
             return .ok([
                 "failures": .array(page.reports), "next": page.next.map { .int($0) } ?? .null,
                 "damaged": .int(Int64(page.damaged)),
@@ -31,14 +41,18 @@ struct Past: Sendable {
         }
     }
 
-    /// The way of the commands that `sender` sent under this id; nothing for what is not known.
-    func commands(_ id: String, of sender: String) -> CommandResult {
+    /// How the commands went that `sender` sent under this id; nothing for what is not known.
+    ///
+    /// - Parameter progress: what the command of a row does at this moment.
+    func commands(
+        _ id: String, of sender: String, _ progress: @Sendable (_ sequence: Int64) -> CommandProgress?
+    ) -> CommandResult {
         result { transaction in
-            let ways = try audiences.compactMap { audience in
-                try transaction.way(topic: topics.command(to: audience, from: sender), id: id)
-                    .map { $0.json(to: audience) }
+            let timelines = try audiences.compactMap { audience in
+                try transaction.timeline(topic: topics.command(to: audience, from: sender), id: id)
+                    .map { $0.json(to: audience, $0.reply == nil ? progress($0.sequence) : nil) }
             }
-            return .ok(["commands": .array(ways)])
+            return .ok(["commands": .array(timelines)])
         }
     }
 
@@ -61,14 +75,16 @@ extension Reply {
     }
 }
 
-extension CommandWay {
-    fileprivate func json(to audience: Audience) -> JSONValue {
-        func time(_ milliseconds: Int64?) -> JSONValue { milliseconds.map { .int($0) } ?? .null }
+extension CommandTimeline {
+    fileprivate func json(to audience: Audience, _ progress: CommandProgress?) -> JSONValue {
+        func number(_ number: Int64?) -> JSONValue { number.map { .int($0) } ?? .null }
         return [
             "to": .string(audience.description), "state": .string(state.rawValue),
-            "attempt": .int(Int64(attempt)),
-            "received": .int(received), "expires": .int(expires), "started": time(started ?? reply?.began),
-            "ended": time(reply?.at), "acknowledged": time(acknowledged),
+            "attempt": .int(Int64(progress?.attempt ?? attempt)),
+            "running": number(progress?.runningSince), "held": number(progress?.heldSince),
+            "ahead": number(progress?.ahead.map(Int64.init)),
+            "received": .int(received), "expires": .int(expires), "started": number(started ?? reply?.began),
+            "ended": number(reply?.at), "acknowledged": number(acknowledged),
             "code": reply.map { .int(Int64($0.code.number)) } ?? .null,
             "name": reply.map { .string($0.code.name) } ?? .null,
             "detail": reply?.detail.map { .string($0) } ?? .null,
