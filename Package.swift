@@ -10,6 +10,7 @@ let package = Package(
         .library(name: "Waypost", targets: ["Waypost"]),
         .library(name: "MQTTLink", targets: ["MQTTLink"]),
         .library(name: "WaypostAgent", targets: ["WaypostAgent"]),
+        .library(name: "WaypostBackend", targets: ["WaypostBackend"]),
         .executable(name: "waypost", targets: ["WaypostCLI"]),
     ],
     traits: [
@@ -81,12 +82,19 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        .target(
+            name: "WaypostBackend",
+            dependencies: [
+                "Threading", "Waypost", "MQTTLink", "WaypostMessages",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
         .target(name: "DemoFeatures", dependencies: ["Threading", "Waypost"]),
         .executableTarget(
             name: "WaypostCLI",
             dependencies: [
                 "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
-                "DemoFeatures",
+                "WaypostBackend", "DemoFeatures",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -141,15 +149,15 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostCLI",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "WaypostCLI",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/FuzzTargets", exclude: ["Corpus", "Dictionaries", "LibFuzzer", "Timing"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "DemoFeatures", "WaypostCLI",
-                "TestSupport",
+                "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "DemoFeatures",
+                "WaypostCLI", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],

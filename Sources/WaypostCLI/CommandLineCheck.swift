@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostMessages
 
 /// What is wrong with a command line beyond what its parser says, or better said.
 struct CommandLineCheck {

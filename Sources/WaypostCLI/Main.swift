@@ -70,15 +70,14 @@ enum Main {
                 try command.run()
             }
             return Exit.ok.rawValue
-        } catch let error as CommandError {
-            Terminal.error(error.description)
-            return error.exit.rawValue
         } catch let exit as Exit {
             return exit.rawValue
         } catch is CancellationError {
             return Signals.exit.rawValue
         } catch {
-            return explain(error)
+            guard let error = CommandError(error) else { return explain(error) }
+            Terminal.error(error.description)
+            return error.exit.rawValue
         }
     }
 }

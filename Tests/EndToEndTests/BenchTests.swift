@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import Waypost
+import WaypostBackend
 
 @testable import WaypostCLI
 

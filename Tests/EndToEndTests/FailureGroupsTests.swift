@@ -1,5 +1,6 @@
 import Testing
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI

@@ -3,6 +3,7 @@ import MQTTLink
 import TestSupport
 import Testing
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI
@@ -21,8 +22,9 @@ struct FloodTests {
         defer { broker.end() }
         let backend = try await Backend(broker: broker.url)
         let port = broker.port
-        let session = try await OperatorSession.connect(
-            BrokerSettings(localPort: port), as: "slow", required: ["waypost/v1/k9/log/+"], messageLimit: 50)
+        let session = try await BackendSession.connect(
+            BackendConfiguration(localPort: port, name: "slow"), required: ["waypost/v1/k9/log/+"],
+            messageLimit: 50)
         for number in 1...500 { try await backend.publish(event(number), to: "waypost/v1/k9/log/w") }
         try await broker.waitForLog(containing: "Received PUBACK from waypost-slow", times: 500)
         session.alarm(after: .zero)
@@ -35,7 +37,7 @@ struct FloodTests {
         #expect(numbers.count + session.loss.dropped == 500)
         #expect(
             MessageLoss(dropped: 12, skipped: 1).notices == [
-                "12 messages were dropped: this terminal is too slow", "1 message was too large to be read",
+                "12 messages were dropped: the reader is too slow", "1 message was too large to be read",
             ])
         await session.close()
         await backend.disconnect()
@@ -65,13 +67,13 @@ struct FloodTests {
         text.follow(output.fileHandleForReading, \.self)
         try await broker.waitForLog(containing: "Sending SUBACK to waypost-", times: 3)
         let bytes = 900_000
-        let count = OperatorSession.byteLimit / bytes + 20
+        let count = BackendSession.byteLimit / bytes + 20
         for number in 1...count {
             try await backend.publish(event(number, bytes: bytes), to: "waypost/v1/k9/log/w")
         }
         try await broker.waitForLog(containing: "Received PUBACK from waypost-", times: count)
         try Data("go\n".utf8).write(to: URL(fileURLWithPath: go))
-        try await text.wait(for: "the notice") { $0.joined().contains("dropped: this terminal is too slow") }
+        try await text.wait(for: "the notice") { $0.joined().contains("dropped: the reader is too slow") }
         // The end of the connection ends nothing; what came last is shown when the command ends.
         let pid = try #require(try processes(mentioning: "logcat", and: broker.url).first)
         kill(pid, SIGTERM)

@@ -2,6 +2,7 @@ import MQTTLink
 import TestSupport
 import Testing
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI
@@ -158,7 +159,8 @@ struct LogHistoryTests {
         func id(_ messages: [MQTTMessage]) throws -> String {
             try #require(messages.count == 1 ? messages[0].json?["id"]?.stringValue : nil)
         }
-        var replay = ReplayCollector(agent: "k9", sender: "me", topics: .standard, past: LogPast(last: 25))
+        var replay = ReplayCollector(
+            agent: "k9", sender: "me", topics: .standard, history: LogHistoryRange(last: 25))
         _ = replay.saw(answer(replay.command.id, page(91...100, next: 91)))
         #expect(!replay.isComplete)
         let second = try id(replay.takeRequests())

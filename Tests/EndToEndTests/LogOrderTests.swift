@@ -1,6 +1,7 @@
 import MQTTLink
 import Testing
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI

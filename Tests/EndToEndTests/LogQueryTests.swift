@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI
@@ -40,7 +41,7 @@ import WaypostMessages
     func `a query shows what its row says`(_ row: JSONValue) throws {
         let text = try #require(row["query"]?.stringValue)
         if let fault = row["fault"]?.stringValue {
-            let error = try #require(throws: CommandError.self) { try LogQuery.read(text) }
+            let error = try #require(throws: BackendError.self) { try LogQuery.read(text) }
             #expect(error.description.contains(fault), "\(error)")
             #expect(error.exit == .usage)
             return

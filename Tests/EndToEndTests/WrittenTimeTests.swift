@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI
@@ -187,9 +188,9 @@ import WaypostMessages
     }
 
     @Test func `a number is one of lines, and from ten digits on a time`() throws {
-        #expect(try LogPast("700") == LogPast(last: 700))
-        #expect(try LogPast("1795216999123") == LogPast(start: .time(1_795_216_999_123)))
-        #expect(throws: TimeFault.self) { try LogPast("0") }
+        #expect(try LogHistoryRange("700") == LogHistoryRange(last: 700))
+        #expect(try LogHistoryRange("1795216999123") == LogHistoryRange(start: .time(1_795_216_999_123)))
+        #expect(throws: TimeFault.self) { try LogHistoryRange("0") }
     }
 
     @Test(.aFewAtATime, .timeLimit(.minutes(20)), arguments: ["America/New_York", "Australia/Lord_Howe"])

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Logging
 import MQTTLink
 import WaypostAgent
+import WaypostBackend
 import WaypostMessages
 
 /// The settings of `waypost agent`, read and checked.
@@ -17,7 +18,7 @@ struct AgentSettings: Sendable {
 
     /// - Throws: ``CommandError`` 64 naming the setting.
     init(_ settings: Settings) async throws(CommandError) {
-        let broker = try await BrokerSettings(settings)
+        let broker = try await BackendConfiguration(settings)
         guard let agent = try await settings.text("agent") else {
             throw CommandError(.usage, "the agent needs a name: --agent ID or WAYPOST_AGENT")
         }

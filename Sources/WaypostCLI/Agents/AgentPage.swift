@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// All that the broker keeps of one agent, on one page.
@@ -24,12 +25,12 @@ struct AgentPage {
     ///
     /// - Throws: ``CommandError`` 4 when there is no broker, 3 when it keeps nothing of such an agent.
     static func read(
-        _ agent: String, _ settings: BrokerSettings, as sender: String, within limit: Duration
+        _ agent: String, _ settings: BackendConfiguration, within limit: Duration
     ) async throws -> AgentPage {
         var page = AgentPage(agent, topics: settings.topics)
         let topics = settings.topics
-        try await OperatorSession.with(
-            settings, as: sender, required: [topics.state(of: agent)],
+        try await BackendSession.with(
+            settings, required: [topics.state(of: agent)],
             useful: [topics.health(of: agent), topics.applied(of: agent), topics.navigation(of: agent)]
                 + page.contract.filters
         ) { session in

@@ -1,6 +1,7 @@
 import MQTTLink
 import Threading
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// Sends commands and takes the replies, on the link's thread as far as it can: a task for each would measure itself.

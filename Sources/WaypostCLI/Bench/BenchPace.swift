@@ -1,4 +1,5 @@
 import MQTTLink
+import WaypostBackend
 import WaypostMessages
 
 /// How fast a bench sends, which may depend on what the agent takes from one sender.
@@ -50,10 +51,10 @@ struct BenchPace: Sendable {
 
     /// Asks the broker what the agent takes.
     static func find(
-        for agent: String, asked: Double?, inFlight: Int, _ settings: BrokerSettings, as sender: String
+        for agent: String, asked: Double?, inFlight: Int, _ settings: BackendConfiguration
     ) async throws -> BenchPace {
         let topic = settings.topics.health(of: agent)
-        let health = try await OperatorSession.with(settings, as: sender, required: [], useful: [topic]) {
+        let health = try await BackendSession.with(settings, required: [], useful: [topic]) {
             session in
             var health: Health?
             try await session.readUpToFence { message in

@@ -1,6 +1,7 @@
 import ArgumentParser
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct AgentsCommand: OperatorCommand {
@@ -54,8 +55,8 @@ struct AgentsCommand: OperatorCommand {
     }
 
     func perform() async throws {
-        let settings = try await broker.resolved()
-        let reader = RosterReader(settings: settings, sender: sender.sender(settings))
+        let settings = try await broker.resolved(as: sender.name)
+        let reader = RosterReader(settings)
         let (roster, isComplete) = try await reader.roster(within: wait.duration)
         if names {
             for name in roster.members.keys.sorted() { Terminal.print(TerminalText(name)) }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct BenchCommand: OperatorCommand {
@@ -99,9 +100,9 @@ struct BenchCommand: OperatorCommand {
     }
 
     func perform() async throws {
-        let settings = try await broker.resolved()
+        let settings = try await broker.resolved(as: sender.name)
         let pace = try await BenchPace.find(
-            for: agent, asked: rate, inFlight: inFlight, settings, as: sender.sender(settings))
+            for: agent, asked: rate, inFlight: inFlight, settings)
         if let note = pace.note { Terminal.note("waypost: \(note)") }
         let load = BenchLoad(try loadSettings(settings, pace))
         var configuration = settings.oneShot(clientID: "waypost-bench-\(Identifier.short())")
@@ -158,11 +159,13 @@ struct BenchCommand: OperatorCommand {
         }
     }
 
-    private func loadSettings(_ settings: BrokerSettings, _ pace: BenchPace) throws -> BenchLoad.Settings {
+    private func loadSettings(_ settings: BackendConfiguration, _ pace: BenchPace) throws
+        -> BenchLoad.Settings
+    {
         // At a pace that the agent sets, 10 000 could take minutes.
         let most = Int(min(10_000, self.rate == nil ? (pace.rate ?? .infinity) * 10 : .infinity))
         return BenchLoad.Settings(
-            agent: agent, sender: sender.sender(settings), topics: settings.topics,
+            agent: agent, sender: settings.name, topics: settings.topics,
             operation: try operation(),
             qos: qos == 0 ? .atMostOnce : .atLeastOnce, pace: pace,
             count: count ?? (duration == nil ? max(1, most) : nil),

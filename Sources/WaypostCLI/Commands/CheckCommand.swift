@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct CheckCommand: OperatorCommand {
@@ -58,7 +59,7 @@ struct CheckCommand: OperatorCommand {
         report.findings += list.notes + refused
         if let commands {
             let check = try ContractCheck(contract, configuration, layers)
-            report.findings += try CommandFile(check, hasServices: !contract.services.isEmpty).findings(
+            report.findings += try CommandCheck(check, hasServices: !contract.services.isEmpty).findings(
                 commands)
         }
         if output.isJSON {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct DemoCommand: OperatorCommand {
@@ -45,9 +46,9 @@ struct DemoCommand: OperatorCommand {
             "The demo uses its own broker at \(broker.url) and its own agent, \(DemoAgent.name).")
         demoOutput.say("To watch it from another terminal: waypost logcat --broker \(broker.url)")
         demoOutput.title("0. The agent comes online")
-        let settings = BrokerSettings(localPort: broker.port)
-        return try await OperatorSession.with(
-            settings, as: "backend", required: DemoBackend.filters(settings.topics)
+        let settings = BackendConfiguration(localPort: broker.port, name: "backend")
+        return try await BackendSession.with(
+            settings, required: DemoBackend.filters(settings.topics)
         ) { session in
             let backend = DemoBackend(session, demoOutput)
             let agent = try DemoAgent.start(broker, in: processes)

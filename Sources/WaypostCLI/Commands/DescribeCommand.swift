@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct DescribeCommand: OperatorCommand {
@@ -51,9 +52,8 @@ struct DescribeCommand: OperatorCommand {
 
     func perform() async throws {
         if let agent {
-            let settings = try await source.broker.resolved()
             let page = try await AgentPage.read(
-                agent, settings, as: source.sender.sender(settings), within: source.wait.duration)
+                agent, source.broker.resolved(as: source.sender.name), within: source.wait.duration)
             return show(page.json, page.lines(output.style))
         }
         let contract = try await source.contract()

@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct DoctorCommand: OperatorCommand {
@@ -71,7 +72,7 @@ struct DoctorCommand: OperatorCommand {
         ]
         let settings = try await broker.settings(given.merging(broker.given) { own, _ in own })
         let place = local ? try await LocalAgent(settings) : nil
-        let brokers = local && !signIn ? nil : try await BrokerSettings(settings)
+        let brokers = local && !signIn ? nil : try await BackendConfiguration(settings, name: sender.name)
         var hasFailed = false
         func show(_ findings: [DoctorFinding]) {
             for finding in findings {
@@ -94,7 +95,7 @@ struct DoctorCommand: OperatorCommand {
 
     /// Checks each broker; returns how many accepted the connection.
     private func check(
-        _ brokers: BrokerSettings, _ place: LocalAgent?, _ show: ([DoctorFinding]) -> Void
+        _ brokers: BackendConfiguration, _ place: LocalAgent?, _ show: ([DoctorFinding]) -> Void
     ) async throws -> Int {
         var reached = 0
         let name = place?.name
@@ -104,8 +105,8 @@ struct DoctorCommand: OperatorCommand {
         for url in brokers.brokers {
             var one = brokers
             one.brokers = [url]
-            let check = BrokerCheck(
-                settings: one, sender: name ?? sender.sender(one), agent: agent, wait: wait)
+            one.name = name ?? one.name
+            let check = BrokerCheck(settings: one, agent: agent, wait: wait)
             do {
                 if let name, let place {
                     show(try await check.asAgent(name, groups: place.groups))
@@ -113,7 +114,7 @@ struct DoctorCommand: OperatorCommand {
                     show(try await check.asSender())
                 }
                 reached += 1
-            } catch let error as CommandError where error.exit == .noBroker {
+            } catch let error as BackendError where error.kind == .noBroker {
                 // The reason ends with what to do about it.
                 show([DoctorFinding("broker", .failed, error.description)])
                 // An expired certificate of our own is a reason to be turned away without a word.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct ExplainCommand: OperatorCommand {
@@ -73,10 +74,11 @@ struct ExplainCommand: OperatorCommand {
     }
 
     private func explain(command id: String, at agent: String) async throws {
-        let settings = try await broker.resolved()
-        let sender = sender.sender(settings)
+        let settings = try await broker.resolved(as: sender.name)
+        let sender = settings.name
         let request = try CommandRequest(
-            asking: .inspect(target: id, sender: of), of: .agent(agent), settings, as: sender, signing, wait)
+            asking: .inspect(target: id, sender: of), of: .agent(agent), settings, signer: signing.signer(),
+            wait.replyWait)
         var isOK = true
         _ = try await request.perform { answer in
             let isKnown = answer.reply.result["commands"]?.arrayValue?.isEmpty == false
@@ -87,7 +89,7 @@ struct ExplainCommand: OperatorCommand {
             }
             let lines: [TerminalText]
             if isOK {
-                lines = CommandWayText(id: id, sender: of ?? sender, style: output.style)
+                lines = CommandTimelineText(id: id, sender: of ?? sender, style: output.style)
                     .lines(answer.reply.result)
             } else if answer.isOK {
                 lines = [

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct FailuresCommand: OperatorCommand {
@@ -53,9 +54,8 @@ struct FailuresCommand: OperatorCommand {
     }
 
     func perform() async throws {
-        let settings = try await broker.resolved()
-        let reader = FailureReader(
-            settings: settings, sender: sender.sender(settings), signing: signing, wait: wait)
+        let reader = try FailureReader(
+            await broker.resolved(as: sender.name), signer: signing.signer(), wait.replyWait)
         let audience = audience.isGiven ? try audience.audience : .all
         var groups = FailureGroups()
         var lines: [LogLine] = []

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Waypost
+import WaypostBackend
 
 struct HealthCommand: OperatorCommand {
     static let configuration = CommandConfiguration(

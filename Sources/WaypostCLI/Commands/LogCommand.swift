@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct LogCommand: RequestCommand {

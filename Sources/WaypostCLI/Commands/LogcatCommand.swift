@@ -1,5 +1,5 @@
 import ArgumentParser
-import Glibc
+import WaypostBackend
 import WaypostMessages
 
 struct LogcatCommand: OperatorCommand {
@@ -45,14 +45,14 @@ struct LogcatCommand: OperatorCommand {
         name: .customShort("t"),
         help: ArgumentHelp(
             "Print the newest lines of the recent events, and end: so many, or those from a time on.",
-            valueName: "count or time"), transform: { try LogPast($0) })
-    var tail: LogPast?
+            valueName: "count or time"), transform: { try LogHistoryRange($0) })
+    var tail: LogHistoryRange?
 
     @Option(
         name: .customShort("T"),
         help: ArgumentHelp("The same as -t, and go on.", valueName: "count or time"),
-        transform: { try LogPast($0) })
-    var tailAndFollow: LogPast?
+        transform: { try LogHistoryRange($0) })
+    var tailAndFollow: LogHistoryRange?
 
     @Option(
         name: [.customShort("m"), .customLong("max-count")],
@@ -78,7 +78,7 @@ struct LogcatCommand: OperatorCommand {
             throw ValidationError("choose one of --since, -t and -T; -d goes with --since")
         }
         guard maximum.map({ $0 > 0 }) ?? true else { throw ValidationError("-m must be 1 or more") }
-        guard past == nil || !failures else {
+        guard history == nil || !failures else {
             throw ValidationError(
                 "use --failures without --since, -d, -t, -T: agents keep recent events, but not failure reports"
             )
@@ -86,19 +86,18 @@ struct LogcatCommand: OperatorCommand {
     }
 
     /// What it begins with.
-    private var past: LogPast? {
-        tail ?? tailAndFollow ?? since.map { LogPast(start: $0) } ?? (isDump ? .everything : nil)
+    private var history: LogHistoryRange? {
+        tail ?? tailAndFollow ?? since.map { LogHistoryRange(start: $0) } ?? (isDump ? .everything : nil)
     }
 
     func perform() async throws {
-        let settings = try await broker.resolved()
-        var follower = LogFollower(
-            settings: settings, sender: sender.sender(settings), agent: agent,
-            filter: try lines.filter(), format: output.isJSON ? LogFormat(form: .json) : try lines.format(),
-            onlyFailures: failures, past: past, style: output.style,
-            noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
-        follower.isDump = isDump || tail != nil
-        follower.maximum = maximum
-        try await follower.runAsCommand()
+        let printer = LogPrinter(
+            output.isJSON ? LogFormat(form: .json) : try lines.format(), output.style,
+            namesAgents: agent == nil, maximum: maximum)
+        try await LogPrinter.follow(
+            LogFollower(
+                broker.resolved(as: sender.name), agent: agent, filter: lines.filter(),
+                onlyFailures: failures, history: history, isDump: isDump || tail != nil,
+                output: printer.show))
     }
 }

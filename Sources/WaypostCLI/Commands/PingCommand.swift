@@ -1,4 +1,5 @@
 import ArgumentParser
+import WaypostBackend
 import WaypostMessages
 
 struct PingCommand: RequestCommand {

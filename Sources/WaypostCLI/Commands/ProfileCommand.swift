@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import FoundationEssentials
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct ProfileCommand: AsyncParsableCommand {
@@ -49,7 +50,7 @@ struct ProfileCommand: AsyncParsableCommand {
         func perform() async throws {
             let options = broker.given.merging(["as": sender.name.map(ConfigContent.string)]) { $1 }
             // What could not be used is found now.
-            _ = try await BrokerSettings(Settings(options, file: nil))
+            _ = try await BackendConfiguration(Settings(options, file: nil))
             let lines = options.sorted { $0.key < $1.key }.compactMap { name, content -> String? in
                 // A text in the form of JSON is one in YAML too.
                 switch content {

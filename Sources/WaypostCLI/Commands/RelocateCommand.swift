@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 struct RelocateCommand: OperatorCommand {
@@ -49,10 +50,9 @@ struct RelocateCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await broker.resolved()
+        let settings = try await broker.resolved(as: sender.name)
         let request = RelocationRequest(
-            settings: settings, sender: sender.sender(settings), audience: audience,
-            relocation: try entry.relocation(), signer: try signing.signer(), wait: wait)
+            try entry.relocation(), to: audience, settings, signer: try signing.signer(), wait.replyWait)
         var allApplied = true
         let count = try await request.perform { result in
             allApplied = allApplied && result.refused == nil
@@ -176,7 +176,7 @@ struct RelocationOptions: ParsableArguments {
     }
 
     /// The document to send.
-    func relocation() throws(CommandError) -> Relocation {
+    func relocation() throws -> Relocation {
         let document = try document()
         guard let base, let revision else { return document }
         guard document.needsBase else {
@@ -185,7 +185,7 @@ struct RelocationOptions: ParsableArguments {
         return document.numbered(AppliedMap.NextPatch(base: base, revision: revision))
     }
 
-    private func document() throws(CommandError) -> Relocation {
+    private func document() throws -> Relocation {
         if let file {
             let bytes = try InputFile.read(file, purpose: "relocation file")
             return try Relocation(file: bytes, name: file == "-" ? "standard input" : file)

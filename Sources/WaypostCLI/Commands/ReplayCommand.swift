@@ -1,5 +1,6 @@
 import ArgumentParser
 import MQTTLink
+import WaypostBackend
 import WaypostMessages
 
 struct ReplayCommand: OperatorCommand {
@@ -47,7 +48,7 @@ struct ReplayCommand: OperatorCommand {
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
 
     func perform() async throws {
-        let settings = try await broker.resolved()
+        let settings = try await broker.resolved(as: sender.name)
         let filter = try lines.filter()
         let collector = try await collect(settings, filter)
         for (agent, reply) in collector.refusals {
@@ -62,13 +63,16 @@ struct ReplayCommand: OperatorCommand {
         for gap in collector.gaps { Terminal.note("--- \(gap)") }
     }
 
-    private func collect(_ settings: BrokerSettings, _ filter: LogFilter) async throws -> ReplayCollector {
+    private func collect(_ settings: BackendConfiguration, _ filter: LogFilter) async throws
+        -> ReplayCollector
+    {
         let topics = settings.topics
-        let sender = sender.sender(settings)
+        let sender = settings.name
         var collector = ReplayCollector(
-            agent: agent, sender: sender, topics: topics, filter: filter, past: LogPast(start: since))
-        return try await OperatorSession.with(
-            settings, as: sender,
+            agent: agent, sender: sender, topics: topics, filter: filter,
+            history: LogHistoryRange(start: since))
+        return try await BackendSession.with(
+            settings,
             required: [topics.reply(of: agent, to: sender), topics.logs(of: agent)],
             useful: [topics.state(of: agent), topics.health(of: agent)]
         ) { session in
@@ -77,7 +81,7 @@ struct ReplayCommand: OperatorCommand {
                 diagnosis.saw($0)
             }
             guard collector.hasAnswers else {
-                throw CommandError(.noReply, diagnosis.explanation(after: wait.text))
+                throw BackendError(.noReply, diagnosis.explanation(after: wait.text))
             }
             return collector
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import WaypostBackend
 import WaypostMessages
 
 struct WatchCommand: OperatorCommand {
@@ -37,18 +38,18 @@ struct WatchCommand: OperatorCommand {
     func validate() throws { try NameCheck.check(agent, of: "--agent") }
 
     func perform() async throws {
-        let settings = try await broker.resolved()
+        let given = try await broker.settings(broker.given)
+        let settings = try await BackendConfiguration(given, name: sender.name)
         let filter = try lines.filter()
         guard !output.isJSON, ScreenMode.isPossible else {
-            var follower = LogFollower(
-                settings: settings, sender: sender.sender(settings), agent: agent, filter: filter,
-                format: output.isJSON ? LogFormat(form: .json) : try lines.format(), onlyFailures: false,
-                past: nil,
-                style: output.style, noticeStyle: Style(isOn: Terminal.wantsColours(STDERR_FILENO)))
-            return try await follower.runAsCommand()
+            let printer = LogPrinter(
+                output.isJSON ? LogFormat(form: .json) : try lines.format(), output.style,
+                namesAgents: agent == nil)
+            return try await LogPrinter.follow(
+                LogFollower(settings, agent: agent, filter: filter, output: printer.show))
         }
         let loop = WatchLoop(
-            feed: WatchFeed(settings: settings, sender: sender.sender(settings), agent: agent),
+            feed: WatchFeed(settings: settings, profile: given.profile, agent: agent),
             style: output.style,
             state: WatchState(WatchModel(topics: settings.topics, filter: filter)))
         try await loop.run()

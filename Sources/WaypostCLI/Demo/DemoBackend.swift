@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// The backend of the demo: sends, shows what comes, and keeps count.
@@ -21,12 +22,12 @@ final class DemoBackend {
     private static let patience = Duration.seconds(15)
 
     private(set) var seen = Seen()
-    private let session: OperatorSession
+    private let session: BackendSession
     private let topics: Topics
     private let output: DemoOutput
     private var matcher: RelocationResultMatcher?
 
-    init(_ session: OperatorSession, _ output: DemoOutput) {
+    init(_ session: BackendSession, _ output: DemoOutput) {
         self.session = session
         self.topics = session.topics
         self.output = output

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// How the demo is shown: line by line for people, a JSON line for each step for programs.

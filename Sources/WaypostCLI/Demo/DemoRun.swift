@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// Plays the story and compares what comes with what must come.

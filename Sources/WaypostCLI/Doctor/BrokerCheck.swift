@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// Checks one broker: is it there, what is it, and what does it allow.
@@ -7,13 +8,13 @@ struct BrokerCheck {
     /// How long an answer of the broker may take.
     private static let patience = Duration.seconds(2)
 
-    let settings: BrokerSettings
-    let sender: String
+    let settings: BackendConfiguration
     /// The agent that is asked; nil for any that is online.
     let agent: String?
     let wait: WaitOptions
 
     private var topics: Topics { settings.topics }
+    private var sender: String { settings.name }
 
     /// All that is found as a sender.
     func asSender() async throws -> [DoctorFinding] {
@@ -53,12 +54,12 @@ struct BrokerCheck {
                 topics.echo(of: name), SelfTestPayload.echo(boot: Identifier.boot(), nonce: nonce))
             let ping = MQTTMessage.json(
                 topics.command(to: .agent(name), from: name), SelfTestPayload.ping(nonce: nonce))
-            var answers: [String: Result<Bool, CommandError>] = [:]
+            var answers: [String: Result<Bool, BackendError>] = [:]
             for probe in [echo, ping] {
                 do {
                     try await session.publish(probe)
                     answers[probe.topic] = .success(false)
-                } catch let error as CommandError where error.exit == .failed {
+                } catch let error as BackendError where error.exit == .failed {
                     answers[probe.topic] = .failure(error)
                 }
             }
@@ -82,7 +83,7 @@ struct BrokerCheck {
     }
 
     private func echo(
-        _ answer: Result<Bool, CommandError>?, _ topic: String, of name: String
+        _ answer: Result<Bool, BackendError>?, _ topic: String, of name: String
     ) -> DoctorFinding {
         switch answer {
         case .success(true): DoctorFinding("echo", .ok, "a message to \(topic) came back")
@@ -97,7 +98,7 @@ struct BrokerCheck {
     /// Commands need not be allowed from the agent itself, so that a message does not come back proves something only
     /// when the broker has said that it took it.
     private func commands(
-        _ answer: Result<Bool, CommandError>?, _ topic: String, of name: String, _ version: MQTTVersion
+        _ answer: Result<Bool, BackendError>?, _ topic: String, of name: String, _ version: MQTTVersion
     ) -> DoctorFinding {
         switch answer {
         case .success(true): DoctorFinding("commands", .ok, "a command to \(topic) came back")
@@ -118,11 +119,11 @@ struct BrokerCheck {
 
     /// Connects, then looks.
     private func examine(
-        _ wanted: [String], _ body: (OperatorSession) async throws -> [DoctorFinding]
+        _ wanted: [String], _ body: (BackendSession) async throws -> [DoctorFinding]
     ) async throws -> [DoctorFinding] {
         let started = ContinuousClock.now
-        return try await OperatorSession.with(
-            settings, as: sender, required: [], useful: wanted + [BrokerVersion.topic], within: .seconds(10)
+        return try await BackendSession.with(
+            settings, required: [], useful: wanted + [BrokerVersion.topic], within: .seconds(10)
         ) { session in
             let connection = session.connection
             let time = (ContinuousClock.now - started).milliseconds
@@ -143,7 +144,7 @@ struct BrokerCheck {
                 "the broker does not publish its version, or \(BrokerVersion.topic) may not be read")
     }
 
-    private func subscriptions(_ session: OperatorSession, _ wanted: [String]) -> DoctorFinding {
+    private func subscriptions(_ session: BackendSession, _ wanted: [String]) -> DoctorFinding {
         let refused = session.connection.subscriptions.filter {
             !$0.isGranted && wanted.contains($0.subscription.filter)
         }
@@ -196,7 +197,7 @@ struct BrokerCheck {
     }
 
     /// Writes to an agent and reads its answer, which shows both rights at once, and its clock.
-    private func ask(_ target: String?, _ session: OperatorSession) async throws -> [DoctorFinding] {
+    private func ask(_ target: String?, _ session: BackendSession) async throws -> [DoctorFinding] {
         let now = WallClock.now()
         let command = Command(sending: .ping)
         // Without an agent there is no one to answer, but a broker that speaks MQTT 5 says whether we may write.
@@ -204,7 +205,7 @@ struct BrokerCheck {
         let asked = ContinuousClock.now
         do {
             try await session.publish(.json(topic, command.encoded()))
-        } catch let error as CommandError where error.exit == .failed {
+        } catch let error as BackendError where error.exit == .failed {
             return [rights(error, to: "publish", for: sender)]
         }
         guard let target else {
@@ -242,7 +243,7 @@ struct BrokerCheck {
     }
 
     /// Why an agent that answers has no retained state among those that came for `+`.
-    private func retained(_ target: String, _ session: OperatorSession) async throws -> DoctorFinding {
+    private func retained(_ target: String, _ session: BackendSession) async throws -> DoctorFinding {
         let topic = topics.state(of: target)
         guard await session.subscribe(topic) else {
             return DoctorFinding("retained", .skipped, "\(sender) may not read \(topic)")
@@ -273,12 +274,12 @@ struct BrokerCheck {
             advice: "synchronise both clocks with NTP: timedatectl set-ntp true")
     }
 
-    private func rights(_ error: CommandError, to check: String, for name: String) -> DoctorFinding {
+    private func rights(_ error: BackendError, to check: String, for name: String) -> DoctorFinding {
         DoctorFinding(check, .failed, error.description, advice: "allow \(name) to write this topic")
     }
 }
 
-extension OperatorSession {
+extension BackendSession {
     /// Takes messages until one satisfies; false when none did in time.
     fileprivate func wait(
         _ limit: Duration, until satisfies: (MQTTMessage) -> Bool

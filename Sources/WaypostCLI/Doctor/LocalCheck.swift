@@ -1,5 +1,6 @@
 import Waypost
 import WaypostAgent
+import WaypostBackend
 
 /// What the agent of this machine says of itself.
 ///

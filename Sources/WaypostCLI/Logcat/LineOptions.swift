@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// Which lines of the log are shown, and how.
@@ -55,15 +56,15 @@ struct LineOptions: ParsableArguments {
     /// - Throws: ``CommandError`` 64 for an unknown form.
     func format() throws(CommandError) -> LogFormat { try LogFormat(forms) }
 
-    /// - Throws: ``CommandError`` 64 quoting what can't be read.
-    func filter() throws(CommandError) -> LogFilter {
+    /// - Throws: ``BackendError`` quoting what can't be read.
+    func filter() throws(BackendError) -> LogFilter {
         var filter = try LogFilter(
             filters, level: level.flatMap { LogLevel(name: $0) }, tag: tag, isSilent: isSilent)
         if let expression {
             do {
                 filter.expression = try TextPattern(expression, .expression)
             } catch {
-                throw CommandError(.usage, error.detail)
+                throw BackendError(.invalid, error.detail)
             }
         }
         filter.process = pid

@@ -1,3 +1,5 @@
+import WaypostBackend
+
 /// How a command ends, for scripts to act on.
 enum Exit: Int32, Error {
     case ok = 0
@@ -15,6 +17,17 @@ enum Exit: Int32, Error {
     case terminated = 143
 }
 
+extension BackendError {
+    var exit: Exit {
+        switch kind {
+        case .invalid: .usage
+        case .notSent, .denied, .refused: .failed
+        case .noReply: .noReply
+        case .noBroker: .noBroker
+        }
+    }
+}
+
 /// Why a command fails: one line for people, and the exit status.
 struct CommandError: Error, CustomStringConvertible {
     var exit: Exit
@@ -24,5 +37,14 @@ struct CommandError: Error, CustomStringConvertible {
     init(_ exit: Exit, _ description: String) {
         self.exit = exit
         self.description = description
+    }
+
+    /// An error of this program or of the library; nil for any other.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as CommandError: self = error
+        case let error as BackendError: self.init(error.exit, error.description)
+        default: return nil
+        }
     }
 }

@@ -24,7 +24,8 @@ extension OperatorCommand {
     mutating func run() async throws {
         do {
             try await perform()
-        } catch let error as CommandError where output.isJSON {
+        } catch {
+            guard output.isJSON, let error = CommandError(error) else { throw error }
             let shown: [String: JSONValue] = [
                 "exit": .int(Int64(error.exit.rawValue)), "detail": .string(error.description),
             ]

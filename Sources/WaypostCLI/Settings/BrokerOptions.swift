@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import FoundationEssentials
+import WaypostBackend
 
 /// Where the broker is and how to log in; the same for every command that uses one.
 struct BrokerOptions: ParsableArguments {
@@ -87,8 +88,10 @@ struct BrokerOptions: ParsableArguments {
     }
 
     /// The settings of a command whose only ones are about the broker.
-    func resolved() async throws(CommandError) -> BrokerSettings {
-        try await BrokerSettings(settings(given))
+    ///
+    /// - Parameter name: The sender, see ``SenderOptions``.
+    func resolved(as name: String? = nil) async throws(CommandError) -> BackendConfiguration {
+        try await BackendConfiguration(settings(given), name: name)
     }
 
     /// Settings from the options, the environment, the file and the profile, in this order.

@@ -1,10 +1,12 @@
 import MQTTLink
+import WaypostBackend
 import WaypostMessages
 
 /// Listens at the broker, reconnects when the connection is lost, and puts what comes into the state.
 struct WatchFeed {
-    let settings: BrokerSettings
-    let sender: String
+    let settings: BackendConfiguration
+    /// The profile that they come from.
+    let profile: String?
     /// Nil for all agents.
     let agent: String?
 
@@ -15,18 +17,18 @@ struct WatchFeed {
     private static let failuresOfEach = 20
 
     /// - Throws: ``CommandError`` 4 when there is no broker.
-    func connect() async throws -> OperatorSession {
+    func connect() async throws -> BackendSession {
         let (topics, name) = (settings.topics, agent ?? "+")
-        return try await OperatorSession.connect(
-            settings, as: sender, required: [topics.state(of: name)],
+        return try await BackendSession.connect(
+            settings, required: [topics.state(of: name)],
             useful: [
                 topics.health(of: name), topics.applied(of: name), topics.failures(of: name),
-                topics.logs(of: name), topics.reply(of: name, to: sender),
+                topics.logs(of: name), topics.reply(of: name, to: settings.name),
             ])
     }
 
     /// Listens until the task is cancelled.
-    func run(_ first: OperatorSession, _ state: WatchState) async {
+    func run(_ first: BackendSession, _ state: WatchState) async {
         var session = first
         var pause = ReconnectPause()
         // Some brokers close the connection of who may not send.
@@ -34,7 +36,7 @@ struct WatchFeed {
         while true {
             let current = session
             pause.connectionMade()
-            let broker = settings.profileMark + session.connection.broker.description
+            let broker = (profile.map { "[\($0)] " } ?? "") + session.connection.broker.description
             state.change { ($0.model.link, $0.model.isConnected) = (broker, true) }
             var loss = MessageLoss()
             let question = mayAsk ? Task { await askForFailures(current, state) } : nil
@@ -48,9 +50,9 @@ struct WatchFeed {
                         content.model.loss = content.model.loss + new
                     }
                 }
-            } catch let error as CommandError {
+            } catch let error as BackendError {
                 state.change { ($0.model.link, $0.model.isConnected) = (error.description, false) }
-                if error.exit != .noBroker { return await session.close() }
+                if error.kind != .noBroker { return await session.close() }
             } catch {
                 return await session.close()
             }
@@ -62,7 +64,7 @@ struct WatchFeed {
     }
 
     /// Asks for the failures of the last hour, once it is known who is there.
-    private func askForFailures(_ session: OperatorSession, _ state: WatchState) async {
+    private func askForFailures(_ session: BackendSession, _ state: WatchState) async {
         guard await session.fence() != nil, !Task.isCancelled,
             state.content.model.roster.members.count <= Self.mostAsked
         else { return }
@@ -72,11 +74,11 @@ struct WatchFeed {
                 // By the agents' own clocks; one that does not know the query gives its last ones.
                 FailureRequest(maximum: Self.failuresOfEach, query: "age:\(Self.past)")))
         state.change { $0.model.asked(command.id) }
-        let topic = settings.topics.command(to: audience, from: sender)
+        let topic = settings.topics.command(to: audience, from: settings.name)
         try? await session.publish(.json(topic, command.encoded()))
     }
 
-    private func comeBack(_ pause: inout ReconnectPause, _ state: WatchState) async -> OperatorSession? {
+    private func comeBack(_ pause: inout ReconnectPause, _ state: WatchState) async -> BackendSession? {
         while (try? await Task.sleep(for: pause.next())) != nil {
             if pause.isHintDue { state.change { $0.model.link = ReconnectPause.hint } }
             if let session = try? await connect() { return session }

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import UnixSignals
+import WaypostBackend
 import WaypostMessages
 
 /// Keeps the screen up to date until a key or a signal ends it.

@@ -1,5 +1,6 @@
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// What is known while watching: who is there, what failed, what was said; each kept to a bound.

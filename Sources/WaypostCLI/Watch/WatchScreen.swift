@@ -1,3 +1,4 @@
+import WaypostBackend
 import WaypostMessages
 
 /// Draws what is known as the lines of one screen: agents above, then failures, then the log with the newest below.

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// What is looked at: which page, how far back, which lines.
@@ -87,7 +88,7 @@ struct WatchView: Sendable {
         case .backspace: typed = String(String.UnicodeScalarView(text.unicodeScalars.dropLast()))
         case .escape: (typed, fault) = (nil, nil)
         case .enter:
-            do throws(CommandError) {
+            do throws(BackendError) {
                 query = text.allSatisfy(\.isWhitespace) ? nil : (text, try LogQuery.read(text))
                 (typed, fault, offset) = (nil, nil, 0)
             } catch {

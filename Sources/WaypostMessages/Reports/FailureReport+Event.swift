@@ -7,8 +7,7 @@ extension FailureReport {
     /// The report in the form of an event of level E, as it is shown in the log and as queries look at it.
     package var event: LogEvent {
         var message = "\(code) in \(origin.rawValue): \(detail)"
-        // The detail of a missing route names its neighbours.
-        let unnamed = nearest.prefix(Self.maximumNearest).filter { !detail.utf8.contains($0.utf8) }
+        let unnamed = NearNames.unnamed(nearest, in: detail)
         if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
         if let ref { message += "; ref \(ref)" }
         if count > 1 { message += "; \(count) times" }
@@ -16,7 +15,4 @@ extension FailureReport {
             time: last, level: .error, tag: Self.tag, boot: "", sequence: 0, process: 0, thread: 0,
             message: message, url: url, isError: true, ref: ref)
     }
-
-    /// The names that are shown; an agent sends fewer.
-    private static let maximumNearest = 10
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import MQTTLink
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 @testable import WaypostCLI
@@ -80,7 +81,7 @@ enum OperatorLaws: Laws {
         var gaps = GapDetector()
         var deduplicator = EventDeduplicator()
         var replay = ReplayCollector(
-            agent: nil, sender: "me", topics: .standard, past: LogPast(start: .span(.minutes(10))))
+            agent: nil, sender: "me", topics: .standard, history: LogHistoryRange(start: .span(.minutes(10))))
         var diagnosis = NoReplyDiagnosis(.agent("k1"), topics: .standard)
         var tally = BenchTally()
         var contract = ContractDocuments(of: "k1", topics: .standard)

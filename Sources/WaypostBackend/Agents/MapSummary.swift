@@ -1,0 +1,44 @@
+package import Waypost
+import WaypostMessages
+
+/// The map in force at an agent, read leniently from `map/applied` or from the `map` of `health`.
+package struct MapSummary: Sendable {
+    private let json: JSONValue
+
+    package init(_ json: JSONValue) { self.json = json }
+
+    /// `rev 42, 3 entries`; the revisions are each of a layer, the entries those of all layers.
+    package var text: String {
+        let entries = json["entries"]?.intValue ?? 0
+        guard !revisions.isEmpty || entries > 0 else { return "none" }
+        let isOneLayer = json["layers"]?.arrayValue?.count == 1
+        let inactive = json["inactive"]?.arrayValue.map { Int64($0.count) } ?? json["inactive"]?.intValue ?? 0
+        return
+            ([revisions].filter { !$0.isEmpty }
+            + [entries.counted("entry", "entries") + (isOneLayer ? "" : " in all layers")]
+            + (inactive > 0 ? ["\(inactive) inactive"] : [])).joined(separator: ", ")
+    }
+
+    /// `rev 42, @all rev 7`; empty when no layer is in force.
+    package var revisions: String {
+        guard let layers = json["layers"]?.arrayValue else {
+            return json["rev"]?.intValue.map { "rev \($0)" } ?? ""
+        }
+        return layers.map { Self.name(of: $0) }.joined(separator: ", ")
+    }
+
+    /// The newest document that the agent refused: `rev 43 refused: TARGET_MISSING: …`; nil when there is none.
+    package var refusal: String? {
+        guard let refused = json["refused"], refused.objectValue != nil else { return nil }
+        let reason = [refused["name"]?.stringValue, refused["detail"]?.stringValue].compactMap(\.self)
+        return ([Self.name(of: refused) + " refused"] + reason).joined(separator: ": ")
+    }
+
+    private static func name(of layer: JSONValue) -> String {
+        let revision = layer["rev"]?.intValue.map { "rev \($0)" }
+        let name = layer["layer"]?.stringValue ?? "?"
+        // What is sent to the agent itself is what is meant when no layer is named.
+        return [name == "agent" && revision != nil ? nil : name, revision].compactMap(\.self).joined(
+            separator: " ")
+    }
+}

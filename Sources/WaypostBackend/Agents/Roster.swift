@@ -1,0 +1,156 @@
+package import MQTTLink
+package import Waypost
+package import WaypostMessages
+
+/// The agents at a broker, from their retained states and health documents.
+package struct Roster: Sendable {
+    /// One agent.
+    package struct Member: Sendable {
+        package var state: AgentState?
+        package var stateJSON: JSONValue?
+        package var health: Health?
+        package var healthJSON: JSONValue?
+        /// The map in force, from `map/applied`.
+        package var map: JSONValue?
+        /// What the documents weigh, see ``JSONValue/weight``.
+        fileprivate var stateBytes = 0
+        fileprivate var healthBytes = 0
+        fileprivate var mapBytes = 0
+
+        /// Whether it is there; nil when that is not known.
+        package var isOnline: Bool? { state?.isOnline(withHealthOf: health?.epoch) }
+        /// Whether it went by itself.
+        package var isStopped: Bool { isOnline == false && state?.reason == .shutdown }
+
+        /// Whether it is in that group, as far as it said so.
+        package func isIn(_ group: String) -> Bool {
+            Audience.group(group) == .all || health?.groups.contains(group) ?? false
+        }
+    }
+
+    package let topics: Topics
+    /// Whether there are more agents than are kept.
+    package private(set) var isFull = false
+    package private(set) var members: [String: Member] = [:]
+    private let maximumMembers: Int
+    private let maximumBytes: Int
+    private var bytes = 0
+
+    /// - Parameters:
+    ///   - maximumMembers: further agents are not kept; more than one broker serves.
+    ///   - maximumBytes: the most that the documents may take together as they are held; those of an agent take some
+    ///     20 KiB.
+    package init(topics: Topics, maximumMembers: Int = 100_000, maximumBytes: Int = 2 << 30) {
+        self.topics = topics
+        self.maximumMembers = maximumMembers
+        self.maximumBytes = maximumBytes
+    }
+
+    /// Takes note of a message that may be about presence.
+    package mutating func saw(_ message: MQTTMessage) {
+        guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
+        let size = json.weight
+        guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
+        else {
+            isFull = true
+            return
+        }
+        switch content {
+        case .state:
+            let state = try? AgentState(json)
+            guard state?.isNews(after: members[agent]?.state) != false else { return }
+            members[agent, default: Member()].state = state
+            members[agent]?.stateJSON = json
+            bytes += size - (members[agent]?.stateBytes ?? 0)
+            members[agent]?.stateBytes = size
+        case .health:
+            members[agent, default: Member()].health = Health(json)
+            members[agent]?.healthJSON = json
+            bytes += size - (members[agent]?.healthBytes ?? 0)
+            members[agent]?.healthBytes = size
+        case .applied:
+            members[agent, default: Member()].map = json
+            bytes += size - (members[agent]?.mapBytes ?? 0)
+            members[agent]?.mapBytes = size
+        case .reply, .log, .failure, .routes, .contract, .navigation:
+            break
+        }
+    }
+
+    /// What is known of one agent alone.
+    package func only(_ agent: String) -> Roster {
+        var roster = self
+        roster.members = members.filter { $0.key == agent }
+        return roster
+    }
+
+    /// One JSON object an agent, by name.
+    package var json: [JSONValue] {
+        members.keys.sorted().map(json)
+    }
+
+    /// The JSON object of one agent; null when there is no such agent.
+    package func json(of agent: String) -> JSONValue {
+        guard let member = members[agent] else { return .null }
+        return [
+            "agent": .string(agent), "online": member.isOnline.map(JSONValue.bool) ?? .null,
+            "state": member.stateJSON ?? .null,
+            "health": member.healthJSON ?? .null, "map": member.map ?? .null,
+        ]
+    }
+
+    /// What is to be said of an agent, without times; nil when there is no such agent.
+    package func news(of agent: String) -> AgentSummary? {
+        members[agent].map { member in
+            var summary = AgentSummary(agent, member)
+            summary.since = nil
+            return summary
+        }
+    }
+
+    /// All agents, those that need attention first.
+    package var summaries: [AgentSummary] {
+        members.map(AgentSummary.init).sorted { ($0.condition, $0.agent) < ($1.condition, $1.agent) }
+    }
+
+    /// The agents that somebody should look at, those in most trouble first, each with its trouble as a sentence.
+    package func troubles(
+        now: Int64 = WallClock.now()
+    ) -> [(agent: String, condition: Condition, text: String)] {
+        summaries.filter(\.condition.isTrouble).map { summary in
+            let text =
+                switch summary.condition {
+                case .lost: "its connection was lost \(summary.sinceText(now))"
+                case .failing: "its health is red: \(summary.problem)"
+                default: summary.problem
+                }
+            return (summary.agent, summary.condition, text.cut(to: 1_000))
+        }
+    }
+}
+
+extension Roster {
+    /// What an agent is like, by how soon somebody should look.
+    package enum Condition: Int, Sendable, Comparable {
+        case lost, failing, mapRefused, unknown, stopped, healthy
+
+        package static func < (one: Condition, other: Condition) -> Bool { one.rawValue < other.rawValue }
+
+        /// Whether somebody should look.
+        package var isTrouble: Bool { self < .unknown }
+    }
+}
+
+extension Roster.Member {
+    package var condition: Roster.Condition {
+        switch (isOnline, state?.reason) {
+        case (true?, _):
+            if health?.isGreen == false { return .failing }
+            let refusal = map.map { MapSummary($0).refusal } ?? health?.map.refusal
+            return refusal == nil ? .healthy : .mapRefused
+        case (false?, .shutdown?): return .stopped
+        case (false?, _): return .lost
+        case (nil, _): return .unknown
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package import WaypostMessages
+
+/// How far the clock of an agent is from this machine's.
+package struct ClockOffset {
+    /// In milliseconds; positive when the agent's is ahead.
+    private let offset: Int64
+    private let trip: Int64
+
+    /// Nil when the reply has no possible time.
+    ///
+    /// - Parameters:
+    ///   - now: when it was asked, by this machine's clock, in milliseconds since 1970.
+    ///   - trip: from the question to the reply, in milliseconds.
+    package init?(of reply: Reply, asked now: Int64, trip: Int64) {
+        let (offset, overflow) = reply.at.subtractingReportingOverflow(now + trip / 2)
+        guard !overflow else { return nil }
+        self.offset = offset
+        self.trip = trip
+    }
+
+    /// Whether somebody should look at it.
+    package var isLarge: Bool { offset.magnitude >= 5_000 }
+    /// An agent refuses a command of such a sender with CLOCK_SKEW, when it is the agent that is behind.
+    package var isTooLarge: Bool { offset.magnitude >= 30_000 }
+
+    package func text(of agent: String) -> String {
+        let size =
+            offset.magnitude < 10_000
+            ? "\(offset.magnitude) ms, ± \(trip / 2) ms," : TimeText.span(Int64(clamping: offset.magnitude))
+        return "the clock of \(agent) is \(size) \(offset >= 0 ? "ahead of" : "behind") this machine's"
+    }
+}

@@ -1,0 +1,30 @@
+import Waypost
+package import WaypostMessages
+
+extension Command {
+    /// A new command that an operator sends.
+    ///
+    /// One that only looks carries no times, so that an agent whose clock is wrong answers it too.
+    ///
+    /// - Parameter isTimed: whether it carries the times in any case.
+    package init(
+        sending operation: Operation, id: String? = nil, lifetime: Int64 = defaultLifetime,
+        lane: String = defaultLane, isTimed: Bool = false
+    ) {
+        let now = WallClock.now()
+        let isTimed = isTimed || !operation.onlyLooks
+        self.init(
+            id: id ?? Identifier.ulid(at: now), operation: operation, at: isTimed ? now : nil,
+            expires: now + lifetime, hasAbsoluteExpiry: isTimed, lane: lane)
+    }
+}
+
+extension Command.Operation {
+    /// Whether it changes nothing but what is shown.
+    fileprivate var onlyLooks: Bool {
+        switch self {
+        case .ping, .failures, .inspect, .log, .replay: true
+        case .open, .call, .navigate, .cancel: false
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Logging
+package import MQTTLink
+package import WaypostMessages
+
+/// A connection to a broker, under a sender's name.
+///
+/// It subscribes before it publishes, leaves nothing at the broker when it ends, and has its own client id, so that
+/// two programs of one name do not take the session from each other.
+package final class BackendSession: Sendable {
+    /// The most messages that wait to be read: some seconds of a large fleet, more than a person reads.
+    package static let messageLimit = 100_000
+    /// The most bytes that they may have, so that a flood of large messages does not fill the memory.
+    package static let byteLimit = 32 << 20
+
+    package let sender: String
+    package let topics: Topics
+    package let connection: Connection
+    private let session: MQTTSession
+
+    /// Connects and subscribes.
+    ///
+    /// - Parameters:
+    ///   - required: filters without which the command makes no sense.
+    ///   - useful: filters that the broker may refuse.
+    /// - Throws: ``BackendError`` when there is no broker, or when it refuses a required filter.
+    package static func connect(
+        _ settings: BackendConfiguration, required: [String], useful: [String] = [],
+        within limit: Duration = .seconds(10), messageLimit: Int = messageLimit, byteLimit: Int = byteLimit
+    ) async throws -> BackendSession {
+        let clientID = "waypost-\(settings.name.prefix(40))-\(Identifier.short())"
+        var configuration = settings.oneShot(clientID: clientID)
+        // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 all.
+        let rosters = [
+            settings.topics.state(of: "+"), settings.topics.health(of: "+"), settings.topics.applied(of: "+"),
+        ]
+        configuration.subscriptions = (required + useful).map {
+            Subscription($0, qos: rosters.contains($0) ? .atMostOnce : .atLeastOnce)
+        }
+        let session = try await firstSession(
+            configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
+        for (filter, result) in zip(required, session.connection.subscriptions) where !result.isGranted {
+            await session.disconnect()
+            throw BackendError(
+                .denied,
+                "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(settings.name)"
+            )
+        }
+        return BackendSession(session, settings)
+    }
+
+    /// The session at the first broker of the list that gives one.
+    ///
+    /// Each gets its part of the time, so that one that never answers does not take that of the others.
+    private static func firstSession(
+        _ configuration: MQTTLinkConfiguration, within limit: Duration, messageLimit: Int, byteLimit: Int
+    ) async throws -> MQTTSession {
+        var failures: [String] = []
+        for broker in configuration.brokers {
+            var one = configuration
+            one.brokers = [broker]
+            do {
+                return try await MQTTSession.connect(
+                    one, within: limit / configuration.brokers.count, messageLimit: messageLimit,
+                    byteLimit: byteLimit)
+            } catch {
+                try Task.checkCancellation()
+                failures.append("\(error)")
+            }
+        }
+        throw BackendError(.noBroker, "no broker: \(failures.joined(separator: "; "))")
+    }
+
+    private init(_ session: MQTTSession, _ settings: BackendConfiguration) {
+        self.session = session
+        sender = settings.name
+        topics = settings.topics
+        connection = session.connection
+    }
+
+    /// Publishes and waits until the broker has it.
+    ///
+    /// - Throws: ``BackendError`` when the broker refuses the message, or when the connection was lost.
+    package func publish(_ message: MQTTMessage) async throws {
+        let result: PublishReceipt.Result
+        do {
+            result = try await session.publish(message)
+        } catch {
+            try Task.checkCancellation()
+            throw BackendError(.noBroker, "publish to \(message.topic): \(error)")
+        }
+        switch result {
+        case .acknowledged: break
+        case .refused(let code):
+            throw BackendError(
+                .denied,
+                "the broker refused the message to \(message.topic): \(code); check its rules for \(sender)")
+        case .rejected(let reason): throw BackendError(.notSent, "publish to \(message.topic): \(reason)")
+        case .lost: throw BackendError(.noBroker, "publish to \(message.topic): the connection was lost")
+        }
+    }
+
+    /// Subscribes to one more filter; false when the broker refuses it.
+    package func subscribe(_ filter: String) async -> Bool {
+        let results = try? await session.subscribe([Subscription(filter)])
+        return results?.allSatisfy(\.isGranted) ?? false
+    }
+
+    /// Waits until the broker has sent all that it had to send before this, such as what it retains.
+    ///
+    /// What a broker sends is in order, so the answer to one more SUBSCRIBE comes behind it.
+    ///
+    /// - Returns: how long the answer took; nil when none came.
+    package func fence() async -> Duration? {
+        let start = ContinuousClock.now
+        // Whether it is granted does not matter; what a sender may read in any case is least remarkable.
+        let answer = try? await session.subscribe([Subscription(topics.reply(of: "+", to: sender))])
+        return answer.map { _ in ContinuousClock.now - start }
+    }
+
+    /// The next message, or the alarm set with ``alarm(after:)``; for one reader.
+    ///
+    /// - Throws: ``BackendError`` when the connection ended, `CancellationError` when the task is cancelled.
+    package func next() async throws -> MessageQueue.Event {
+        if let event = await session.queue.next() { return event }
+        try Task.checkCancellation()
+        // Coming back would only take the connection from the other again.
+        if case .sessionTakenOver? = session.endReason?.cause {
+            throw BackendError(
+                .denied,
+                "another program signed in under the same user name, and this broker has one connection for each; "
+                    + "give each program a name of its own")
+        }
+        throw BackendError(
+            .noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
+    }
+
+    /// Lets ``next()`` return `.alarm` once the time is over.
+    @discardableResult
+    package func alarm(after limit: Duration) -> Task<Void, Never> {
+        Task { [queue = session.queue] in
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            queue.alarm()
+        }
+    }
+
+    /// Leaves the broker.
+    package func close() async {
+        await session.disconnect()
+    }
+
+    /// The messages that could not be shown so far.
+    package var loss: MessageLoss {
+        MessageLoss(dropped: session.droppedMessages, skipped: session.skippedMessages)
+    }
+
+    /// Connects, does `body` and leaves, whatever comes of it; warns when messages were lost.
+    package static func with<Value>(
+        _ settings: BackendConfiguration, required: [String], useful: [String] = [],
+        within limit: Duration = .seconds(10), _ body: (BackendSession) async throws -> Value
+    ) async throws -> Value {
+        let session = try await connect(
+            settings, required: required, useful: useful, within: limit)
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(session)) } catch { result = .failure(error) }
+        await session.close()
+        for notice in session.loss.notices { settings.logger.warning("\(notice)") }
+        return try result.get()
+    }
+}

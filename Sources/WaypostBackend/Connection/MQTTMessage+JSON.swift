@@ -1,0 +1,18 @@
+package import MQTTLink
+package import Waypost
+
+extension MQTTMessage {
+    /// The payload as JSON; nil when it is none.
+    package var json: JSONValue? { try? JSONValue(parsing: payload, limits: .shown) }
+
+    /// A message with a JSON payload, as the protocol's MQTT 5 mirror wants it marked.
+    package static func json(
+        _ topic: String, _ payload: [UInt8], retain: Bool = false,
+        properties: MQTTProperties = MQTTProperties()
+    ) -> MQTTMessage {
+        var properties = properties
+        properties.contentType = "application/json"
+        properties.payloadIsUTF8 = true
+        return MQTTMessage(topic: topic, payload: payload, retain: retain, properties: properties)
+    }
+}

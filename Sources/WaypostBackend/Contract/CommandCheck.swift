@@ -1,0 +1,50 @@
+package import Waypost
+import WaypostMessages
+
+/// Checks commands of a backend, as they are sent, against a contract.
+package struct CommandCheck {
+    private let check: ContractCheck
+    private let hasServices: Bool
+
+    /// - Parameter hasServices: Whether the contract says what may be called; a list of routes alone does not.
+    package init(_ check: ContractCheck, hasServices: Bool) {
+        self.check = check
+        self.hasServices = hasServices
+    }
+
+    /// What is wrong, or doubtful, about one command.
+    ///
+    /// - Parameters:
+    ///   - bytes: Nil for one that is longer than a command may be.
+    ///   - subject: Where it is written, for instance `commands.jsonl line 3`.
+    package func findings(_ bytes: [UInt8]?, at subject: String) -> [CheckReport.Finding] {
+        func finding(_ kind: CheckReport.Finding.Kind, _ detail: String) -> CheckReport.Finding {
+            CheckReport.Finding(kind: kind, subject: subject, detail: "\(subject): \(detail)")
+        }
+        do {
+            guard let bytes else {
+                throw Rejection(.tooLarge, "the line is longer than a command may be")
+            }
+            let json = try JSONValue(parsing: bytes, limits: .protocolDefaults)
+            let command = try Command(id: Command.id(in: json), fields: json, arrival: WallClock.now())
+            var doubts = command.warnings
+            if case .call = command.operation, !hasServices {
+                doubts.append("\(command.id): the services are not known; see waypost describe --json")
+                return doubts.map { finding(.doubtfulCommand, $0) }
+            }
+            let report = check.report(command.operation)
+            doubts += report.warnings
+            let faults = report.fault.map { fault in
+                let question = NearNames.question(NearNames.unnamed(fault.nearest, in: fault.detail))
+                return finding(.badCommand, "\(command.id): \(fault.code): \(fault.detail)\(question)")
+            }
+            return [faults].compactMap(\.self)
+                + doubts.map { finding(.doubtfulCommand, "\(command.id): \($0)") }
+        } catch let fault as Rejection {
+            return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
+        } catch {
+            let fault = (error as? JSONError)?.rejection ?? Rejection(.badJSON, "\(error)")
+            return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package import Waypost
+package import WaypostMessages
+
+/// Checks commands against what an agent can open and call.
+package struct ContractCheck {
+    private let contract: RouterContract
+    private let router: Router
+    /// Whether it is known where redirects lead.
+    private let isComplete: Bool
+
+    /// - Throws: ``BackendError`` when the routes are in conflict.
+    package init(_ contract: RouterContract) throws(BackendError) {
+        self.contract = contract
+        router = Router(configuration: contract.settings.configuration)
+        try Self.register(contract, in: router)
+        // Where they lead does not matter: nothing is known of it.
+        let entries = contract.redirects.map {
+            RelocationEntry(.replace(origin: $0, target: "elsewhere://elsewhere"))
+        }
+        _ = try? router.relocate([RelocationLayer(name: "redirects", entries: entries)])
+        isComplete = false
+    }
+
+    /// The route that takes a URL, as the contract describes it.
+    package func route(of url: String) -> RouteDescription? {
+        router.resolve(url).route.flatMap { path in contract.routes.first { $0.path == path } }
+    }
+
+    /// The same with maps laid over the routes; where they lead is known.
+    package init(
+        _ contract: RouterContract, _ configuration: RouterConfiguration, _ layers: [RelocationLayer]
+    ) throws(BackendError) {
+        self.contract = contract
+        router = Router(configuration: configuration)
+        try Self.register(contract, in: router)
+        _ = try? router.relocate(layers)
+        isComplete = true
+    }
+
+    /// Registers what the contract lists, without routes whose converters are not known here; nothing is opened.
+    private static func register(
+        _ contract: RouterContract, in router: Router
+    ) throws(BackendError) {
+        let routes = contract.routes.filter { $0.missingConverter(router.configuration) == nil }
+        do {
+            try router.register(routes.map { route in Route(route) { _ in .opened(.null) } })
+            for service in contract.services {
+                try router.services.expose(ExposedService(standInFor: service))
+            }
+        } catch {
+            throw BackendError(.invalid, "the contract: \(error)")
+        }
+    }
+
+    /// What does not fit, without secrets; nothing where it can not be known.
+    package func report(_ operation: Command.Operation) -> ContractReport {
+        let redaction = Redaction()
+        var report = unmasked(operation)
+        report.fault = report.fault.map {
+            Rejection($0.code, redaction.masked($0.detail), nearest: $0.nearest)
+        }
+        report.warnings = report.warnings.map(redaction.masked)
+        return report
+    }
+
+    private func unmasked(_ operation: Command.Operation) -> ContractReport {
+        switch operation {
+        case .open(let url, let parameters):
+            guard !contract.settings.hasHooks, isComplete || !router.isRedirected(url) else {
+                return ContractReport()
+            }
+            return router.checkOpen(url, parameters: parameters)
+        case .call(let service, let method, let arguments):
+            return router.checkCall(service, method, arguments: ServiceArguments(arguments))
+        case .navigate, .cancel, .failures, .inspect, .log, .ping, .replay: return ContractReport()
+        }
+    }
+}
+
+extension ServiceArguments {
+    fileprivate init(_ arguments: Command.Arguments) {
+        switch arguments {
+        case .positional(let values): self = .positional(values)
+        case .labeled(let members): self = .labeled(members)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package import MQTTLink
+package import Waypost
+package import WaypostMessages
+
+/// What the broker keeps of one agent about its routes and services.
+package struct ContractDocuments {
+    private let topics: Topics
+    private let agent: String
+    private var routes: JSONValue?
+    private var rest: JSONValue?
+
+    package init(of agent: String, topics: Topics) {
+        self.agent = agent
+        self.topics = topics
+    }
+
+    package var filters: [String] { [topics.routes(of: agent), topics.contract(of: agent)] }
+
+    package mutating func saw(_ message: MQTTMessage) {
+        switch message.topic {
+        case topics.routes(of: agent): routes = message.json
+        case topics.contract(of: agent): rest = message.json
+        default: break
+        }
+    }
+
+    /// The contract; nil while a part of it is missing or can not be read.
+    package var contract: RouterContract? {
+        guard let routes, let members = rest?.objectValue else { return nil }
+        return try? RouterContract(.object(members.merging(["routes": routes]) { $1 }))
+    }
+}

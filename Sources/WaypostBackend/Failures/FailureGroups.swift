@@ -1,0 +1,98 @@
+package import Waypost
+package import WaypostMessages
+
+/// Failures of the past that have the same code, URL and map revision.
+package struct FailureGroup: Sendable {
+    /// A longer list of names is not shown.
+    private static let maximumAgents = 100
+    /// The longest text of a group, in bytes: an agent cuts its own there.
+    fileprivate static let maximumText = 2_048
+
+    package let code: Code
+    /// The URL without its parameters; the detail where there is no URL.
+    package let subject: String
+    package let hasURL: Bool
+    package let map: FailureReport.MapInForce?
+    package private(set) var detail: String
+    package private(set) var count: Int64 = 0
+    package private(set) var first = Int64.max
+    package private(set) var last = Int64.min
+    private var agents: Set<String> = []
+
+    fileprivate init(_ key: FailureGroups.Key, _ report: FailureReport) {
+        (code, subject, hasURL, map) = (key.code, key.subject, report.url != nil, key.map)
+        detail = report.detail.cut(to: Self.maximumText)
+    }
+
+    fileprivate mutating func add(_ report: FailureReport, of agent: String) {
+        count = count.addingReportingOverflow(max(1, report.count)).partialValue
+        first = min(first, report.first)
+        if report.last > last {
+            (last, detail) = (report.last, report.detail.cut(to: Self.maximumText))
+        }
+        if agents.count < Self.maximumAgents { agents.insert(agent) }
+    }
+
+    /// How many agents there are; of many the names are not all kept.
+    package var agentCount: (number: Int, isAtLeast: Bool) {
+        (agents.count, agents.count == Self.maximumAgents)
+    }
+
+    package var json: JSONValue {
+        [
+            "code": .int(Int64(code.number)), "name": .string(code.name),
+            "url": hasURL ? .string(subject) : .null, "detail": .string(detail),
+            "map": map.map { ["layer": .string($0.layer), "rev": .int($0.revision)] } ?? .null,
+            "count": .int(count), "first": .int(first), "last": .int(last),
+            "agents": .array(agents.sorted().map { .string($0) }),
+        ]
+    }
+}
+
+/// Failures of the past, grouped.
+package struct FailureGroups: Sendable {
+    fileprivate struct Key: Hashable {
+        var code: Code
+        var subject: String
+        var map: FailureReport.MapInForce?
+    }
+
+    /// Further groups are not kept; more than anyone reads.
+    private static let maximum = 10_000
+    /// The most bytes that their texts may have.
+    private static let maximumBytes = 32 << 20
+
+    private var groups: [Key: FailureGroup] = [:]
+    private var bytes = 0
+    /// Whether there are more groups than are kept.
+    package private(set) var isFull = false
+
+    package init() {}
+
+    package mutating func add(_ report: FailureReport, of agent: String) {
+        // By bytes: a single character can be as long as a message.
+        let url = report.url.map {
+            String(decoding: $0.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+        }
+        let subject = (url ?? report.detail).cut(to: FailureGroup.maximumText)
+        let key = Key(code: report.code, subject: subject, map: report.map)
+        if groups[key] == nil {
+            let size =
+                subject.utf8.count + report.code.name.utf8.count + (report.map?.layer.utf8.count ?? 0)
+                + FailureGroup.maximumText
+            guard groups.count < Self.maximum, bytes + size <= Self.maximumBytes else {
+                isFull = true
+                return
+            }
+            bytes += size
+        }
+        groups[key, default: FailureGroup(key, report)].add(report, of: agent)
+    }
+
+    package var isEmpty: Bool { groups.isEmpty }
+
+    /// The group with the latest failure first.
+    package var sorted: [FailureGroup] {
+        groups.values.sorted { ($0.last, $0.subject) > ($1.last, $1.subject) }
+    }
+}

@@ -1,0 +1,47 @@
+package import MQTTLink
+
+extension BackendSession {
+    /// How long an agent is left alone that is asked too often.
+    private static let pause = Duration.milliseconds(500)
+
+    /// Asks agents for the events that they still have, page by page, until all is there or nothing comes any more.
+    ///
+    /// - Parameters:
+    ///   - first: how long to wait for the first answer.
+    ///   - further: how long to wait after each answer.
+    ///   - other: called with all messages that have nothing to do with it.
+    package func read(
+        _ replay: inout ReplayCollector, first: Duration, further: Duration, _ other: (MQTTMessage) -> Void
+    ) async throws {
+        try await publish(replay.message)
+        var end = ContinuousClock.now + first
+        var pauseEnd: ContinuousClock.Instant?
+        alarm(after: first)
+        // Who is online is known from what the broker keeps, which may come after the answer of a fast agent.
+        while !(replay.hasAnswers && replay.isComplete) {
+            guard case .message(let message) = try await next() else {
+                if let time = pauseEnd, ContinuousClock.now >= time {
+                    pauseEnd = nil
+                    for message in replay.takeDelayed() { try await publish(message) }
+                    end = .now + further
+                }
+                // It may have been set before the last answer.
+                let rest = end - .now
+                guard rest > .zero else { return }
+                alarm(after: rest)
+                continue
+            }
+            let answers = replay.answers
+            if !replay.saw(message) { other(message) }
+            guard replay.answers > answers else { continue }
+            end = .now + further
+            // The first alarm may be far away; from here on each sets the next.
+            if answers == 0 { alarm(after: further) }
+            for message in replay.takeRequests() { try await publish(message) }
+            if replay.hasDelayed, pauseEnd == nil {
+                pauseEnd = .now + Self.pause
+                alarm(after: Self.pause)
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package import WaypostMessages
+
+/// Sees what is missing among the events of each agent.
+///
+/// An agent numbers its events over all levels, also those it does not publish, and levels travel on topics of
+/// their own; so a missing number means something only where we were away, and that is when it is looked at. What
+/// the agent itself dropped it says in `dropped`.
+package struct GapDetector: Sendable {
+    private struct Seen {
+        var boot: String
+        var sequence: Int64
+        var wasAway = false
+    }
+
+    /// More than one broker serves; beyond it all are forgotten, and a gap may go unseen.
+    private static let maximumAgents = 10_000
+
+    private var newest: [String: Seen] = [:]
+
+    package init() {}
+
+    /// The connection was lost and is there again: what was published in between was missed.
+    package mutating func cameBack() {
+        for agent in newest.keys { newest[agent]?.wasAway = true }
+    }
+
+    /// Takes note of an event; returns what is to be said before it is shown.
+    package mutating func saw(_ event: LogEvent, from agent: String) -> String? {
+        let before = newest[agent]
+        if before == nil, newest.count >= Self.maximumAgents { newest.removeAll() }
+        newest[agent] = Seen(
+            boot: event.boot,
+            sequence: before?.boot == event.boot
+                ? max(before?.sequence ?? 0, event.sequence) : event.sequence)
+        if event.dropped > 0 { return "\(agent) dropped \(event.dropped.counted("event")) before this one" }
+        guard let before else { return nil }
+        guard before.boot == event.boot else { return "\(agent) was restarted" }
+        guard before.wasAway, event.sequence > before.sequence + 1 else { return nil }
+        return
+            "\(agent): events \(before.sequence + 1) to \(event.sequence - 1) were missed, or are of levels that are not published"
+    }
+}

@@ -1,0 +1,75 @@
+package import WaypostMessages
+
+/// Which lines are shown: a lowest level for each tag, and one for all others, as in `adb logcat`; and what else holds.
+package struct LogFilter: Sendable {
+    /// Nothing of a tag, adb's `S`.
+    private enum Threshold {
+        case level(LogLevel)
+        case silent
+    }
+
+    /// By the tags in lower case.
+    private var tags: [String: Threshold] = [:]
+    private var others = Threshold.level(.verbose)
+    /// What must be in the message.
+    package var expression: TextPattern?
+    package var process: Int64?
+    package var query: LogQuery?
+
+    /// - Parameters:
+    ///   - specifications: `TAG:LEVEL`, `TAG`, `*:LEVEL`; later ones over earlier ones.
+    ///   - level: the lowest level for what no specification names.
+    ///   - tag: if set, only this tag is shown.
+    ///   - isSilent: whether what no specification names is not shown.
+    /// - Throws: ``BackendError`` quoting the specification.
+    package init(
+        _ specifications: [String], level: LogLevel?, tag: String?, isSilent: Bool = false
+    ) throws(BackendError) {
+        let level = level ?? .verbose
+        others = tag == nil && !isSilent ? .level(level) : .silent
+        if let tag { tags[tag.lowercased()] = .level(level) }
+        for specification in specifications {
+            let parts = specification.split(separator: ":", omittingEmptySubsequences: false)
+            guard let name = parts.first, !name.isEmpty, parts.count <= 2 else {
+                throw Self.fault(specification)
+            }
+            let threshold = try Self.threshold(parts.count == 2 ? parts[1] : "V", in: specification)
+            if name == "*" { others = threshold } else { tags[name.lowercased()] = threshold }
+        }
+    }
+
+    /// - Parameter now: the time of the wall clock, in milliseconds since 1970.
+    package func shows(_ line: LogLine, now: Int64 = WallClock.now()) -> Bool {
+        shows(line.event.level, tag: line.event.tag)
+            && (process.map { $0 == line.event.process } ?? true)
+            && (expression?.isIn(line.event.message) ?? true)
+            && (query?.holds(for: line, now: now) ?? true)
+    }
+
+    private func shows(_ level: LogLevel, tag: String) -> Bool {
+        switch tags[tag.lowercased()] ?? others {
+        case .level(let lowest): level >= lowest
+        case .silent: false
+        }
+    }
+
+    /// The lowest level of anything that is shown; nil when nothing is.
+    package var lowest: LogLevel? {
+        ([others] + tags.values).compactMap { if case .level(let level) = $0 { level } else { nil } }.min()
+    }
+
+    private static func threshold(
+        _ letter: Substring, in specification: String
+    ) throws(BackendError) -> Threshold {
+        if letter == "S" || letter == "s" { return .silent }
+        guard let level = LogLevel(letter: letter) else { throw fault(specification) }
+        return .level(level)
+    }
+
+    private static func fault(_ specification: String) -> BackendError {
+        BackendError(
+            .invalid,
+            "filter \(specification.debugDescription) must be TAG:LEVEL, such as Router:D Service:W *:S "
+                + "(levels V D I W E F, S for nothing)")
+    }
+}

@@ -1,0 +1,243 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+/// Follows the events, failures and presence of one or all agents, over lost connections, until it is cancelled.
+package struct LogFollower {
+    /// What a reader is given.
+    package enum Entry: Sendable {
+        case line(LogLine)
+        /// Something about the log itself: an agent that came or went, a lost connection, events that are missing.
+        case notice(String)
+    }
+
+    private let settings: BackendConfiguration
+    /// Nil for all agents.
+    private let agent: String?
+    private let filter: LogFilter
+    private let onlyFailures: Bool
+    private let history: LogHistoryRange?
+    private let isDump: Bool
+    private let output: (Entry) -> Bool
+
+    private var gaps = GapDetector()
+    private var deduplicator = EventDeduplicator()
+    private var states: [String: AgentState] = [:]
+    private var pause = ReconnectPause()
+    private var window = ReorderWindow()
+    /// Of this connection; those that were reported already.
+    private var loss = MessageLoss()
+
+    /// The most other messages, such as failures and presence, that wait until the replays are shown.
+    private static let maximumOthers = 10_000
+    /// The most bytes that they may have.
+    private static let maximumOtherBytes = 32 << 20
+    /// The most agents whose state is remembered; beyond, the states are shown as news again.
+    private static let maximumAgents = 100_000
+    /// The longest time in which agents may publish again what they have.
+    private static let patience = Duration.seconds(3)
+
+    /// - Parameters:
+    ///   - history: What to begin with; nil to begin with what comes next.
+    ///   - isDump: Whether to end behind that.
+    ///   - output: Takes each entry; false when it wants no more.
+    package init(
+        _ settings: BackendConfiguration, agent: String?, filter: LogFilter, onlyFailures: Bool = false,
+        history: LogHistoryRange? = nil, isDump: Bool = false, output: @escaping (Entry) -> Bool
+    ) {
+        self.settings = settings
+        self.agent = agent
+        self.filter = filter
+        self.onlyFailures = onlyFailures
+        self.history = history
+        self.isDump = isDump
+        self.output = output
+    }
+
+    /// Returns when the reader wants no more, or behind the history when that is all.
+    ///
+    /// - Throws: ``BackendError`` when there is no broker at the start, `CancellationError` when the task is cancelled.
+    package mutating func run() async throws {
+        var session = try await connect()
+        pause.connectionMade()
+        do {
+            let early = if let agent { try await lookFor(agent, session) } else { [MQTTMessage]() }
+            if let history {
+                guard try await lookBack(over: history, session, early), !isDump else {
+                    return await session.close()
+                }
+            } else {
+                guard early.allSatisfy({ show($0) }) else { return await session.close() }
+            }
+            guard showWindow() else { return await session.close() }
+        } catch {
+            await session.close()
+            throw error
+        }
+        while true {
+            do {
+                while true {
+                    guard case .message(let message) = try await session.next() else {
+                        guard showWindow() else { return await session.close() }
+                        continue
+                    }
+                    reportLoss(session)
+                    let wasEmpty = window.isEmpty
+                    guard show(message) else { return await session.close() }
+                    if wasEmpty, !window.isEmpty { session.alarm(after: ReorderWindow.length) }
+                }
+            } catch let error as BackendError where error.kind == .noBroker {
+                guard showWindow() else { return await session.close() }
+                notice("\(error); reconnecting")
+                await session.close()
+                session = try await comeBack()
+                loss = MessageLoss()
+                gaps.cameBack()
+                notice("connected to \(session.connection.broker) again")
+            } catch {
+                _ = showWindow()
+                await session.close()
+                throw error
+            }
+        }
+    }
+
+    /// Reports an agent of which the broker knows nothing; what else came meanwhile is still to be shown.
+    private mutating func lookFor(_ agent: String, _ session: BackendSession) async throws -> [MQTTMessage] {
+        var messages: [MQTTMessage] = []
+        try await session.readUpToFence { messages.append($0) }
+        let isKnown = messages.contains { message in
+            settings.topics.outbound(message.topic).map { $0.agent == agent && $0.content == .state } ?? false
+                && message.json.flatMap { try? AgentState($0) } != nil
+        }
+        guard !isKnown else { return messages }
+        let unknown = "there is no agent \(agent) at this broker; see: waypost agents"
+        if isDump { throw BackendError(.noReply, unknown) }
+        notice(unknown)
+        return messages
+    }
+
+    private func connect() async throws -> BackendSession {
+        let name = agent ?? "+"
+        let topics = settings.topics
+        var filters = [topics.failures(of: name), topics.state(of: name)]
+        if !onlyFailures, let lowest = filter.lowest {
+            filters  // Whether a replay is complete can be seen only when all levels come.
+            +=
+                lowest == .verbose || history != nil
+                ? [topics.logs(of: name)]
+                : LogLevel.allCases.filter { $0 >= lowest }.map { topics.log(of: name, level: $0) }
+        }
+        if history != nil { filters.append(topics.reply(of: name, to: settings.name)) }
+        return try await BackendSession.connect(
+            settings, required: [filters.removeFirst()], useful: filters)
+    }
+
+    /// Shows what the agents still have, in order, and what comes meanwhile; false when the reader wants no more.
+    ///
+    /// - Parameter early: what came before.
+    private mutating func lookBack(
+        over history: LogHistoryRange, _ session: BackendSession, _ early: [MQTTMessage]
+    ) async throws -> Bool {
+        var replay = ReplayCollector(
+            agent: agent, sender: settings.name, topics: settings.topics, filter: filter, history: history)
+        var others: [MQTTMessage] = []
+        var (otherBytes, missed) = (0, 0)
+        func wait(_ message: MQTTMessage) {
+            otherBytes += message.payload.count
+            if others.count < Self.maximumOthers, otherBytes <= Self.maximumOtherBytes {
+                others.append(message)
+            } else {
+                missed += 1
+            }
+        }
+        for message in early where !replay.saw(message) { wait(message) }
+        try await session.read(&replay, first: Self.patience, further: Self.patience, wait)
+        for text in MessageLoss(dropped: missed + replay.dropped).notices { notice(text) }
+        for message in others { guard show(message) else { return false } }
+        guard showWindow() else { return false }
+        for (agent, reply) in replay.refusals {
+            notice(
+                "\(agent) does not publish its recent events: \(reply.code.name): \(reply.detail ?? "no detail given")"
+            )
+        }
+        for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }
+        for gap in replay.gaps { notice(gap) }
+        for line in replay.wanted { guard show(line) else { return false } }
+        return true
+    }
+
+    private mutating func comeBack() async throws -> BackendSession {
+        while true {
+            try await Task.sleep(for: pause.next())
+            if pause.isHintDue { notice(ReconnectPause.hint) }
+            do {
+                let session = try await connect()
+                pause.connectionMade()
+                return session
+            } catch let error as BackendError where error.kind == .noBroker {
+                continue
+            }
+        }
+    }
+
+    /// Hands on what a message holds; false when the reader wants no more.
+    private mutating func show(_ message: MQTTMessage) -> Bool {
+        guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
+        switch content {
+        case .log:
+            for line in LogLine.events(message.payload, from: agent) { window.add(line) }
+            return !window.isFull || showWindow()
+        case .failure:
+            if let line = LogLine.failure(message.payload, from: agent) { window.add(line) }
+            return !window.isFull || showWindow()
+        case .state:
+            if let state = message.json.flatMap({ try? AgentState($0) }) { show(state, of: agent) }
+            return true
+        case .reply, .applied, .health, .routes, .contract, .navigation:
+            return true
+        }
+    }
+
+    /// Hands on what waited for what comes before it; false when the reader wants no more.
+    private mutating func showWindow() -> Bool {
+        let lines = window.take()
+        let failures = lines.filter { $0.code != nil && !$0.isReport && filter.shows($0) }
+        // One line for each failure: the event knows the process and the thread, the report does not.
+        return lines.allSatisfy { line in
+            line.isReport && failures.contains { $0.tells(of: line) } || show(line)
+        }
+    }
+
+    private mutating func show(_ line: LogLine) -> Bool {
+        // A failure report has no number.
+        guard !line.isReport else { return emit(line) }
+        guard deduplicator.isNew(line.event, from: line.agent) else { return true }
+        if let missing = gaps.saw(line.event, from: line.agent) { notice(missing) }
+        return emit(line)
+    }
+
+    private func emit(_ line: LogLine) -> Bool { !filter.shows(line) || output(.line(line)) }
+
+    private mutating func show(_ state: AgentState, of agent: String) {
+        guard state.isNews(after: states[agent]) else { return }
+        if states.count >= Self.maximumAgents { states.removeAll() }
+        guard states.updateValue(state, forKey: agent)?.state != state.state else { return }
+        let how =
+            switch state.reason {
+            case .birth: "version \(state.version), MQTT \(state.mqttVersion)"
+            case .will: "its connection was lost"
+            case .shutdown: "shut down"
+            default: state.reason.rawValue
+            }
+        notice("\(agent) is \(state.state): \(how)")
+    }
+
+    private mutating func reportLoss(_ session: BackendSession) {
+        let new = session.loss - loss
+        loss = loss + new
+        for text in new.notices { notice(text) }
+    }
+
+    private func notice(_ text: String) { _ = output(.notice(text)) }
+}

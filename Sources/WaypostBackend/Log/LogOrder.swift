@@ -1,0 +1,33 @@
+import WaypostMessages
+
+/// The order in which things happened: by number within one start of an agent, one start of an agent after the other,
+/// and by the clock only between agents.
+package enum LogOrder {
+    /// The lines of one agent; its starts are in the order of their first lines here.
+    package static func ofOneAgent(_ lines: [LogLine]) -> [LogLine] {
+        var starts: [String: Int] = [:]
+        for line in lines where starts[line.event.boot] == nil { starts[line.event.boot] = starts.count }
+        func place(_ line: LogLine) -> (Int, Int64) {
+            (starts[line.event.boot] ?? 0, line.event.sequence)
+        }
+        return lines.sorted { place($0) < place($1) }
+    }
+
+    /// The lines of several agents, of each of them in order.
+    package static func merged(_ agents: [[LogLine]]) -> [LogLine] {
+        var all: [(time: Int64, line: LogLine)] = []
+        for lines in agents {
+            // A clock that was put back does not bring a line before those that it follows.
+            var time = Int64.min
+            for line in lines {
+                time = max(time, line.event.time)
+                all.append((time, line))
+            }
+        }
+        // Stable: lines of one agent stay as they are, also those of one time.
+        return all.enumerated().sorted { left, right in
+            (left.element.time, left.element.line.agent, left.offset)
+                < (right.element.time, right.element.line.agent, right.offset)
+        }.map(\.element.line)
+    }
+}

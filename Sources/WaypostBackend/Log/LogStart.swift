@@ -1,0 +1,38 @@
+package import WaypostMessages
+
+/// Where the log begins: so long ago, or at a time; see ``WrittenTime`` for its forms.
+package enum LogStart: Sendable, Hashable, CustomStringConvertible {
+    case span(TimeSpan)
+    /// In milliseconds since 1970.
+    case time(Int64)
+
+    /// - Throws: ``TimeFault`` when it is neither a span nor a time.
+    package init(_ text: String) throws(TimeFault) { try self.init(text, now: WallClock.now()) }
+
+    package init(_ text: String, now: Int64, local: @escaping WrittenTime.Zone = WrittenTime.local)
+        throws(TimeFault)
+    {
+        let ago = " ago"
+        if let span = TimeSpan(argument: text.hasSuffix(ago) ? String(text.dropLast(ago.count)) : text) {
+            self = .span(span)
+        } else {
+            self = .time(try WrittenTime(text).moment(now: now, local: local))
+        }
+    }
+
+    /// In milliseconds since 1970.
+    package func milliseconds(before now: Int64 = WallClock.now()) -> Int64 {
+        switch self {
+        case .span(let span): max(0, now - span.milliseconds)
+        case .time(let time): time
+        }
+    }
+
+    /// For a sentence: `10 min`, `2026-11-22 18:40:00`.
+    package var description: String {
+        switch self {
+        case .span(let span): span.description
+        case .time(let time): Timestamp.local(time)
+        }
+    }
+}

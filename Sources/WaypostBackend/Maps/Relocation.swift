@@ -1,0 +1,139 @@
+package import MQTTLink
+package import Waypost
+package import WaypostMessages
+
+/// A relocation document on its way to agents: the bytes, and where they go.
+package struct Relocation: Sendable {
+    /// What the document is to the agent.
+    package enum Kind: Sendable {
+        /// The whole map wanted, retained by the broker.
+        case map
+        /// A few entries over the map in force.
+        case patch
+    }
+
+    package var kind: Kind
+    package var payload: [UInt8]
+
+    /// The digest under which the agent reports it.
+    package var digest: String { SHA256.label(SHA256.digest(of: payload)) }
+
+    /// A document that is sent as it stands, right or wrong.
+    package init(document payload: [UInt8], _ kind: Kind) {
+        self.kind = kind
+        self.payload = payload
+    }
+
+    /// Some entries as a patch, checked as the agent would.
+    ///
+    /// - Throws: ``BackendError`` naming the entry and the field.
+    package init(entries: JSONValue) throws(BackendError) {
+        try self.init(patch: entries, source: "the entry")
+    }
+
+    /// A document from a file.
+    ///
+    /// A document of type `map`, one with a `rev` and without a type, and a signed one go as they stand, byte for
+    /// byte: the same file sent twice is the same map. Everything else is a patch; bare entries are put into an
+    /// envelope.
+    /// - Throws: ``BackendError`` naming what does not fit.
+    package init(file bytes: [UInt8], name: String) throws(BackendError) {
+        let json: JSONValue
+        do {
+            json = try JSONValue(parsing: bytes, limits: .trustedFile)
+        } catch {
+            throw BackendError(.notSent, "\(name): \(error)")
+        }
+        let type = json["type"]?.stringValue
+        if SignedEnvelope.isOne(json) {
+            self.init(document: bytes, Self.isSignedPatch(json) ? .patch : .map)
+        } else if type == "patch" {
+            try Self.check(name) { () throws(Rejection) in _ = try MapDocument(patch: json) }
+            self.init(document: bytes, .patch)
+        } else if type == "map" || json["rev"] != nil {
+            try Self.check(name) { () throws(Rejection) in _ = try MapDocument(map: json) }
+            self.init(document: bytes, .map)
+        } else {
+            try self.init(patch: json["entries"] ?? json, source: name)
+        }
+    }
+
+    private init(patch json: JSONValue, source: String) throws(BackendError) {
+        let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
+        try Self.check(source) { () throws(Rejection) in _ = try MapDocument(patch: entries) }
+        self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch)
+    }
+
+    private static func isSignedPatch(_ json: JSONValue) -> Bool {
+        guard let envelope = try? SignedEnvelope(json) as SignedEnvelope,
+            let document = try? JSONValue(parsing: envelope.payload, limits: .trustedFile)
+        else { return false }
+        return document["type"] == "patch"
+    }
+
+    /// Whether this is a patch that does not say what it builds on.
+    package var needsBase: Bool { kind == .patch && members?["base"] == nil }
+
+    /// The patch with what it builds on and its own revision.
+    package func numbered(_ next: AppliedMap.NextPatch) -> Relocation {
+        let numbers: [String: JSONValue] = ["base": .int(next.base), "rev": .int(next.revision)]
+        guard let members else { return self }
+        return Relocation(
+            document: JSONValue.object(members.merging(numbers) { $1 }).serialized(), kind)
+    }
+
+    /// The fields of the document; nil when it is signed already, or is not JSON.
+    private var members: [String: JSONValue]? {
+        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile), !SignedEnvelope.isOne(json)
+        else { return nil }
+        // A bare array has no place for other fields.
+        return json.objectValue ?? ["type": .string(kind == .map ? "map" : "patch"), "entries": json]
+    }
+
+    /// The same in a signed envelope, with the name of its receiver.
+    ///
+    /// - Throws: ``BackendError`` when it is not JSON, or is for another receiver.
+    package func signed(by signer: Signer, for audience: Audience) throws(BackendError) -> Relocation {
+        guard let members else {
+            throw BackendError(.notSent, "the document is already signed, or is not JSON")
+        }
+        if let named = members["aud"]?.stringValue, named != audience.description {
+            throw BackendError(.notSent, "the document is for \(named), not for \(audience)")
+        }
+        let type = kind == .map ? "map" : "patch"
+        let named = members.merging(["aud": .string(audience.description), "type": .string(type)]) {
+            mine, _ in
+            mine
+        }
+        let bytes = JSONValue.object(named).serialized()
+        return Relocation(document: try signer.envelope(bytes, type: SignedEnvelope.mapType), kind)
+    }
+
+    package func message(to audience: Audience, _ topics: Topics) throws(BackendError) -> MQTTMessage {
+        switch (kind, audience) {
+        case (.map, _): .json(topics.map(of: audience), payload, retain: true)
+        case (.patch, .agent(let agent)): .json(topics.patch(of: agent), payload)
+        case (.patch, .group):
+            throw BackendError(
+                .invalid, "a patch needs one --agent; to a group, send a complete map with a rev: --file")
+        }
+    }
+
+    /// The layer under which agents report it.
+    package func layer(of audience: Audience) -> String {
+        switch (kind, audience) {
+        case (.patch, _): "patch"
+        case (.map, .agent): "agent"
+        case (.map, .group): audience.description
+        }
+    }
+
+    private static func check(_ name: String, _ body: () throws(Rejection) -> Void) throws(BackendError) {
+        do {
+            try body()
+        } catch {
+            throw BackendError(
+                .notSent, "\(name) is not a relocation: \(error.code): \(error.detail)")
+        }
+    }
+}

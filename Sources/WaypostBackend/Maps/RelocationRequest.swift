@@ -1,0 +1,83 @@
+import MQTTLink
+package import WaypostMessages
+
+/// One relocation document and what agents say to it.
+package struct RelocationRequest {
+    private let settings: BackendConfiguration
+    private let audience: Audience
+    private let relocation: Relocation
+    private let signer: Signer?
+    private let wait: ReplyWait
+
+    /// - Parameter signer: Signs the document before it is sent.
+    package init(
+        _ relocation: Relocation, to audience: Audience, _ settings: BackendConfiguration, signer: Signer?,
+        _ wait: ReplyWait
+    ) {
+        (self.settings, self.audience, self.relocation) = (settings, audience, relocation)
+        (self.signer, self.wait) = (signer, wait)
+    }
+
+    /// Publishes the document and hands over each result as it comes.
+    ///
+    /// - Returns: how many results came; 0 only when it did not wait.
+    /// - Throws: ``BackendError`` with what is known of the agent when no result came in time.
+    package func perform(_ each: (RelocationResult) -> Void) async throws -> Int {
+        // What can't be sent is found before a connection is made.
+        _ = try relocation.message(to: audience, settings.topics)
+        return try await BackendSession.with(
+            settings, required: [filter], useful: presenceFilters
+        ) { session in
+            var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
+            let relocation = try await prepared(session, &diagnosis)
+            try await session.publish(try relocation.message(to: audience, settings.topics))
+            guard wait.isOn else { return 0 }
+            let matcher = RelocationResultMatcher(relocation, for: audience, topics: settings.topics)
+            return try await session.awaitAnswers(
+                of: audience, wait, &diagnosis, by: \.agent, { matcher.result(in: $0) }, each)
+        }
+    }
+
+    /// The document as it is sent: signed, and a signed patch with the revision that the agent expects.
+    private func prepared(
+        _ session: BackendSession, _ diagnosis: inout NoReplyDiagnosis
+    ) async throws -> Relocation {
+        guard let signer else { return relocation }
+        guard relocation.needsBase else { return try relocation.signed(by: signer, for: audience) }
+        let alarm = session.alarm(after: Self.limit)
+        defer { alarm.cancel() }
+        while case .message(let message) = try await session.next() {
+            diagnosis.saw(message)
+            guard case (_, .applied)? = settings.topics.outbound(message.topic), let json = message.json,
+                let next = try? AppliedMap(json).nextPatch
+            else { continue }
+            // Signed, such a revision would leave none for later patches, and who wrote it is not certain.
+            let (step, overflow) = next.revision.subtractingReportingOverflow(next.base)
+            guard !overflow, next.base >= 0, (1...Self.longestStep).contains(step) else {
+                throw BackendError(
+                    .notSent,
+                    "\(audience) asks for rev \(next.revision) of a patch on rev \(next.base); if that is right, "
+                        + "use --base and --rev")
+            }
+            return try relocation.numbered(next).signed(by: signer, for: audience)
+        }
+        throw BackendError(
+            .noReply,
+            "\(audience) has not published what the next patch builds on; use --base and --rev")
+    }
+
+    /// How far above its base a revision is taken from what an agent publishes.
+    private static var longestStep: Int64 { 1_000_000 }
+
+    /// How long the retained map in force is waited for.
+    private static var limit: Duration { .seconds(10) }
+
+    private var filter: String {
+        switch audience {
+        case .agent(let agent): settings.topics.applied(of: agent)
+        case .group: settings.topics.applied(of: "+")
+        }
+    }
+
+    private var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
+}

@@ -1,0 +1,33 @@
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+extension Health {
+    /// The opens that wait, for people, each with the command that cancels it.
+    private func waitingLines(of agent: String) -> [TerminalText] {
+        held.map { open in
+            let since = open["since"]?.intValue.flatMap { since in
+                at.map { " for \(TimeText.span(max(0, $0 - min(max(since, 0), Fields.latestTime))))" }
+            }
+            let cancel = open["ref"]?.stringValue.map {
+                "; to cancel it: waypost cancel \($0) --agent \(agent)"
+            }
+            return
+                "  \(open["url"]?.stringValue ?? "an open") waits\(since ?? "") for \(open["gate"]?.stringValue ?? "?")\(cancel ?? "")"
+        }
+    }
+
+    /// The health for people: a line with what matters, and one for each problem, a refused map, and each open that waits.
+    ///
+    /// - Parameter how: how it was asked, ending with a comma and a space; may be empty.
+    func lines(of agent: String, _ how: String, _ style: Style) -> [TerminalText] {
+        let status = isGreen ? style.green(TerminalText(status)) : style.red(TerminalText(status))
+        let first: TerminalText = """
+            \(agent): \(status), \(how)version \(version), MQTT \(mqttVersion), up \(uptime), map \(map.text)
+            """
+        return [first] + problems.map { "  \(style.red(TerminalText($0)))" }
+            + [map.refusal].compactMap(\.self).map { "  \(style.yellow(TerminalText("map " + $0)))" }
+            + [levelAsked].compactMap(\.self).map { "  \(style.yellow(TerminalText("log: " + $0)))" }
+            + waitingLines(of: agent)
+    }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+
+/// Completions that ask the broker.
+extension CompletionKind {
+    /// The agents that the broker knows.
+    static let agents = roster { Set($0.members.keys) }
+
+    /// The groups that they are in.
+    static let groups = roster { roster in
+        roster.members.values.reduce(into: ["all"]) { $0.formUnion($1.health?.groups ?? []) }
+    }
+
+    /// The patterns of the agent that `--agent` names.
+    static let routes = names { contract, _ in contract.routes.map(\.path) }
+
+    /// Its services.
+    static let services = names { contract, _ in contract.services.map(\.name) }
+
+    /// Patterns and services.
+    static let routesAndServices = names { contract, _ in
+        contract.routes.map(\.path) + contract.services.map(\.name)
+    }
+
+    /// The methods of the service that stands before it.
+    static let methods = names { contract, words in
+        contract.services.filter { words.contains($0.name) }.flatMap { $0.methods.map(\.name) }
+    }
+
+    /// The arguments of the method that stands before it, by their labels.
+    static let arguments = names { contract, words in
+        contract.services.filter { words.contains($0.name) }.flatMap(\.methods)
+            .filter { words.contains($0.name) }
+            .map { method in
+                let labels = method.arguments.map { "\"\($0.label)\":" }
+                let template = "{\(labels.joined(separator: ","))}"
+                guard CompletionShell.requesting == .bash else { return template }
+                // bash reads what it is offered as words of a command line, and puts no quotes around it.
+                return "'\(template)'".map { "\\\($0)" }.joined()
+            }
+    }
+
+    /// The parameters of the route whose pattern or URL stands before it: `id=`.
+    static let parameters = names { contract, words in
+        guard let check = try? ContractCheck(contract) else { return [] }
+        return words.lazy.compactMap { check.route(of: $0) }.first?.parameters
+            .filter { !$0.isInPath }.map { "\($0.name)=" } ?? []
+    }
+
+    private static func names(
+        _ list: @escaping @Sendable (RouterContract, [String]) -> [String]
+    ) -> CompletionKind {
+        offer { words, settings in
+            guard let agent = value(of: "--agent", in: words) else { return [] }
+            return list(try await ContractReader(settings).contract(of: agent, within: patience), words)
+        }
+    }
+
+    private static func roster(_ list: @escaping @Sendable (Roster) -> Set<String>) -> CompletionKind {
+        offer { _, settings in
+            list(try await RosterReader(settings).roster(within: patience).0).sorted()
+        }
+    }
+
+    /// How long the line that is being typed may wait.
+    private static var patience: Duration { .seconds(2) }
+
+    /// What the broker knows that the line names, or the environment, or the profile in use.
+    private static func offer(
+        _ list: @escaping @Sendable ([String], BackendConfiguration) async throws -> [String]
+    ) -> CompletionKind {
+        .custom { words, _, _ in
+            let options = BrokerOptions.names.flatMap { name in
+                value(of: name, in: words).map { [name, $0] } ?? []
+            }
+            // No completion is worth an error on the line that is being typed.
+            guard let settings = try? await BrokerOptions.parse(options).resolved() else { return [] }
+            return (try? await list(words, settings)) ?? []
+        }
+    }
+
+    private static func value(of option: String, in words: [String]) -> String? {
+        words.firstIndex(of: option).flatMap { words.indices.contains($0 + 1) ? words[$0 + 1] : nil }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import WaypostBackend
+import WaypostMessages
+
+/// The key that signs a document or a command, if there is one.
+struct SignOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Sign with this private key (PEM, Ed25519). ID is the key id in the signature.",
+            discussion: "Default ID: the file's name.", valueName: "[id=]file"))
+    var signKey: String?
+
+    /// Whether what is sent is signed.
+    var isGiven: Bool { signKey != nil }
+
+    /// The signer; nil when nothing is to be signed.
+    ///
+    /// - Throws: ``CommandError`` 64 naming the file.
+    func signer() throws(CommandError) -> Signer? {
+        guard let file = signKey.map(KeyFile.init) else { return nil }
+        let text = try file.readSecret(purpose: "signing key")
+        do {
+            return Signer(id: file.id, key: try SigningKey(text: text))
+        } catch {
+            throw CommandError(.usage, "signing key \(file.path): \(error)")
+        }
+    }
+}
