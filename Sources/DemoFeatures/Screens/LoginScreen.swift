@@ -3,11 +3,16 @@ import Waypost
 
 /// Who is logged in, shared by the screens that need it.
 final class Account: Sendable {
+    /// Opened by each login.
+    let gate = OpenGate("login")
     private let name = Mutex<String?>(nil)
 
     var user: String? { name.withLock { $0 } }
 
-    func login(_ user: String) { name.withLock { $0 = user } }
+    func login(_ user: String) {
+        name.withLock { $0 = user }
+        gate.open()
+    }
 }
 
 /// Logs a user in: `scheme://router/login?user=NAME`.
