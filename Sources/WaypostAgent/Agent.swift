@@ -191,9 +191,7 @@ public final class Agent: Service {
         presence = Presence(
             agent: agent, boot: events.boot, topic: topics.state(of: agent), clock: clock,
             after: try store.commit { try $0.highestUsedEpoch() }
-        ) { epoch in
-            try? store.raiseEpoch(above: epoch)
-        }
+        ) { store.raiseEpoch(above: $0) }
         loop = LoopMonitor(limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         manager = configuration.tellsServiceManager ? ServiceManager() : nil
         reloadable = Guarded(Reloadable(configuration))

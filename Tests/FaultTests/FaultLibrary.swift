@@ -11,6 +11,10 @@ final class FaultLibrary: Sendable {
         case hangsInFlush
         /// The number of the flush before, or after, which the process is killed.
         case diesBeforeFlush, diesAfterFlush
+        /// While it is not 0, there is no space for what SQLite writes.
+        case storeIsFull
+        /// How many writes found no space.
+        case refusedWrites
     }
 
     /// The compiler, which comes with Swift, did not build the library; it says why on standard error.

@@ -22,8 +22,8 @@ final class SmallDisk: Sendable {
         }
     }
 
-    /// Leaves no byte free.
-    func fill() throws {
+    /// Leaves no byte free, or so many pages of 4 KiB.
+    func fill(leaving pages: UInt64 = 0) throws {
         let file = path + "/filler"
         try Data().write(to: URL(fileURLWithPath: file))
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
@@ -31,6 +31,7 @@ final class SmallDisk: Sendable {
             let block = Data(repeating: 0, count: size)
             while (try? handle.write(contentsOf: block)) != nil {}
         }
+        if pages > 0 { try handle.truncate(atOffset: handle.seekToEnd() - pages * 4096) }
         try handle.close()
     }
 

@@ -14,29 +14,26 @@ final class Presence: Sendable {
     private let boot: String
     private let topic: String
     private let clock: AgentClock
-    /// Stores the number after the given one, or after the stored one if that is higher; nil when it can't.
-    private let raiseStored: @Sendable (Int64) -> Int64?
+    /// Stores the number after the given one, or after the stored one if that is higher.
+    private let raise: @Sendable (Int64) -> Int64
     private let state: Guarded<State>
 
     /// - Parameter epoch: the highest that may have gone out before.
     init(
         agent: String, boot: String, topic: String, clock: AgentClock, after epoch: Int64,
-        raiseStored: @escaping @Sendable (Int64) -> Int64?
+        raise: @escaping @Sendable (Int64) -> Int64
     ) {
         self.agent = agent
         self.boot = boot
         self.topic = topic
         self.clock = clock
-        self.raiseStored = raiseStored
+        self.raise = raise
         state = Guarded(State(epoch: epoch))
     }
 
     /// Raises the epoch and makes the will of the next connection of it, which is tried with that version.
     func will(_ version: MQTTVersion) -> MQTTMessage {
-        let before = state.withLock(\.epoch)
-        // A full disk must not keep the agent off the broker, where it can report that the disk is full. The epoch
-        // then rises in memory; the next one that can be stored is higher, and so is the first after a start.
-        let raised = raiseStored(before) ?? before + 1
+        let raised = raise(state.withLock(\.epoch))
         state.withLock { $0 = State(epoch: raised, mqtt: version) }
         return .retained(topic, message(.will))
     }

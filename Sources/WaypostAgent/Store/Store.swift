@@ -261,12 +261,22 @@ package final class Store: Sendable {
         }
     }
 
-    /// Raises the epoch above the stored one and `known`: durable when this returns, in the marker too.
-    func raiseEpoch(above known: Int64) throws(StoreError) -> Int64 {
-        try commit {
-            try $0.raiseEpoch(above: known)
-        } then: {
-            marker.stored(epoch: $0)
+    /// The epoch of the next connection, above the stored one and `known`: on disk when this returns.
+    ///
+    /// A full disk must not keep the agent off the broker, where it can report that the disk is full. The marker is then
+    /// the only place that has it: it is written in place, which takes no space.
+    func raiseEpoch(above known: Int64) -> Int64 {
+        do {
+            return try commit {
+                try $0.raiseEpoch(above: known)
+            } then: {
+                marker.stored(epoch: $0)
+            }
+        } catch {
+            let next = Transaction.epoch(after: max(known, marker.marker.epoch))
+            // Once it is closed the directory may be another agent's.
+            database.withLock { if $0 != nil { marker.stored(epoch: next) } }
+            return next
         }
     }
 

@@ -53,21 +53,24 @@ extension Store.Transaction {
     /// The highest epoch that was taken; 0 before the first.
     func epoch() throws -> Int64 { try number(Self.epochKey) ?? 0 }
 
-    /// The highest epoch that may have gone out: while a disk is full it rises in memory only.
+    /// The highest epoch that may have gone out: on a full disk that takes no change in place either, as one that copies
+    /// on writing, it rises in memory only.
     func highestUsedEpoch() throws -> Int64 {
         let stored = try epoch()
         return stored == 0 ? 0 : min(stored + Self.epochReserve, Self.highestEpoch - 1)
     }
 
-    /// Connections that an agent may make on a full disk.
+    /// Connections that an agent may make on such a disk.
     private static var epochReserve: Int64 { 100_000 }
 
     /// Stores the epoch of the next connection, above the stored one and `known`.
     func raiseEpoch(above known: Int64) throws -> Int64 {
-        let next = min(max(known, try epoch()), Self.highestEpoch - 1) + 1
+        let next = Self.epoch(after: max(known, try epoch()))
         try setNumber(Self.epochKey, next)
         return next
     }
+
+    static func epoch(after known: Int64) -> Int64 { min(known, highestEpoch - 1) + 1 }
 
     /// Lets the epoch go on above `known`, so far as the stored one is not.
     func keepEpoch(above known: Int64) throws {

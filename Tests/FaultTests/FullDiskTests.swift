@@ -1,0 +1,94 @@
+import Foundation
+import TestSupport
+import Testing
+import Waypost
+import WaypostMessages
+
+/// What the agent goes on with while nothing can be stored.
+@Suite(.aFewAtATime, .serialized, .timeLimit(.minutes(20))) struct `A disk without space` {
+    // Each start began above the stored epoch, which stays the same as long as nothing can be stored.
+    @Test(.enabled(if: SmallDisk.isPossible, "takes the right to mount a file system"))
+    func `gives each of two starts in a row higher epochs than went out before`() async throws {
+        let disk = try SmallDisk(kibibytes: 2_048)
+        defer { disk.end() }
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        var epochs: [Int64] = []
+        func takeBirth(_ agent: AgentProcess, after count: Int) async throws {
+            let birth = try await backend.message(on: "waypost/v1/k1/state", after: count) {
+                $0["why"] == "birth"
+            }
+            epochs.append(try #require(birth["epoch"]?.intValue))
+            try await agent.kill()
+        }
+        let directory = disk.path + "/state"
+        try await takeBirth(try AgentProcess("k1", broker: broker.url, directory: directory), after: 0)
+        for _ in 1...2 {
+            let seen = backend.seen.count
+            // A start stores a little itself. With just as much space as that takes, there is none for the epoch.
+            for pages in UInt64(0)... {
+                try disk.fill(leaving: pages)
+                let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
+                func isOnline() -> Bool { agent.lines.contains { $0.contains("online at") } }
+                try await eventually("the agent to be online, or to give up") {
+                    isOnline() || kill(agent.processID, 0) != 0
+                }
+                guard isOnline() else { continue }
+                _ = try await backend.message(on: "waypost/v1/k1/fail", after: seen) { $0["name"] == "DISK" }
+                try await takeBirth(agent, after: seen)
+                break
+            }
+        }
+        #expect(epochs == Set(epochs).sorted() && epochs.count == 3, "\(epochs)")
+        await backend.disconnect()
+    }
+
+    @Test func `keeps the lane of an open that a gate holds until that can be stored`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = try await Backend(broker: broker.url)
+        let faults = try await FaultLibrary()
+        let agent = try AgentProcess(
+            "k1", broker: broker.url, arguments: ["--demo", "--handler-deadline", "3600"],
+            environment: faults.environment)
+        try await agent.online()
+        let exp = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000
+        let topic = "waypost/v1/k1/cmd/me"
+        for command in [
+            #""id":"busy","type":"call","service":"ClockService","method":"sleep","args":[9000000]"#,
+            #""id":"held","type":"open","url":"scheme://router/orders?wait=3600""#,
+            #""id":"next","type":"call","service":"LedgerService","method":"put","args":["next","1"]"#,
+        ] {
+            try await backend.publish(#"{"exp":\#(exp),\#(command)}"#, to: topic)
+        }
+        // What comes once the disk is full is not begun with.
+        try await eventually("three commands to be there") {
+            try await health(of: agent)["waiting"]?["commands"] == 3
+        }
+        try faults.set(.storeIsFull, to: 1)
+        try await backend.publish(#"{"id":"c1","type":"cancel","target":"busy"}"#, to: topic)
+        try await eventually("the open to wait") {
+            try await health(of: agent)["waiting"]?["gates"]?.arrayValue?.first?["ref"] == "held"
+        }
+        // Each try to store that it waits ends like this; the next one of the lane would have begun with the first.
+        let refused = try faults[.refusedWrites]
+        try await eventually("more tries to store it") { try faults[.refusedWrites] > refused + 2 }
+        #expect(agent.ledger.isEmpty)
+
+        try faults.set(.storeIsFull, to: 0)
+        #expect(try await backend.reply(to: "busy", of: "k1").code == .canceled)
+        #expect(try await backend.reply(to: "next", of: "k1").code == .ok)
+        #expect(agent.ledger == ["next=1"])
+        let login = #"{"id":"login","type":"open","url":"scheme://router/login?user=Ada"}"#
+        #expect(try await backend.command(login, to: "k1").code == .ok)
+        #expect(try await backend.reply(to: "held", of: "k1").code == .ok)
+        await backend.disconnect()
+        #expect(try await agent.terminate() == 0)
+    }
+
+    private func health(of agent: AgentProcess) async throws -> JSONValue {
+        let ending = try await RunningCommand.run(["health", "--local", "--state", agent.directory, "--json"])
+        return try JSONValue(parsing: #require(ending.output.first), limits: .trustedFile)
+    }
+}
