@@ -90,7 +90,7 @@ import Waypost
         _ = queues.heldStored(1, at: 1)
         // It stays as long as the gate is closed, and is looked at once more when it opens.
         #expect(queues.ticked(at: 1_500).log == ["accepted 1"])
-        #expect(queues.held(1, false, at: 1_500).log == ["cancel 1", "end 1 EXPIRED"])
+        #expect(queues.held(1, false, at: 1_500).log == ["end 1 EXPIRED"])
         #expect(queues.begin(1, isIdempotent: true, at: 1_500) == "ended []")
     }
 
@@ -276,6 +276,42 @@ import Waypost
         #expect(queues.finished(2, .ok(), at: 2).log == ["end 2 OK", "run 3", "run 6"])
         for sequence in [3, 4, 5, 6, 7] as [Int64] { _ = queues.finished(sequence, .ok(), at: 3) }
         #expect(queues.isIdle)
+    }
+
+    @Test func `what is held has half of the space of its sender, and all that runs the rest`() {
+        var queues = LaneQueues(runningBytes: 100_000, share: 40)
+        func hold(_ sequence: Int64, _ sender: String = "ops", bytes: Int) -> [String] {
+            let begun = queues.admitted(job(sequence, sender: sender, bytes: bytes), at: 0).log
+            #expect(begun == ["run \(sequence)"])
+            let actions = queues.held(sequence, true, at: 1).log
+            return actions + queues.heldStored(sequence, at: 2).log
+        }
+        #expect(hold(1, bytes: 15_000) == ["store held 1"])
+        #expect(hold(2, bytes: 6_000) == ["end 2 BUSY"])
+        #expect(hold(3, bytes: 5_000) == ["store held 3"])
+        // Its sender's others run, the first however large, and the next as soon as that has ended.
+        #expect(queues.admitted(job(4, lane: "a", bytes: 30_000), at: 3).log == ["run 4"])
+        #expect(queues.admitted(job(5, lane: "b", bytes: 100), at: 3).log == [])
+        #expect(queues.finished(4, .ok(), at: 4).log == ["end 4 OK", "run 5"])
+        #expect(queues.finished(5, .ok(), at: 5).log == ["end 5 OK"])
+        // Half of all is for those of all senders, and a little more for a small one of another.
+        #expect(hold(6, "two", bytes: 20_000) == ["store held 6"])
+        #expect(hold(7, "three", bytes: 15_000) == ["end 7 BUSY"])
+        #expect(hold(8, "three", bytes: 10_000) == ["store held 8"])
+        #expect(hold(9, "four", bytes: 1_000) == ["store held 9"])
+        // One that goes on makes space for another.
+        #expect(queues.held(1, false, at: 6).log == [])
+        #expect(queues.finished(1, .ok(), at: 7).log == ["end 1 OK"])
+        #expect(hold(10, bytes: 14_000) == ["store held 10"])
+        for sequence in [3, 6, 8, 9, 10] as [Int64] { _ = queues.finished(sequence, .canceled, at: 8) }
+        #expect(queues.isIdle)
+    }
+
+    @Test func `one that begins to wait makes space for what waits for its turn`() {
+        var queues = LaneQueues(runningBytes: 1_000_000, share: 10)
+        _ = queues.admitted(job(1, lane: "a", bytes: 40_000), at: 0)
+        #expect(queues.admitted(job(2, lane: "b", bytes: 70_000), at: 0).log == [])
+        #expect(queues.held(1, true, at: 1).log == ["store held 1", "run 2"])
     }
 
     @Test func `one that waits for space can be canceled, and expires`() {

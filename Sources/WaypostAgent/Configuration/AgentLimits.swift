@@ -68,6 +68,9 @@ public struct AgentLimits: Sendable, Hashable {
     /// One sender may have ``senderShare`` of it. More wait until some have ended; a command of up to 1 KiB of a sender of
     /// which nothing runs, and one where nothing runs at all, begins in any case. While it runs a command is decoded, and
     /// takes up to 80 times its bytes in memory.
+    ///
+    /// Opens that wait at gates may have half of it, and half of a sender's share; more end with 429 `BUSY`. So what
+    /// waits for its turn gets it as soon as what runs has ended.
     public var runningBytes = 1024 * 1024
     /// Commands that are remembered, so that a repeated id is recognised; more are refused with 429 `BUSY`.
     public var dedupeKeys = 100_000

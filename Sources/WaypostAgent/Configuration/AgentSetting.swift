@@ -112,7 +112,7 @@ package struct AgentSetting: Sendable {
             65_536...4_294_967_296, unit: "bytes", health: "waitingBytes", .number(\.limits.waitingBytes)),
         AgentSetting(
             "running-bytes",
-            "Bytes of the commands that run at one time, decoded 80 times as much; more wait for their turn.",
+            "Bytes of the commands that run at one time, decoded 80 times as much; more wait for their turn. Opens at gates get half.",
             65_536...4_294_967_296, unit: "bytes", health: "runningBytes", .number(\.limits.runningBytes)),
         AgentSetting(
             "dedupe-keys",

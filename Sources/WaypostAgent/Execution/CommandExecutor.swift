@@ -268,18 +268,17 @@ final class CommandExecutor: Sendable {
         }
     }
 
-    /// An interceptor holds a command, or lets it go on.
+    /// An interceptor holds a command, or lets it go on; called by the task that runs it.
     private func held(_ job: CommandJob, _ isHeld: Bool) {
         let now = clock.monotonic()
-        let (actions, task) = change { state in
+        let (actions, mustEnd) = change { state in
             let actions = state.queues.held(job.sequence, isHeld, at: now)
-            guard isHeld, state.isStopping else { return (actions, Task<Void, Never>?.none) }
-            // Nothing will open the gate any more.
-            state.leftOnDisk.insert(job.sequence)
-            return (actions, state.tasks[job.sequence])
+            // It must not wait if it has ended, nor at a stop: nothing will open the gate any more.
+            if isHeld, state.isStopping { state.leftOnDisk.insert(job.sequence) }
+            return (actions, isHeld && state.isStopping || state.queues.isCanceled(job.sequence) == nil)
         }
         act(on: actions)
-        cancel(task)
+        if mustEnd { withUnsafeCurrentTask { $0?.cancel() } }
     }
 
     /// Ends a command; returns the next of its lane when the same task may run it.

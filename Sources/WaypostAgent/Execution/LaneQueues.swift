@@ -146,17 +146,27 @@ struct LaneQueues: Sendable {
     }
 
     /// An interceptor holds a command, or lets it go on; the time between does not count.
+    ///
+    /// What is held beyond its space ends.
     mutating func held(_ sequence: Int64, _ isHeld: Bool, at now: Int64) -> [Action] {
-        guard let index = running.index(forKey: sequence) else { return [] }
+        guard let index = running.index(forKey: sequence), running.values[index].isHeld != isHeld else {
+            return []
+        }
+        let job = running.values[index].job
+        if isHeld, let reason = space.reasonNotToHold(job.payload.count, of: job.sender) {
+            return finished(sequence, CommandResult(code: .busy, detail: reason), at: now)
+        }
         running.values[index].isHeld = isHeld
+        space.held(job.payload.count, of: job.sender, isHeld)
         guard isHeld else {
             resumeDeadline(of: sequence, at: now)
-            guard let ended = mayNotBegin(sequence, at: now), !ended.isEmpty else { return [] }
-            return [.cancelTask(sequence: sequence)] + ended
+            return mayNotBegin(sequence, at: now) ?? []
         }
         running.values[index].waitingSince = now
         running.values[index].wasHeld = true
-        return [.storeHeld(running.values[index].job)]
+        var actions = [Action.storeHeld(job)]
+        runPending(at: now, &actions)
+        return actions
     }
 
     /// It is on disk that a command is held: it leaves its lane, unless it has gone on by now.
@@ -209,7 +219,7 @@ struct LaneQueues: Sendable {
     private mutating func removeRunning(_ sequence: Int64) -> Running? {
         guard let entry = running.removeValue(forKey: sequence) else { return nil }
         count -= 1
-        space.ended(entry.job.payload.count, of: entry.job.sender)
+        space.ended(entry.job.payload.count, of: entry.job.sender, isHeld: entry.isHeld)
         return entry
     }
 
