@@ -14,16 +14,28 @@ final class NearestRoutes: Sendable, Hashable {
         var lookAlike: String?
     }
     private let state: Guarded<State>
+    /// The relocation entry that took the URL's route away: then similar routes are not what was meant.
+    private let deletion: String?
 
-    init(to url: RouteURL, in table: RouteTable) {
-        state = Guarded(.wanted(url, table))
+    init(to url: RouteURL, in table: RouteTable, deletedBy deletion: String?) {
+        self.deletion = deletion
+        state = Guarded(deletion == nil ? .wanted(url, table) : .found(Found(patterns: [], lookAlike: nil)))
     }
 
     /// The nearest first; at most three.
     var patterns: [String] { found.patterns }
 
-    /// What is to be said of a pattern with the same letters in another Unicode form; mostly nothing.
-    var note: String { Self.note(on: found.lookAlike) }
+    /// Why no route takes the URL, as far as that is known: mostly nothing.
+    var note: String { deletion.map { ": deleted by \($0)" } ?? Self.note(on: found.lookAlike) }
+
+    /// That no route takes a URL, where redirects came from, and why, as far as that is known.
+    static func text(
+        _ url: String, after hops: [String], of requested: String, _ nearest: NearestRoutes?
+    ) -> String {
+        "no route takes \(RouteURL.withoutValues(url))"
+            + (hops.isEmpty ? "" : ", to which \(RouteURL.withoutValues(requested)) was redirected")
+            + (nearest?.note ?? "")
+    }
 
     /// Behind the sentence that nothing takes the URL.
     static func note(on lookAlike: String?) -> String {
@@ -45,7 +57,9 @@ final class NearestRoutes: Sendable, Hashable {
         }
     }
 
-    static func == (one: NearestRoutes, other: NearestRoutes) -> Bool { one.patterns == other.patterns }
+    static func == (one: NearestRoutes, other: NearestRoutes) -> Bool {
+        one.patterns == other.patterns && one.deletion == other.deletion
+    }
 
     func hash(into hasher: inout Hasher) { hasher.combine(patterns) }
 }

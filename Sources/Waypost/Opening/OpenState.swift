@@ -38,6 +38,8 @@ struct OpenState: Sendable {
     private var steps = RelocationSteps.ofOpen
     /// What was decided about relocation entries; nil when no one reads it.
     private(set) var decisions: [RelocationDecision]?
+    /// The redirects that were followed, where ``decisions`` are kept.
+    private(set) var redirects: [Resolution.Redirect] = []
 
     /// Follows relocation and conditional redirects to the next route that takes the URL.
     mutating func next(onRedirect: OnRedirect) -> Next {
@@ -68,12 +70,26 @@ struct OpenState: Sendable {
     mutating func redirect(to target: String, by name: String, _ onRedirect: OnRedirect) -> Rejection? {
         let from = url.text
         if let rejection = move(to: target) { return rejection }
+        noteRedirect(from, by: name)
         onRedirect(from, url.text, name)
         return nil
     }
 
+    private mutating func noteRedirect(
+        _ from: String, _ entry: RelocationPlan.Place? = nil, by route: String? = nil
+    ) {
+        guard decisions != nil else { return }
+        redirects.append(
+            Resolution.Redirect(
+                from: from, to: url.text, layer: entry?.layer, entry: entry.map { $0.index + 1 }, route: route
+            ))
+    }
+
     /// The routes that are near the URL, for one that no route takes.
-    var nearest: NearestRoutes { NearestRoutes(to: url, in: snapshot.state.routes.table) }
+    var nearest: NearestRoutes {
+        NearestRoutes(
+            to: url, in: snapshot.state.routes.table, deletedBy: snapshot.state.deletion(of: url)?.text)
+    }
 
     /// The parameters of the call, for a URL that no route takes.
     var parameters: RouteParameters {
@@ -102,7 +118,9 @@ struct OpenState: Sendable {
     mutating func fallBack(to target: String) -> Rejection? {
         // Once only: the fallback's own fallback would never end with a wrong URL.
         caller[Self.fallbackKey] = nil
+        let from = url.text
         if let rejection = move(to: target) { return rejection }
+        noteRedirect(from)
         start = hops.count
         return nil
     }
@@ -170,6 +188,7 @@ struct OpenState: Sendable {
             let from = url.text
             if let rejection = move(to: hop.url, target) { return rejection }
             relocation.merge(hop.redirect.params) { _, later in later }
+            noteRedirect(from, hop.redirect.place)
             onRedirect(from, url.text, nil)
         }
     }

@@ -100,7 +100,7 @@ public struct Opening: Sendable, Hashable {
         case .served: "served \(RouteURL.withoutValues(url))"
         case .intercepted(let name, let reason): "intercepted by \(name): \(reason)"
         case .notFound:
-            "no route takes \(RouteURL.withoutValues(url))" + (nearestRoutes?.note ?? "")
+            NearestRoutes.text(url, after: hops, of: requested, nearestRoutes)
                 + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
         case .rejected(let rejection): rejection.detail
         case .failed(let failure): failure.detail

@@ -1,5 +1,19 @@
 /// Where a URL would lead, found without running anything.
 public struct Resolution: Sendable {
+    /// One redirect on the way to the destination.
+    public struct Redirect: Sendable, Hashable {
+        /// The URL that was redirected.
+        public var from: String
+        /// The URL that it led to.
+        public var to: String
+        /// The relocation layer whose entry redirects; nil for a route's own redirect, and for a fallback.
+        public var layer: String?
+        /// The entry's number in its layer, from 1.
+        public var entry: Int?
+        /// The pattern of the route that redirects by itself; nil for a relocation entry, and for a fallback.
+        public var route: String?
+    }
+
     /// The pattern whose destination would take the URL; nil when none would, or for a service URL.
     public var route: String?
     /// The destination's name.
@@ -8,6 +22,10 @@ public struct Resolution: Sendable {
     public var url: String
     /// The URLs that redirects led to, in order.
     public var hops: [String]
+    /// The redirects that led there, in order.
+    public var redirects: [Redirect] = []
+    /// The names of the interceptors that would be asked, in their order.
+    public var interceptors: [String] = []
     /// What was decided about the relocation entries that have a condition or exceptions, in order.
     public var decisions: [RelocationDecision] = []
     /// The parameters that the destination would see.
@@ -52,21 +70,30 @@ extension Router {
         resolve(url, parameters, namesNearest: true)
     }
 
+    /// The same for a caller, whom the routes' redirects may ask for.
+    package func resolve(
+        _ url: String, parameters: [String: JSONValue], caller: String
+    ) -> Resolution {
+        resolve(url, parameters, OpenContext(caller: caller), namesNearest: true)
+    }
+
     /// Looking for similar names costs a hundred matches, so it is done only when they are shown.
     private func resolve(
-        _ url: String, _ parameters: [String: JSONValue], namesNearest: Bool
+        _ url: String, _ parameters: [String: JSONValue], _ context: OpenContext = .init(),
+        namesNearest: Bool
     ) -> Resolution {
         var resolution = Resolution(
             url: url, hops: [],
             parameters: RouteParameters(caller: parameters, rule: configuration.dialect.merge),
             fellBack: false,
             idempotent: false)
-        resolve(url, parameters, namesNearest: namesNearest, &resolution)
+        resolve(url, parameters, context, namesNearest: namesNearest, &resolution)
         return consume resolution
     }
 
     private func resolve(
-        _ url: String, _ parameters: [String: JSONValue], namesNearest: Bool, _ resolution: inout Resolution
+        _ url: String, _ parameters: [String: JSONValue], _ context: OpenContext, namesNearest: Bool,
+        _ resolution: inout Resolution
     ) {
         // A route's own redirect may resolve URLs, its own among them.
         let scope: OpenScope
@@ -90,7 +117,8 @@ extension Router {
             return
         }
         var state = OpenState(
-            read, requested: url, snapshot: snapshot, caller: parameters, scope: scope, explains: true)
+            read, requested: url, snapshot: snapshot, caller: parameters, context: context, scope: scope,
+            explains: true)
         follow(&state, namesNearest, &resolution)
         guard resolution.error?.code == .noRoute, let fallback = state.fallback else { return }
         var second = resolution
@@ -159,7 +187,7 @@ extension Router {
             resolution.parameters.query = state.url.queryParameters.last
             let nearest = namesNearest ? state.nearest : nil
             resolution.error = Rejection(
-                .noRoute, "no route takes \(RouteURL.withoutValues(state.url.text))" + (nearest?.note ?? ""),
+                .noRoute, NearestRoutes.text(state.url.text, after: state.hops, of: resolution.url, nearest),
                 nearest: nearest?.patterns ?? [])
         case .candidate(let matched):
             resolution.matched = matched
@@ -167,10 +195,13 @@ extension Router {
             resolution.parameters = state.parameters(for: matched)
             resolution.standardJumpType = state.jumpType(of: matched)
             resolution.idempotent = matched.record.route.idempotent
+            resolution.interceptors = state.snapshot.state.interceptors
+                .filter { $0.sees(matched, state.url) }.map(\.name)
         }
         resolution.route = state.route
         resolution.url = state.url.text
         resolution.hops = state.hops
+        resolution.redirects = state.redirects
         resolution.decisions = state.decisions ?? []
     }
 }

@@ -317,6 +317,14 @@ public final class Router: Sendable {
     /// The layers in force: the program's own, and over them those of an agent.
     public var layers: [RelocationLayer] { state.layers }
 
+    /// The program's own among them.
+    package var ownLayers: [RelocationLayer] { state.builtIn }
+
+    /// By layer and index, the entries in force that nothing looks at, each with the entry that takes its place.
+    package var hiddenEntries: [String: [Int: String]] {
+        state.plan.hidden.reduce(into: [:]) { $0[$1.key.layer, default: [:]][$1.key.index] = $1.value.text }
+    }
+
     // MARK: Intercepting
 
     func addHook(_ hook: (UInt64) -> OpenHook) -> UInt64 {

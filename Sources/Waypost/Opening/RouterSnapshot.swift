@@ -26,6 +26,8 @@ struct RouterState: Sendable {
     private(set) var base: RouteStore
     /// The routes with those that relocation added and without those that it took away.
     var routes: RouteStore
+    /// The patterns that relocation took away, each with the entry that did.
+    var deletions: [(pattern: RoutePattern, place: RelocationPlan.Place)] = []
     /// The layers that the program set itself.
     var builtIn: [RelocationLayer] = []
     /// The layers that an agent lays over them.

@@ -133,6 +133,7 @@ extension RouterState {
     @discardableResult
     mutating func relocateRoutes() -> [RelocationReport.Inactive] {
         routes = base
+        deletions = []
         guard !plan.paths.isEmpty else { return [] }
         var inactive: [RelocationReport.Inactive] = []
         let chosen = plan.paths.compactMap { alternatives in
@@ -152,6 +153,7 @@ extension RouterState {
                 inactive.append(deletion.place.inactive("no route \(deletion.pattern) is registered"))
                 continue
             }
+            deletions.append((pattern, deletion.place))
         }
         let names = Set(chosen.compactMap(\.className))
         let known = destinations(named: names)
@@ -184,6 +186,13 @@ extension RouterState {
             }
         }
         return inactive
+    }
+
+    /// The entry that took away the route of a URL that no route takes now; nil when none did.
+    func deletion(of url: RouteURL) -> RelocationPlan.Place? {
+        guard !deletions.isEmpty else { return nil }
+        let taken = base.table.allMatches(url).compactMap { base[$0.index]?.pattern }
+        return deletions.first { deletion in taken.contains { $0.takesTheSame(as: deletion.pattern) } }?.place
     }
 
     private func inactiveRedirects() -> [RelocationReport.Inactive] {

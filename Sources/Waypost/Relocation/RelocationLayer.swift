@@ -23,7 +23,7 @@ public struct RelocationLayer: Sendable, Hashable {
 
 extension RelocationEntry {
     /// What the entry is about: two entries about the same thing do not add up, the later one counts.
-    fileprivate var subject: String {
+    package var subject: String {
         switch kind {
         case .replace(let origin, _), .reset(let origin, _): "redirect \(origin)"
         case .add(let path, _), .delete(let path): "path \(path)"

@@ -6,6 +6,9 @@ struct RelocationPlan: Sendable {
     struct Place: Sendable, Hashable {
         var layer: String
         var index: Int
+
+        /// For people, who count from 1.
+        var text: String { "entry \(index + 1) of \(layer)" }
     }
 
     /// The rules of each origin, in the order in which they are tried.
@@ -21,6 +24,8 @@ struct RelocationPlan: Sendable {
     private(set) var paths: [[RelocationPathRule]] = []
     /// The entries whose condition can't be used, and why.
     private(set) var faults: [(place: Place, reason: String)] = []
+    /// The entries that nothing looks at, each with the one of a later layer that takes its place.
+    private(set) var hidden: [Place: Place] = [:]
     private(set) var entries = 0
     /// How much of the work that a map may take checking it took, in per cent.
     private(set) var effort = 0
@@ -86,8 +91,8 @@ struct RelocationPlan: Sendable {
                     throw error.inLayer(layer.name)
                 }
             }
-            origins.endLayer()
-            paths.endLayer()
+            origins.endLayer(&hidden)
+            paths.endLayer(&hidden)
         }
         let order = Dictionary(
             layers.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -264,10 +269,18 @@ extension RelocationRule {
     }
 }
 
+/// What an entry asks for, which knows where the entry stands.
+private protocol PlacedRule {
+    var place: RelocationPlan.Place { get }
+}
+
+extension RelocationRule: PlacedRule {}
+extension RelocationPathRule: PlacedRule {}
+
 /// The rules about one origin or path each, while layers are put on each other.
 ///
 /// In a layer, rules with a condition come in their order, then the one without, which hides all layers before.
-private struct RelocationAlternatives<Rule> {
+private struct RelocationAlternatives<Rule: PlacedRule> {
     private var lists: [RelocationPath.Key: [Rule]] = [:]
     private var layer: [RelocationPath.Key: (conditional: [Rule], plain: Rule?)] = [:]
 
@@ -284,8 +297,11 @@ private struct RelocationAlternatives<Rule> {
         return layer[key]?.plain
     }
 
-    mutating func endLayer() {
+    mutating func endLayer(_ hidden: inout [RelocationPlan.Place: RelocationPlan.Place]) {
         for (key, rules) in layer {
+            if let plain = rules.plain {
+                for earlier in lists[key] ?? [] { hidden[earlier.place] = plain.place }
+            }
             lists[key] = rules.conditional + (rules.plain.map { [$0] } ?? lists[key] ?? [])
         }
         layer = [:]

@@ -5,6 +5,8 @@ final class RelocationRedirect: Sendable {
     let origin: RelocationOrigin
     let target: RelocationTarget
     let params: [String: JSONValue]
+    /// The entry that makes it.
+    let place: RelocationPlan.Place
 
     /// The URL or subtree that it takes; nil for a pattern.
     var originPath: RelocationPath? {
@@ -13,8 +15,9 @@ final class RelocationRedirect: Sendable {
 
     /// The redirect that an entry makes; nil for one that makes none.
     init?(
-        _ entry: RelocationEntry, index: Int, _ language: RelocationLanguage = .ofDocuments
+        _ entry: RelocationEntry, _ place: RelocationPlan.Place, _ language: RelocationLanguage = .ofDocuments
     ) throws(RelocationError) {
+        let index = place.index
         let texts: (origin: String, target: String)
         switch entry.kind {
         case .replace(let origin, let target): texts = (origin, target)
@@ -30,17 +33,22 @@ final class RelocationRedirect: Sendable {
         }
         target = try RelocationTarget(texts.target, of: origin, index: index, language)
         params = entry.params
+        self.place = place
     }
 
     /// The same to another target.
     func with(_ target: RelocationTarget) -> RelocationRedirect {
-        RelocationRedirect(origin, target, params)
+        RelocationRedirect(origin, target, params, place)
     }
 
-    private init(_ origin: RelocationOrigin, _ target: RelocationTarget, _ params: [String: JSONValue]) {
+    private init(
+        _ origin: RelocationOrigin, _ target: RelocationTarget, _ params: [String: JSONValue],
+        _ place: RelocationPlan.Place
+    ) {
         self.origin = origin
         self.target = target
         self.params = params
+        self.place = place
     }
 
     /// The URL that this redirect makes of one that it takes.

@@ -22,7 +22,7 @@ struct RelocationRule: Sendable {
     ) throws(RelocationError) {
         switch entry.kind {
         case .replace(let text, _), .reset(let text, _):
-            let redirect = try RelocationRedirect(entry, index: place.index, language)
+            let redirect = try RelocationRedirect(entry, place, language)
             if let redirect {
                 origin = redirect.origin
             } else {

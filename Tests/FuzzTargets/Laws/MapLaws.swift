@@ -38,7 +38,8 @@ enum MapLaws: Laws {
         let again = try? RelocationEntry.list(.array(entries.map(\.json)))
         try BrokenLaw.unless(again == entries, "entries are read as they were written")
         for (index, entry) in entries.enumerated() {
-            guard let redirect = try? RelocationRedirect(entry, index: index) else { continue }
+            let place = RelocationPlan.Place(layer: "map", index: index)
+            guard let redirect = try? RelocationRedirect(entry, place) else { continue }
             try check(redirect)
         }
         guard let report = try? router.relocate([RelocationLayer(name: "agent", entries: entries)]) else {
@@ -51,7 +52,8 @@ enum MapLaws: Laws {
             if case .reset = entry.kind { continue }
             try BrokenLaw.unless(known.contains(index), "an entry with a condition is reported")
         }
-        let origins = entries.compactMap { (try? RelocationRedirect($0, index: 0))?.origin.text }
+        let place = RelocationPlan.Place(layer: "map", index: 0)
+        let origins = entries.compactMap { (try? RelocationRedirect($0, place))?.origin.text }
         for url in ["scheme://router/demo?x=1", "scheme://old/user/7", "a://b/c"] + origins.prefix(8) {
             let resolution = router.resolve(url)
             try BrokenLaw.unless(
