@@ -10,6 +10,11 @@ extension Redaction {
         if case .object(let members) = result.value {
             switch ended.job.header.kind {
             case .open: result.value = .object(masked(opening: members, result.url))
+            // Where what is masked was sent on, it would be lost.
+            case .maps:
+                let masked = masked(members)
+                result.value = .object(masked == members ? masked : masked.merging(["masked": true]) { $1 })
+            case .resolve: result.value = .object(masked(members))
             case .navigate: result.value = .object(masked(members))
             // For its sender, like the value of an open.
             case .call: break

@@ -27,11 +27,16 @@ extension Agent {
         AgentThreads.start { [self] in
             outbox.publish(topics.routes(of: configuration.agent), routeList)
             outbox.publish(topics.contract(of: configuration.agent), contract)
-            outbox.publish(topics.applied(of: configuration.agent)) {
-                let applied = events.redaction.masked(maps.applied).cut(to: maximumPayload)
-                report(applied.omitted, missingIn: "entries of the map")
-                return applied.encoded()
-            }
+            publishApplied()
+        }
+    }
+
+    /// Publishes the map in force.
+    func publishApplied() {
+        outbox.publish(topics.applied(of: configuration.agent)) {
+            let applied = events.redaction.masked(maps.applied).cut(to: maximumPayload)
+            report(applied.omitted, missingIn: "entries of the map")
+            return applied.encoded()
         }
     }
 

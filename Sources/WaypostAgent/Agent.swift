@@ -214,7 +214,9 @@ public final class Agent: Service {
         self.maps = maps
         self.executor = executor
         self.makeLink = makeLink
-        maps.connect { [weak self] in self?.publishMaps() }
+        maps.connect(
+            onChange: { [weak self] in self?.publishMaps() },
+            onRefusedAgain: { [weak self] in self?.publishApplied() })
         router.observeNavigation { [weak self] _ in self?.publishNavigation() }
         runner.connect(
             CommandRunner.AgentCommands(
@@ -222,6 +224,7 @@ public final class Agent: Service {
                 replay: { replay throws(Rejection) in
                     try events.answer(replay, of: agent, at: clock.wall())
                 },
+                maps: { request, bytes throws(Rejection) in try maps.page(request, bytes: bytes) },
                 setLevel: { [weak self] override in
                     // Losing it on a full disk only means that a restart forgets a temporary level.
                     try? store.commit { try $0.setOverride(override) }

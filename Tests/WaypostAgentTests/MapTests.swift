@@ -73,6 +73,21 @@ import WaypostMessages
         #expect(try await route("scheme://router/demo", in: harness, id: "a") == "scheme://router/demo1")
     }
 
+    @Test func `a document that was refused before is said to be refused each time that it comes`()
+        async throws
+    {
+        let harness = try await AgentHarness(router: router())
+        let bad = document(2, #"{"routerType":"1"}"#)
+        harness.receive(bad, on: Self.map)
+        _ = try await harness.applied { $0["refused"]?.isNull == false }
+        let count = harness.published.events.count
+        harness.receive(bad, on: Self.map)
+        let again = try await harness.applied(after: count)
+        #expect(again["refused"]?["digest"] == .string(SHA256.label(SHA256.digest(of: Array(bad.utf8)))))
+        // It is one failure.
+        #expect(harness.published.events.filter { $0.topic.hasSuffix("/fail") }.count == 1)
+    }
+
     @Test func `an empty payload changes nothing and is logged`() async throws {
         let harness = try await AgentHarness(router: router())
         harness.receive(document(1, Self.redirect), on: Self.map)

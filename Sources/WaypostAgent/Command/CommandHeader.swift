@@ -19,7 +19,8 @@ struct CommandHeader: Sendable {
     init(_ command: Command) {
         id = command.id
         kind = command.operation.kind
-        lane = command.lane
+        // User code may run, which must wait for no other and hold up none: a name that no sender can use.
+        lane = command.operation.kind == .resolve ? "/\(command.id)" : command.lane
         expires = command.expires
         sequence = command.sequence
         warnings = command.warnings
@@ -29,7 +30,7 @@ struct CommandHeader: Sendable {
 extension Command.Operation {
     /// An operation without what it needs.
     enum Kind: Sendable {
-        case open, call, navigate, cancel, failures, inspect, log, replay, ping
+        case open, call, navigate, cancel, failures, inspect, log, maps, replay, resolve, ping
     }
 
     var kind: Kind {
@@ -41,16 +42,20 @@ extension Command.Operation {
         case .failures: .failures
         case .inspect: .inspect
         case .log: .log
+        case .maps: .maps
         case .replay: .replay
+        case .resolve: .resolve
         case .ping: .ping
         }
     }
 
-    /// Whether it waits for its turn; what asks about other commands and the agent itself does not.
+    /// Whether it gets a task; what asks about other commands and the agent itself does not.
+    ///
+    /// A `resolve` has a lane of its own.
     var runsInLane: Bool {
         switch kind {
-        case .open, .call, .navigate: true
-        case .cancel, .failures, .inspect, .log, .replay, .ping: false
+        case .open, .call, .navigate, .resolve: true
+        case .cancel, .failures, .inspect, .log, .maps, .replay, .ping: false
         }
     }
 }

@@ -3,8 +3,8 @@ import WaypostMessages
 
 /// What the disk still knows: how commands went, and the last failures.
 struct CommandHistory: Sendable {
-    /// The most bytes of failures in one reply.
-    private static let pageBytes = 32_768
+    /// The most bytes of what one reply lists.
+    private static let longestPage = 32_768
     /// Bytes of a reply beside its result.
     private static let frameBytes = 512
 
@@ -21,6 +21,9 @@ struct CommandHistory: Sendable {
     /// The most bytes that a reply may have now.
     let maximumBytes: @Sendable () -> Int
 
+    /// The most bytes of one page of what an answer lists.
+    var pageBytes: Int { max(1, min(Self.longestPage, maximumBytes() - Self.frameBytes)) }
+
     /// One page of the last failures, the newest first.
     func failures(_ request: FailureRequest, at now: Int64) -> CommandResult {
         let query: LogQuery
@@ -29,7 +32,7 @@ struct CommandHistory: Sendable {
         } catch {
             return CommandResult(error, origin: .agent)
         }
-        let bytes = max(1, min(Self.pageBytes, maximumBytes() - Self.frameBytes))
+        let bytes = pageBytes
         return result {
             let page = try $0.failures(request, bytes: bytes) { report in
                 query.holds(for: report.event, of: agent, code: report.code, isReport: true, now: now)

@@ -13,6 +13,8 @@ final class CommandRunner: Sendable {
         var health: @Sendable () -> JSONValue
         /// The answer to `replay`: recent events, or how many are published again.
         var replay: @Sendable (Replay) throws(Rejection) -> JSONValue
+        /// The answer to `maps`, of at most so many bytes.
+        var maps: @Sendable (MapsRequest, _ bytes: Int) throws(Rejection) -> JSONValue
         /// Changes what is published; returns the lowest level that is published then.
         var setLevel: @Sendable (LevelOverride) -> LogLevel
         /// What the command of a row does, as long as it waits or runs.
@@ -35,10 +37,17 @@ final class CommandRunner: Sendable {
 
     func connect(_ commands: AgentCommands) { agentCommands.withLock { $0 = commands } }
 
-    /// Runs what needs no lane; nil for opens, calls, moves and cancels.
+    /// Runs what needs no lane; nil for opens, calls, moves, resolves and cancels.
     func runAtOnce(_ job: CommandJob) -> CommandResult? {
         switch job.operation {
-        case nil, .open, .call, .navigate, .cancel: return nil
+        case nil, .open, .call, .navigate, .cancel, .resolve: return nil
+        case .maps(let request):
+            do throws(Rejection) {
+                let maps = agentCommands.withLock { $0 }?.maps
+                return .ok(try maps?(request, history.pageBytes) ?? .null)
+            } catch {
+                return CommandResult(error, origin: .map)
+            }
         case .ping: return .ok(agentCommands.withLock { $0 }?.health() ?? .null)
         case .replay(let replay):
             do throws(Rejection) {
@@ -59,7 +68,7 @@ final class CommandRunner: Sendable {
         }
     }
 
-    /// Runs an open, a call or a move; the executor ends it at its deadline.
+    /// Runs an open, a call, a move or a resolve; the executor ends it at its deadline.
     func run(
         _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
     ) async -> CommandResult {
@@ -86,8 +95,29 @@ final class CommandRunner: Sendable {
             case .failure(let failure):
                 return CommandResult(code: failure.code, detail: failure.detail, origin: .router)
             }
-        case .cancel, .failures, .inspect, .log, .replay, .ping: return runAtOnce(job) ?? .ok()
+        case .resolve(let request): return resolve(request, for: job.sender)
+        case .cancel, .failures, .inspect, .log, .maps, .replay, .ping: return runAtOnce(job) ?? .ok()
         }
+    }
+
+    /// Where URLs would lead, as many as fit into a page; runs the routes' conditional redirects and nothing else.
+    private func resolve(_ request: ResolveRequest, for sender: String) -> CommandResult {
+        let bytes = history.pageBytes
+        var resolved: [JSONValue] = []
+        var size = 0
+        for url in request.urls {
+            guard !Task.isCancelled else { return .canceled }
+            let resolution = router.resolve(
+                url, parameters: request.parameters, caller: request.caller ?? sender)
+            let answer = ResolvedURL(url, resolution).json
+            size += answer.serialized().count + 1
+            guard resolved.isEmpty || size <= bytes else { break }
+            resolved.append(answer)
+        }
+        let isAll = resolved.count == request.urls.count
+        return .ok([
+            "resolved": .array(resolved), "next": isAll ? .null : .int(Int64(resolved.count)),
+        ])
     }
 }
 

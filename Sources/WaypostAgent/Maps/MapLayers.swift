@@ -110,8 +110,8 @@ struct MapLayers: Sendable {
     ///
     /// - Throws: ``Rejection`` when it is older than what was applied, has expired, or is meant for another audience.
     mutating func take(
-        _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], at now: Int64,
-        isClockCorrect: Bool
+        _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], bytes: Int,
+        by author: String?, at now: Int64, isClockCorrect: Bool
     ) throws(Rejection) -> Bool {
         if let named = document.audience, named != audience.description {
             throw Rejection(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
@@ -142,13 +142,14 @@ struct MapLayers: Sendable {
             guard expires > now else { throw Rejection(.expired, "the document's exp has passed") }
         }
         let patched = isPatch ? known.flatMap { $0.isEmptied ? nil : $0 } : nil
+        let entries = try entries(of: document, on: key, over: patched)
         stored[key] = MapRecord(
             layer: key, revision: document.revision ?? patched?.revision,
             revisionFloor: max(floor, document.revision ?? 0),
             digest: digest, applied: now, expires: document.expires,
-            entries: JSONValue.array(try entries(of: document, on: key, over: patched).map(\.json))
-                .serialized(),
-            signers: (patched?.signers ?? []).union([document.signers]))
+            entries: JSONValue.array(entries.map(\.json)).serialized(),
+            signers: (patched?.signers ?? []).union([document.signers]), author: author, bytes: Int64(bytes),
+            changes: changes(from: known, to: entries))
         if key == agent { emptyPatches() }
         refused[name(of: key)] = nil
         reverted.remove(key)
@@ -192,7 +193,22 @@ struct MapLayers: Sendable {
         patches.digest = []
         patches.expires = nil
         patches.entries = Array("[]".utf8)
+        (patches.author, patches.bytes, patches.changes) = (nil, nil, nil)
         stored[key] = patches
+    }
+
+    /// How entries differ from those before them; nil when these can't be read.
+    private func changes(
+        from known: MapRecord?, to entries: [RelocationEntry]
+    ) -> MapRevision.Changes? {
+        var before: [RelocationEntry] = []
+        if let known, !known.isEmptied {
+            guard let read = known.readEntries else { return nil }
+            before = read
+        }
+        let changes = RelocationChanges(from: before, to: entries)
+        return MapRevision.Changes(
+            added: changes.added, removed: changes.removed, changed: changes.changed)
     }
 
     private func entries(
@@ -212,6 +228,14 @@ struct MapLayers: Sendable {
                 .tooLarge, "patches hold at most \(MapDocument.maximumEntries) entries; send a map instead")
         }
         return patches.entries
+    }
+
+    /// The layers as they are listed, in the order in which they act: their keys.
+    var listed: [String] {
+        order.filter { key in
+            stored[key].map { !$0.isEmptied } ?? false || untrusted.contains(key)
+                || refused[name(of: key)] != nil
+        }
     }
 
     /// A stored layer as the router takes it.

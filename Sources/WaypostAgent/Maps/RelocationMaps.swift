@@ -17,16 +17,19 @@ final class RelocationMaps: Sendable {
         var budget: MapBudget
     }
 
-    private let router: Router
-    private let store: Store
+    let router: Router
+    let store: Store
     private let rules: MapDocument.Rules
     /// Documents a second that are read for one layer.
     private let rate: Int
+    /// The most bytes of the documents that were in force before.
+    private let historyBytes: Int
     private let expiry: MapExpiry
     private let clock: AgentClock
     private let clockMonitor: ClockMonitor
     private let reporter: Reporter
     private let onChange = Callback<Void, Void> {}
+    private let onRefusedAgain = Callback<Void, Void> {}
     private let state: Guarded<State>
     private let mustCheckTime = Atomic<Bool>(false)
     private let mustTryAgain = Atomic<Bool>(false)
@@ -41,6 +44,7 @@ final class RelocationMaps: Sendable {
             maximumBytes: configuration.limits.mapBytes, limits: configuration.limits.json,
             trusted: configuration.trust.keys)
         rate = configuration.limits.mapRate
+        historyBytes = configuration.limits.storeBytes.share(AgentLimits.pastMapsShare)
         expiry = configuration.mapExpiry
         self.clock = clock
         self.clockMonitor = clockMonitor
@@ -51,8 +55,15 @@ final class RelocationMaps: Sendable {
                 budget: MapBudget(rate: configuration.limits.mapRate)))
     }
 
-    /// Calls `body` when another map is in force, or when a document was refused.
-    func connect(_ body: @escaping @Sendable () -> Void) { onChange.set(body) }
+    /// Calls `onChange` when another map is in force, or when a document was refused, and `onRefusedAgain` when the
+    /// newest refused document came again.
+    func connect(
+        onChange change: @escaping @Sendable () -> Void,
+        onRefusedAgain refusedAgain: @escaping @Sendable () -> Void
+    ) {
+        onChange.set(change)
+        onRefusedAgain.set(refusedAgain)
+    }
 
     /// The map in force.
     var applied: AppliedMap { state.withLock(\.applied) }
@@ -82,6 +93,9 @@ final class RelocationMaps: Sendable {
         state.withLock { $0.layers.expired(at: now).map(\.name) }
     }
 
+    /// The layers, and what is in force of them.
+    var current: (layers: MapLayers, applied: AppliedMap) { state.withLock { ($0.layers, $0.applied) } }
+
     // MARK: Documents
 
     /// Applies a document on `map` or `map/patch`, whole or not at all; false when it can't be stored.
@@ -108,8 +122,8 @@ final class RelocationMaps: Sendable {
             entries = document.entries.count
             guard
                 try next.take(
-                    document, on: key, for: audience, digest: digest, at: now,
-                    isClockCorrect: clockMonitor.isCorrect(at: now))
+                    document, on: key, for: audience, digest: digest, bytes: message.payload.count,
+                    by: author(of: document), at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
             else { return inForce(message, on: key) }
             guard !store.isFull else {
                 throw Rejection(.disk, "the store holds \(store.heldBytes) bytes, all that it may")
@@ -130,7 +144,7 @@ final class RelocationMaps: Sendable {
             return true
         }
         do throws(StoreError) {
-            try commit(next)
+            try commit(next, at: now)
         } catch {
             // The broker sends it again.
             state.withLock { $0.budget.refund(key) }
@@ -204,6 +218,8 @@ final class RelocationMaps: Sendable {
         }
         // A retained document comes again with every connection.
         guard isNew else {
+            // Its sender may have sent it again.
+            onRefusedAgain()
             return reporter.log(.debug, "Map", "\(topic): refused before, \(rejection.code.name)")
         }
         // Only for the next start; that it is refused is reported in any case.
@@ -213,20 +229,38 @@ final class RelocationMaps: Sendable {
         onChange()
     }
 
-    private func commit(_ next: MapLayers) throws(StoreError) {
+    private func commit(_ next: MapLayers, at now: Int64) throws(StoreError) {
         let before = state.withLock(\.layers)
         try store.commit { transaction in
             for (key, record) in next.stored where before.stored[key] != record {
+                try keepPast(before.stored[key], at: now, transaction)
                 try transaction.save(record)
             }
             for key in before.untrusted.union(before.stored.keys)
             where next.stored[key] == nil && !next.untrusted.contains(key) {
+                try keepPast(before.stored[key], at: now, transaction)
                 try transaction.removeMap(layer: key)
             }
             for name in before.refused.keys where next.refused[name] == nil {
                 try transaction.removeRefusedMap(layer: name)
             }
         }
+    }
+
+    /// A document goes out of force; it can be taken back to for a while.
+    private func keepPast(
+        _ map: MapRecord?, at now: Int64, _ transaction: Store.Transaction
+    ) throws {
+        guard let map else { return }
+        try transaction.keepPast(map, until: max(now, map.applied))
+        try transaction.forgetPastMaps(of: map.layer, beyond: AgentLimits.pastMaps, bytes: historyBytes)
+    }
+
+    /// Who published a document: the keys that signed it can't be made up, what it says itself can.
+    private func author(of document: MapDocument) -> String? {
+        let keys = rules.trusted.names(of: document.signers).joined(separator: ", ")
+        let named = document.author ?? document.id
+        return keys.isEmpty ? named : document.author.map { "\($0), signed by \(keys)" } ?? keys
     }
 
     // MARK: In force

@@ -53,7 +53,9 @@ enum Schema {
         "inbox: seq topic id digest payload correlation trace received expires keep_until "
             + "row_digest state attempt reply reply_digest started acknowledged",
         "marker: one identity commits row_digest",
-        "maps: layer rev rev_floor digest applied expires entries signers key_digest row_digest",
+        "map_history: seq layer rev digest author began ended bytes changes entries row_digest entries_digest",
+        "maps: layer rev rev_floor digest applied expires entries signers key_digest row_digest author bytes "
+            + "changes",
         "meta: key value row_digest",
         "outbox: seq topic payload sender row_digest",
         "sqlite_sequence: name seq",
@@ -192,6 +194,29 @@ enum Schema {
         """,
         // The words `held` and `resumed` among the states of a command: an earlier build would take them for damage.
         "",
+        // What is known of a document beside its entries, and the documents that were in force before. What was damaged
+        // stays so.
+        """
+        ALTER TABLE maps ADD COLUMN author TEXT;
+        ALTER TABLE maps ADD COLUMN bytes INTEGER;
+        ALTER TABLE maps ADD COLUMN changes TEXT;
+        UPDATE maps SET row_digest = row_digest(rev, applied, expires, entries, author, bytes, changes)
+            WHERE row_digest = row_digest(rev, applied, expires, entries);
+        CREATE TABLE map_history(
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            layer TEXT NOT NULL,
+            rev INTEGER,
+            digest BLOB NOT NULL,
+            author TEXT,
+            began INTEGER NOT NULL,
+            ended INTEGER NOT NULL,
+            bytes INTEGER,
+            changes TEXT,
+            entries BLOB NOT NULL,
+            row_digest INTEGER NOT NULL,
+            entries_digest INTEGER NOT NULL
+        );
+        """,
     ]
 
     /// What the steps call.

@@ -19,6 +19,12 @@ package struct MapRecord: Sendable, Equatable {
     package var entries: [UInt8]
     /// For each document that the layer was made of, the trusted keys that had signed it.
     package var signers: Set<Set<VerifyingKey>> = [[]]
+    /// Who published it, as far as that is known.
+    package var author: String?
+    /// How long the document was.
+    package var bytes: Int64?
+    /// How its entries differ from those before it.
+    package var changes: MapRevision.Changes?
     /// Whether the disk changed the row: then of it only layer, digest, floor and signers are left.
     package var isDamaged = false
 
@@ -26,7 +32,26 @@ package struct MapRecord: Sendable, Equatable {
     package var isEmptied: Bool { digest.isEmpty && !isDamaged }
 }
 
+extension MapRevision.Changes {
+    /// Added, removed, changed.
+    var stored: String { "\(added) \(removed) \(changed)" }
+
+    init?(stored text: String?) {
+        let numbers = (text ?? "").split(separator: " ").compactMap { Int($0) }
+        guard numbers.count == 3 else { return nil }
+        self.init(added: numbers[0], removed: numbers[1], changed: numbers[2])
+    }
+}
+
 extension MapRecord {
+    /// The entries one by one, without a look at what they make together; nil when they can't be read.
+    var readEntries: [RelocationEntry]? {
+        guard !isDamaged, let json = try? JSONValue(parsing: entries, limits: .trustedFile) else {
+            return nil
+        }
+        return try? json.arrayValue?.enumerated().map { try RelocationEntry($1, index: $0) }
+    }
+
     /// A line a document, and in it the keys in base64.
     fileprivate var signersText: String {
         signers.map { $0.map { Base64.encode($0.bytes) }.sorted().joined(separator: " ") }.sorted()
@@ -49,7 +74,10 @@ extension MapRecord {
 
     /// Over everything else.
     fileprivate var rowDigest: Int64 {
-        RowDigest.of([.init(revision), .integer(applied), .init(expires), .blob(entries)])
+        RowDigest.of([
+            .init(revision), .integer(applied), .init(expires), .blob(entries), .init(author), .init(bytes),
+            .init(changes?.stored),
+        ])
     }
 
     /// What is left of a damaged row; without an intact key not even its floor can be trusted.
@@ -66,13 +94,14 @@ extension Store.Transaction {
         try database.run(
             """
             INSERT OR REPLACE INTO maps(layer, rev, rev_floor, digest, applied, expires, entries, signers,
-                key_digest, row_digest)
-            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                key_digest, row_digest, author, bytes, changes)
+            VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(map.layer), .init(map.revision), .integer(map.revisionFloor), .blob(map.digest),
                 .integer(map.applied), .init(map.expires), .blob(map.entries), .text(map.signersText),
-                .integer(map.keyDigest), .integer(map.rowDigest),
+                .integer(map.keyDigest), .integer(map.rowDigest), .init(map.author), .init(map.bytes),
+                .init(map.changes?.stored),
             ])
     }
 
@@ -88,7 +117,9 @@ extension Store.Transaction {
                 revisionFloor: row.integer("rev_floor"),
                 digest: row.bytes("digest") ?? [], applied: row.integer("applied"),
                 expires: row.optionalInteger("expires"),
-                entries: row.bytes("entries") ?? [], signers: MapRecord.signers(row.text("signers")))
+                entries: row.bytes("entries") ?? [], signers: MapRecord.signers(row.text("signers")),
+                author: row.optionalText("author"), bytes: row.optionalInteger("bytes"),
+                changes: MapRevision.Changes(stored: row.optionalText("changes")))
             let isKeyIntact = map.keyDigest == row.integer("key_digest")
             guard isKeyIntact, map.rowDigest == row.integer("row_digest") else {
                 return map.damaged(isKeyIntact: isKeyIntact)

@@ -23,7 +23,7 @@ extension Command.Operation {
     /// Whether it changes nothing but what is shown.
     fileprivate var onlyLooks: Bool {
         switch self {
-        case .ping, .failures, .inspect, .log, .replay: true
+        case .ping, .failures, .inspect, .log, .maps, .replay, .resolve: true
         case .open, .call, .navigate, .cancel: false
         }
     }

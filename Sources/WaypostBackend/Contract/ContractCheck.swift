@@ -72,7 +72,8 @@ package struct ContractCheck {
             return router.checkOpen(url, parameters: parameters)
         case .call(let service, let method, let arguments):
             return router.checkCall(service, method, arguments: ServiceArguments(arguments))
-        case .navigate, .cancel, .failures, .inspect, .log, .ping, .replay: return ContractReport()
+        case .navigate, .cancel, .failures, .inspect, .log, .maps, .ping, .replay, .resolve:
+            return ContractReport()
         }
     }
 }

@@ -124,14 +124,19 @@ extension Command.Operation {
                 tag: try fields.text("tag"),
                 milliseconds: try fields.required(
                     "for", fields.integer("for", in: 1...Command.maximumLogDuration)))
+        case "maps":
+            self = .maps(try MapsRequest(fields))
         case "replay":
             self = .replay(try Replay(fields))
+        case "resolve":
+            self = .resolve(try ResolveRequest(fields))
         case "ping":
             self = .ping
         default:
             throw Rejection(
                 .unknownType,
-                "type \(type.quoted) is unknown; known: open call navigate cancel failures inspect log replay ping"
+                "type \(type.quoted) is unknown; known: open call navigate cancel failures inspect log maps replay "
+                    + "resolve ping"
             )
         }
     }

@@ -52,7 +52,9 @@ extension Command.Operation {
         case .failures: "failures"
         case .inspect: "inspect"
         case .log: "log"
+        case .maps: "maps"
         case .replay: "replay"
+        case .resolve: "resolve"
         case .ping: "ping"
         }
     }
@@ -84,8 +86,12 @@ extension Command.Operation {
             json.member("level", level.topicLevel)
             if let tag { json.member("tag", tag) }
             json.member("for", milliseconds)
+        case .maps(let request):
+            request.write(to: &json)
         case .replay(let replay):
             replay.write(to: &json)
+        case .resolve(let request):
+            request.write(to: &json)
         case .ping:
             break
         }

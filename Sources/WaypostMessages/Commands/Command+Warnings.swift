@@ -46,7 +46,9 @@ extension Command.Operation {
         case .failures: FailureRequest.fields
         case .inspect: ["target", "sender"]
         case .log: ["level", "tag", "for"]
+        case .maps: MapsRequest.fields
         case .replay: Replay.fields
+        case .resolve: ResolveRequest.fields
         case .ping: []
         }
     }

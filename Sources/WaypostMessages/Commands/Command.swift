@@ -11,7 +11,9 @@ package struct Command: Sendable, Hashable {
         case failures(FailureRequest)
         case inspect(target: String, sender: String?)
         case log(level: LogLevel, tag: String?, milliseconds: Int64)
+        case maps(MapsRequest)
         case replay(Replay)
+        case resolve(ResolveRequest)
         case ping
     }
 

@@ -4,6 +4,7 @@ package import Waypost
 package struct MapDocument: Sendable, Hashable {
     /// The most entries of one document.
     package static let maximumEntries = 2_000
+    private static let maximumAuthorBytes = 128
 
     /// The sender's name for the document; nil in the bare forms.
     package var id: String?
@@ -16,6 +17,8 @@ package struct MapDocument: Sendable, Hashable {
     /// When it stops being good for a first application, in milliseconds since 1970.
     package var expires: Int64?
     package var entries: [RelocationEntry]
+    /// Who made it, as the document itself says.
+    package var author: String?
     /// The trusted keys that signed it.
     package var signers: Set<VerifyingKey> = []
 
@@ -67,6 +70,7 @@ package struct MapDocument: Sendable, Hashable {
         revision = try fields.integer("rev", in: 1...Fields.largestInteger)
         audience = try fields.text("aud")
         expires = try fields.integer("exp", in: 0...Fields.latestTime)
+        author = fields["by"]?.stringValue.map { $0.cut(to: Self.maximumAuthorBytes) }
         guard let list = fields["entries"] else { throw Rejection(.badField, "entries is missing") }
         entries = try Self.entries(list)
     }

@@ -123,6 +123,11 @@ package struct TrustedKeys: Sendable {
         keys.count { signers.contains($0.key) } >= threshold
     }
 
+    /// The names of these keys.
+    package func names(of signers: Set<VerifyingKey>) -> [String] {
+        keys.filter { signers.contains($0.key) }.map(\.id)
+    }
+
     /// Verifies the signatures of an envelope; returns the keys whose signature is good, each once.
     ///
     /// A signature that names a key is tried with that one only, one without a name with each key.
