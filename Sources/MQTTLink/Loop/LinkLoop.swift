@@ -174,6 +174,7 @@ final class LinkLoop {
             case .report(let reason):
                 flushReceipts()
                 delegate?.linkDidDisconnect(reason)
+            case .repeated(let reason): delegate?.linkStillDisconnected(reason)
             case .sayGoodbye: mailbox.append(goodbyes: goodbyes)
             case .disconnect: disconnect()
             case .finish: isFinished = true

@@ -62,6 +62,8 @@ struct LinkState: Sendable {
         case close
         /// Tell the delegate.
         case report(DisconnectReason)
+        /// Tell the delegate that it is as before, and when the next try is.
+        case repeated(DisconnectReason)
         /// Publish the goodbyes and wait for them.
         case sayGoodbye
         /// Send DISCONNECT, so that the will does not fire.
@@ -304,10 +306,11 @@ struct LinkState: Sendable {
             keepAway(from: attempt.broker, after: cause, at: now)
             delay = wait(beginningAt: attempt.broker + 1, at: now)
         }
-        guard brokers[attempt.broker].isNews(cause, at: now) else { return [.close] }
+        let reason = reason(attempt, cause, retryIn: delay)
+        guard brokers[attempt.broker].isNews(cause, at: now) else { return [.close, .repeated(reason)] }
         brokers[attempt.broker].reported = (cause, now)
         if cause.asksToStayAway { brokers[attempt.broker].reportedRequest = cause }
-        return [.close, .report(reason(attempt, cause, retryIn: delay))]
+        return [.close, .report(reason)]
     }
 
     /// Whether 5 may have been the problem: then it is 3.1.1's turn at once, and nothing has failed yet.

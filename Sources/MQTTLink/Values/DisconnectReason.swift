@@ -82,15 +82,17 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
 
     /// One sentence for people, ending with what to do and when it is tried again.
     public var description: String {
-        var text = "\(stage.rawValue) \(broker) (MQTT \(version)): \(finding)"
-        if let advice { text += "; \(advice)" }
-        guard let retryIn else { return text }
-        return text + "; next try in \(Self.seconds(retryIn)) s"
+        let next = retryIn.map { $0 > .zero ? "next try in \(Self.seconds($0)) s" : "trying again now" }
+        return [summary, advice, next].compactMap(\.self).joined(separator: "; ")
     }
 
+    /// What was tried, against which broker, and what was found: ``description`` without what to do and the next try.
+    public var summary: String { "\(stage.rawValue) \(broker) (MQTT \(version)): \(finding)" }
+
+    /// In tenths, at least one: a moment is not no time.
     private static func seconds(_ duration: Duration) -> String {
-        let tenths =
-            (duration.components.seconds * 10) + duration.components.attoseconds / 100_000_000_000_000_000
+        let (seconds, attoseconds) = duration.components
+        let tenths = max(1, seconds * 10 + attoseconds / 100_000_000_000_000_000)
         return tenths < 100 ? "\(tenths / 10).\(tenths % 10)" : "\(tenths / 10)"
     }
 
@@ -122,7 +124,8 @@ public struct DisconnectReason: Error, Sendable, Hashable, CustomStringConvertib
         }
     }
 
-    private var advice: String? {
+    /// What to do; `nil` when the finding says it all.
+    public var advice: String? {
         switch cause {
         case .refused(.badUserNameOrPassword, _): "check the user name and the password"
         case .refused(.notAuthorized, _):

@@ -55,6 +55,9 @@ public protocol MQTTLinkDelegate: AnyObject, Sendable {
     /// Called once per change: a broker that stays away for the same reason is reported the first time only.
     func linkDidDisconnect(_ reason: DisconnectReason)
 
+    /// A further try failed for the reason that ``linkDidDisconnect(_:)`` reported; only the time of the next is new.
+    func linkStillDisconnected(_ reason: DisconnectReason)
+
     /// Each turn of the loop, also while offline, and at least every `MQTTLinkConfiguration.tickInterval`.
     func linkTick()
 }
@@ -80,6 +83,9 @@ extension MQTTLinkDelegate {
 
     /// Nothing but the CONNECT.
     public func linkMessagesWithConnect() -> [MQTTMessage] { [] }
+
+    /// Nothing is done about it.
+    public func linkStillDisconnected(_ reason: DisconnectReason) {}
 
     /// Nothing is watched.
     public func linkTick() {}
