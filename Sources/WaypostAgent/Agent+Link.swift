@@ -32,6 +32,7 @@ final class LinkListener: MQTTLinkDelegate {
     }
     func link(settled receipts: [PublishReceipt]) { agent.settled(receipts) }
     func linkDidDisconnect(_ reason: DisconnectReason) { agent.disconnected(reason) }
+    func linkStillDisconnected(_ reason: DisconnectReason) { agent.disconnected(reason, isKnown: true) }
     // At the end of a turn of the loop the acknowledgements of its batch are written.
     func linkTick() {
         FaultPoint.turnEnded()
@@ -59,6 +60,7 @@ extension Agent {
         logger.notice(
             "agent \(configuration.agent) online at \(connection.broker) (MQTT \(connection.version), root \(topics.root))"
         )
+        logChanges(currentChecks)
         reporter.log(
             .info, "Agent",
             "online, MQTT \(connection.version)\(connection.sessionPresent ? ", session resumed" : "")")
@@ -69,15 +71,26 @@ extension Agent {
         }
     }
 
-    fileprivate func disconnected(_ reason: DisconnectReason) {
+    /// - Parameter isKnown: whether it was reported for an earlier try.
+    fileprivate func disconnected(_ reason: DisconnectReason, isKnown: Bool = false) {
         outbox.disconnected()
         status.changeSelfTest { $0.ended() }
         guard reason.cause != .stopped else { return }
         manager?.notify("STATUS=offline: \(reason)")
+        let isDisk = reason.cause == .batchRefused
+        let problem = isDisk ? store.problem.map { ": \($0)" } ?? "" : ""
+        let (outage, isLineDue) = status.disconnected(
+            reason, "\(reason.summary)\(problem)", code: isDisk ? .disk : reason.code, at: clock.wall(),
+            clock.monotonic())
         // The agent asked for it itself and logged it then, or it is the same as before.
         guard reason.cause != .renewing, !reason.isRepeated else { return }
-        let problem = reason.cause == .batchRefused ? store.problem.map { ": \($0)" } ?? "" : ""
-        logger.warning("\(reason)\(problem)")
+        if isLineDue {
+            let time = TimeText.span(clock.wall() - outage.since)
+            let again = isKnown ? "still, after \(outage.count.counted("try", "tries")) in \(time): " : ""
+            logger.warning("\(again)\(reason)\(problem)")
+        }
+        // On a full disk connections come and go, each for the same reason.
+        guard !isKnown, isLineDue || !isDisk else { return }
         reporter.log(.warning, "Link", "\(reason)\(problem)")
         if let code = reason.code { reporter.failed(code, reason.description, in: .link) }
     }

@@ -30,10 +30,11 @@ extension Agent {
                 manager?.notify("WATCHDOG=1")
                 lastSign = now
             }
-            guard now - lastHealth >= healthAfter else { continue }
+            checkSelfTest()
+            // What has changed is shown before its time.
+            guard now - lastHealth >= healthAfter || healthHistory.takeNews(currentChecks) else { continue }
             lastHealth = now
             healthAfter = nextHealth()
-            checkSelfTest()
             publishHealth()
         }
     }
@@ -48,6 +49,7 @@ extension Agent {
             let now = clock.monotonic()
             for failure in failures.windowsOver(at: clock.wall()) { journal.store(failure) }
             for line in refusals.summary(at: now) { logger.error("\(line)") }
+            if store.problem == nil, let report = alarm.takeOutage() { reporter.sendReport(report) }
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
@@ -77,17 +79,18 @@ extension Agent {
         return interval + Int64.random(in: -(interval / 10)...(interval / 10))
     }
 
-    /// Reports that the link's loop stands still, and that it goes on again.
+    /// Reports that the network thread does not respond, and that it does again.
     func checkLoop() {
         switch loop.check(at: clock.monotonic()) {
         case nil: return
         case .stalled(let time):
             reporter.failed(
                 .loopStalled,
-                "the link's loop has stood still for \(time) ms; is the disk stalled, or the machine overloaded?",
+                "the network thread has not responded for \(TimeText.span(time)); is the disk stalled, or the machine overloaded?",
                 in: .link)
         case .recovered(let time):
-            reporter.log(.warning, "Link", "the loop goes on after \(time) ms")
+            reporter.log(
+                .warning, "Link", "the network thread responds again after \(TimeText.span(time))")
         }
         publishHealth()
     }

@@ -1,3 +1,4 @@
+import Glibc
 import MQTTLink
 import Waypost
 import WaypostMessages
@@ -12,6 +13,8 @@ extension Agent {
             // After a clean stop nothing was under way, nor before the first command.
             let isClean = try transaction.wasStoppedCleanly() ?? (transaction.lastSequence() == 0)
             try transaction.setStoppedCleanly(false)
+            runs.previousEnd = try transaction.run().map { AgentState.Cause(endOf: $0) }
+            try transaction.setRun(AgentRun(began: clock.wall(), process: Int64(getpid())))
             return (isClean, try transaction.topicsOfUnsentReplies(), try transaction.outboxSizes().count)
         }
         if isClean { intake.endedCleanly() }
@@ -161,5 +164,19 @@ extension Agent {
         reporter.failed(
             .disk, "a stored command is damaged on the disk, its id too; it is set aside and not answered",
             in: .agent)
+    }
+}
+
+extension AgentState.Cause {
+    /// How a run ended, for the one after it.
+    fileprivate init(endOf run: AgentRun) {
+        if let ended = run.ended {
+            self.init(nil, run.reason ?? "stopped", at: ended)
+        } else {
+            self.init(
+                nil,
+                "the run before was not stopped properly (process \(run.process), started \(Timestamp.rfc3339(run.began)))",
+                at: run.began)
+        }
     }
 }

@@ -68,7 +68,16 @@ extension Redaction {
         return applied
     }
 
-    func masked(_ checks: [HealthReport.Check]) -> [HealthReport.Check] {
-        checks.map { HealthReport.Check($0.name, isOK: $0.isOK, detail: masked($0.detail)) }
+    func masked(_ checks: [HealthCheck]) -> [HealthCheck] {
+        checks.map {
+            var check = $0
+            check.detail = masked(check.detail)
+            return check
+        }
+    }
+
+    func masked(_ cause: AgentState.Cause) -> AgentState.Cause {
+        AgentState.Cause(
+            cause.code, masked(cause.detail).cut(to: AgentState.Cause.maximumDetail), at: cause.at)
     }
 }

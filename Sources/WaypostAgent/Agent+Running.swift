@@ -17,11 +17,17 @@ extension Agent {
             try await withGracefulShutdownHandler {
                 try await withTaskExecutorPreference(AgentThreads.pool) { try await serve() }
             } onGracefulShutdown: {
-                self.shutdown.request()
+                self.stop(because: "the program that runs it")
             }
         } onCancel: {
-            self.shutdown.request()
+            self.stop(because: "the cancellation of its task")
         }
+    }
+
+    /// Stops the agent; of several reasons the first counts.
+    package func stop(because reason: String) {
+        runs.willStop(because: reason)
+        shutdown.request()
     }
 
     @concurrent
@@ -144,11 +150,16 @@ extension Agent {
             await link.stop(after: [goodbye], within: limit * 0.2)
         }
         outbox.close()
-        let (store, journal) = (store, journal)
+        let (store, journal, end) = (store, journal, runs.end(at: clock.wall()))
         // A disk that hangs must not delay the stop.
         await ShutdownSignal.wait(atMost: limit * 0.1) {
             journal.close()
-            if executor.waiting == 0 { try? store.commit { try $0.setStoppedCleanly(true) } }
+            try? store.commit { transaction in
+                if executor.waiting == 0 { try transaction.setStoppedCleanly(true) }
+                guard var run = try transaction.run() else { return }
+                (run.ended, run.reason) = (end.at, end.detail)
+                try transaction.setRun(run)
+            }
             store.close()
         }
         updateMetrics()

@@ -18,6 +18,9 @@ extension Agent {
     }
 
     func publishHealth() {
+        let checks = currentChecks
+        logChanges(checks)
+        _ = healthHistory.takeNews(checks)
         outbox.publish(topics.health(of: configuration.agent)) { health.encoded(within: maximumPayload) }
     }
 
@@ -120,7 +123,7 @@ extension Agent {
             epoch: presence.epoch, at: now,
             uptime: max(0, now - started), mqtt: Int(connection?.version.rawValue ?? 0),
             broker: connection?.broker.description ?? "",
-            checks: events.redaction.masked(checks(at: now, link, stored, sent)),
+            checks: currentChecks,
             counters: [
                 "connects": .int(link.connects),
                 "received": .int(commands.received),
@@ -154,97 +157,6 @@ extension Agent {
         return .object(document.merging(["online": .bool(outbox.isOnline)]) { $1 })
     }
 
-    private func checks(
-        at now: Int64, _ link: LinkStatus.State, _ stored: Journal.Counters, _ sent: Outbox.Counters
-    ) -> [HealthReport.Check] {
-        let failedModules = router.moduleFailures.map { "\($0.module): \($0.reason)" }
-        let loadingModules = router.modulesLoading
-        // With a wrong clock no map expires.
-        let expired = clockMonitor.wasCorrect ? maps.expired(at: now) : []
-        let (unfit, damaged, untrusted) = (maps.unfit, maps.damaged, maps.untrusted)
-        let refused = link.refusedSubscriptions
-        let missing = reloadable.withLock(\.missing).values.reduce(0, +)
-        return [
-            HealthReport.Check(
-                "store", problem: store.problem?.description ?? diskHang ?? storeShortage, ok: "writable"),
-            HealthReport.Check(
-                "ids", problem: intake.shares.problem, ok: intake.shares.nearLimit ?? "has free space"),
-            HealthReport.Check(
-                "outbox",
-                problem: stored.isOutboxFull
-                    ? "full: no new commands until the broker has taken some reports" : nil,
-                ok: "has free space"),
-            HealthReport.Check(
-                "publishes",
-                problem: sent.refusedAndDropped > 0 || sent.kept > 0
-                    ? "the broker refuses messages (\(sent.lastRefusal ?? "unknown reason")): \(sent.kept) are kept and sent again, \(sent.refusedAndDropped) were dropped"
-                    : nil, ok: "accepted"),
-            HealthReport.Check(
-                "clock",
-                problem: clockMonitor.wasCorrect
-                    ? nil
-                    : "stepped, or before the date of the build; commands and maps with exp are refused",
-                ok: "correct"),
-            HealthReport.Check(
-                "loop", problem: loop.isStalled ? "the link's loop stands still" : nil, ok: "running"),
-            HealthReport.Check(
-                "handlers",
-                problem: handlerShortage,
-                ok: "have free threads"),
-            HealthReport.Check(
-                "map",
-                problem: [
-                    expired.isEmpty ? nil : "its exp passed: \(expired.joined(separator: ", "))",
-                    unfit.isEmpty ? nil : "does not fit this build: \(unfit.joined(separator: ", "))",
-                    untrusted.isEmpty
-                        ? nil : "not signed by enough trusted keys: \(untrusted.joined(separator: ", "))",
-                    damaged.isEmpty ? nil : "damaged on the disk: \(damaged.joined(separator: ", "))",
-                ].compactMap(\.self).joined(separator: "; ").nonEmpty, ok: "not expired"),
-            HealthReport.Check(
-                "modules", problem: failedModules.joined(separator: "; ").nonEmpty,
-                ok: loadingModules.isEmpty
-                    ? "set up" : "being set up: \(loadingModules.joined(separator: ", "))"),
-            HealthReport.Check(
-                "routes",
-                problem: missing > 0 ? "the published lists are cut; \(missing) entries are missing" : nil,
-                ok: "published"),
-            HealthReport.Check(
-                "subscriptions",
-                problem: refused.isEmpty ? nil : "refused: \(refused.joined(separator: " "))",
-                ok: "all granted"),
-            HealthReport.Check("echo", link.selfTest.echo),
-            HealthReport.Check("commands", link.selfTest.commands),
-        ] + certificateCheck(link, at: now)
-    }
-
-    /// What is wrong when handlers block threads that others wait for; nil when they do not.
-    private var handlerShortage: String? {
-        let handlers = executor.handlers
-        if handlers.isExhausted {
-            return "handlers block all \(handlers.limit) threads; other commands end with 408"
-        }
-        let senders = handlers.stuckOwners
-        guard !senders.isEmpty else { return nil }
-        return "handlers block all threads that one sender may have; further commands of "
-            + "\(senders.prefix(3).joined(separator: ", ")) end with 408"
-    }
-
-    /// What is wrong when most of the space of the store is taken; nil when it is not.
-    private var storeShortage: String? {
-        let (held, limit) = (store.heldBytes, configuration.limits.storeBytes)
-        guard held >= limit.share(80) else { return nil }
-        return "\(held) of \(limit) bytes are taken; beyond that new commands and maps get 503 DISK"
-    }
-
-    private var certificates: CertificateCheck {
-        CertificateCheck(file: reloadable.withLock(\.configuration.link.tls?.certificateFile))
-    }
-
-    private func certificateCheck(_ link: LinkStatus.State, at now: Int64) -> [HealthReport.Check] {
-        let finding = certificates.finding(broker: link.connection?.certificate, at: now)
-        return finding.map { [HealthReport.Check("certificate", isOK: $0.isOK, detail: $0.detail)] } ?? []
-    }
-
     // MARK: Metrics
 
     /// Brings counters and gauges up to date.
@@ -264,29 +176,11 @@ extension Agent {
             },
             AgentMetrics.Levels(
                 commandsWaiting: executor.waiting, outbox: outbox.waiting, isOnline: outbox.isOnline,
-                checks: checks(at: now, link, journal.counters, outbox.counters).map { ($0.name, $0.isOK) },
+                checks: checks(at: now, link, journal.counters, outbox.counters).map { ($0.name, $0.state) },
                 revisions: applied.layers.compactMap { layer in layer.revision.map { (layer.name, $0) } },
                 inactiveEntries: applied.inactive.count,
                 certificateDays: certificates.days(broker: link.connection?.certificate, at: now),
                 ids: (ids.total.ids, ids.limit.ids),
                 store: (store.heldBytes, configuration.limits.storeBytes)))
     }
-}
-
-extension HealthReport.Check {
-    fileprivate init(_ name: String, _ finding: SelfTest.Finding) {
-        switch finding {
-        case .pending: self.init(name, isOK: true, detail: "pending")
-        case .ok: self.init(name, isOK: true, detail: "ok")
-        case .unknown(let reason): self.init(name, isOK: true, detail: "not known: \(reason)")
-        case .missing:
-            self.init(
-                name, isOK: false,
-                detail: "the agent's message to itself did not come back: check the broker's rules")
-        }
-    }
-}
-
-extension String {
-    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
 }

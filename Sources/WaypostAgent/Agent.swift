@@ -39,11 +39,14 @@ public final class Agent: Service {
     let intake: Intake
     let presence: Presence
     let status = LinkStatus()
+    let healthHistory = HealthHistory()
     let loop: LoopMonitor
     let manager: ServiceManager?
     /// What SIGHUP may change.
     let reloadable: Guarded<Reloadable>
     let shutdown = ShutdownSignal()
+    /// How the run before this one ended, and why this one is to end.
+    let runs = RunRecord()
     let started: Int64
     let makeLink: MakeLink
 
@@ -73,6 +76,8 @@ public final class Agent: Service {
             boot: Identifier.boot(), clock: clock, limits: limits, level: level, redaction: redaction)
         let failures = FailureLog(limit: limits.watchedFailures)
         let alarm = DiskAlarm(topic: failureTopic, clock: clock)
+
+        let ownLogger = Logger(label: logger.label) { _ in RedactingLogHandler(logger.handler, redaction) }
 
         // Store and delivery.
         let store = try Store(
@@ -116,6 +121,10 @@ public final class Agent: Service {
                 let reported = failures.occurred(report)
                 // A sender's repetitions are counted, and must not take the place of others' events.
                 if report.sender == nil || !reported.isEmpty { events.log(report) }
+                // For a reader who has no broker.
+                if report.origin == .map, !reported.isEmpty {
+                    ownLogger.warning("\(report.code): \(report.detail)")
+                }
                 for report in reported { journal.store(report) }
             })
 
@@ -188,10 +197,22 @@ public final class Agent: Service {
                 isOutboxFull: { journal.isOutboxFull(for: $0) }))
 
         // Status.
+        let runs = runs
         presence = Presence(
             agent: agent, boot: events.boot, topic: topics.state(of: agent), clock: clock,
-            after: try store.commit { try $0.highestUsedEpoch() }
-        ) { store.raiseEpoch(above: $0) }
+            after: try store.commit { try $0.highestUsedEpoch() },
+            last: { reason in
+                let link = status.current
+                let disk = store.problem.map { AgentState.Cause(.disk, $0.description, at: clock.wall()) }
+                let cause =
+                    switch reason {
+                    case .shutdown: runs.end(at: clock.wall())
+                    case .birth: disk ?? (link.outage ?? link.lastOutage)?.cause ?? runs.previousEnd
+                    default: disk
+                    }
+                return cause.map(redaction.masked)
+            },
+            raise: { store.raiseEpoch(above: $0) })
         loop = LoopMonitor(limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
         manager = configuration.tellsServiceManager ? ServiceManager() : nil
         reloadable = Guarded(Reloadable(configuration))
@@ -199,7 +220,7 @@ public final class Agent: Service {
         self.configuration = configuration
         self.topics = topics
         self.router = router
-        self.logger = Logger(label: logger.label) { _ in RedactingLogHandler(logger.handler, redaction) }
+        self.logger = ownLogger
         self.clock = clock
         self.clockMonitor = clockMonitor
         self.store = store
@@ -217,6 +238,7 @@ public final class Agent: Service {
         maps.connect(
             onChange: { [weak self] in self?.publishMaps() },
             onRefusedAgain: { [weak self] in self?.publishApplied() })
+        status.onTested { [weak self] in self?.publishHealth() }
         router.observeNavigation { [weak self] _ in self?.publishNavigation() }
         runner.connect(
             CommandRunner.AgentCommands(

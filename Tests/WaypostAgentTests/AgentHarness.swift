@@ -78,8 +78,10 @@ final class AgentHarness: Sendable {
         }
     }
 
-    /// Whether a check of the health document is green; nil when there is no such check.
-    func check(_ name: String) -> Bool? { agent.health.checks.first { $0.name == name }?.isOK }
+    /// Whether a check of the health document is ok or has failed; nil when that is not known.
+    func check(_ name: String) -> Bool? {
+        agent.health.checks.first { $0.name == name && $0.state != .unknown }.map { $0.state == .ok }
+    }
 
     /// Failure reports in the outbox on disk.
     var reportsOnDisk: Int { (try? agent.store.commit { try $0.outboxSizes().count }) ?? 0 }

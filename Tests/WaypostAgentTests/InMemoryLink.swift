@@ -72,12 +72,15 @@ final class InMemoryLink: MessageLink {
     /// The broker sends a message that is too large to be read.
     func skip(_ message: SkippedMessage) { onQueue { $0.link(skipped: message) } }
 
-    func disconnect(_ cause: DisconnectReason.Cause = .closedByBroker, isRepeated: Bool = false) {
+    func disconnect(
+        _ cause: DisconnectReason.Cause = .closedByBroker, stage: DisconnectReason.Stage = .online,
+        retryIn: Duration? = nil, isRepeated: Bool = false, isKnown: Bool = false
+    ) {
         onQueue { delegate in
             guard let broker = try? BrokerURL("mqtt://127.0.0.1:1883") as BrokerURL else { return }
-            var reason = DisconnectReason(cause: cause, stage: .online, broker: broker)
+            var reason = DisconnectReason(cause: cause, stage: stage, broker: broker, retryIn: retryIn)
             reason.isRepeated = isRepeated
-            delegate.linkDidDisconnect(reason)
+            if isKnown { delegate.linkStillDisconnected(reason) } else { delegate.linkDidDisconnect(reason) }
         }
     }
 

@@ -27,7 +27,7 @@ import WaypostMessages
         #expect(harness.check("loop") == false)
         harness.agent.loop.ticked(at: harness.agent.clock.monotonic())
         harness.agent.checkLoop()
-        _ = try await harness.event { $0.message.contains("goes on") }
+        _ = try await harness.event { $0.message.contains("responds again") }
         #expect(harness.check("loop") == true)
     }
 }

@@ -161,22 +161,6 @@ import WaypostMessages
     }
 }
 
-/// Keeps what is logged.
-private struct LineRecorder: LogHandler {
-    let lines: TestSupport.EventLog<String>
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    init(_ lines: TestSupport.EventLog<String>) { self.lines = lines }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: Logging.LogEvent) { lines.append(event.message.description) }
-}
-
 @Suite struct `Queues that fill` {
     @Test func `replays beyond the limit are dropped and counted`() async throws {
         let harness = try await AgentHarness { $0.limits.volatileBytes = 65_536 }

@@ -50,6 +50,11 @@ import Waypost
         let state = AgentState(
             isOnline: true, epoch: 3, boot: "B", reason: .birth, agent: "k", version: "1", mqtt: 5)
         #expect(try AgentState(JSONValue(parsing: state.encoded())) == state)
+        for code in [Code.disk, nil] {
+            var ended = state
+            ended.last = AgentState.Cause(code, "no space left", at: 7)
+            #expect(try AgentState(JSONValue(parsing: ended.encoded())) == ended)
+        }
     }
 
     @Test func `every code has a name of its own with its number`() {

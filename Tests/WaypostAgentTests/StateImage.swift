@@ -63,6 +63,6 @@ struct StateImage: Sendable {
                     "SELECT \(columns.joined(separator: " || ' ' || ")) AS line FROM \(table) ORDER BY 1"
                 ) { "\(table) \($0.text("line"))" }
             }
-        }.filter { !$0.hasPrefix("meta 'clean_stop'") && !$0.hasPrefix("meta 'epoch'") }
+        }.filter { line in !["clean_stop", "epoch", "run"].contains { line.hasPrefix("meta '\($0)'") } }
     }
 }

@@ -42,7 +42,8 @@ import Waypost
         for reason in AgentState.Reason.allCases {
             let state = AgentState(
                 isOnline: reason == .birth, epoch: 1, boot: Identifier.boot(), reason: reason, agent: "k1",
-                version: Version.current, mqtt: 4)
+                version: Version.current, mqtt: 4,
+                last: AgentState.Cause(reason == .will ? .disk : nil, "no space left", at: time))
             wire.append(("waypost/v1/k1/state", state.encoded()))
         }
         let applied = AppliedMap(

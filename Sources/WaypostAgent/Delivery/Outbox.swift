@@ -28,6 +28,8 @@ final class Outbox: Sendable {
     struct Counters: Sendable {
         /// Messages that the broker refused, or that could not be sent.
         var refused: Int64 = 0
+        /// Whether it has accepted one since the connection began.
+        var hasAccepted = false
         /// Those among them that were dropped since the connection began.
         var refusedAndDropped: Int64 = 0
         /// What the broker said last.
@@ -162,6 +164,7 @@ final class Outbox: Sendable {
     func connected(receiveMaximum: Int) {
         change { state in
             state.counters.refusedAndDropped = 0
+            state.counters.hasAccepted = false
             state.items.connected(receiveMaximum: receiveMaximum)
         }
     }
@@ -177,6 +180,7 @@ final class Outbox: Sendable {
             connections = state.connections
             state.isSettling = true
             for receipt in receipts {
+                if case .acknowledged = receipt.result { state.counters.hasAccepted = true }
                 guard let result = state.items.settled(receipt, at: now) else { continue }
                 switch result {
                 case .delivered: break

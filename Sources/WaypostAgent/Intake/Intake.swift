@@ -1,4 +1,5 @@
 import MQTTLink
+import Synchronization
 import Threading
 import Waypost
 import WaypostMessages
@@ -85,6 +86,7 @@ final class Intake: Sendable {
     let reporter: Reporter
     let connections: Connections
     let state: Guarded<State>
+    private let hasOwn = Atomic(false)
 
     init(
         _ configuration: AgentConfiguration, topics: Topics, clock: AgentClock, clockMonitor: ClockMonitor,
@@ -113,6 +115,9 @@ final class Intake: Sendable {
 
     var counters: Counters { state.withLock(\.counters) }
 
+    /// Whether a command to the agent itself, and not to a group, has come on this connection.
+    var hasOwnCommand: Bool { hasOwn.load(ordering: .relaxed) }
+
     /// Sets other limits; all senders may send a whole burst again.
     func setSenderLimits(rate: Int, burst: Int) {
         let now = clock.monotonic()
@@ -127,6 +132,7 @@ final class Intake: Sendable {
 
     func connected() {
         let now = clock.monotonic()
+        hasOwn.store(false, ordering: .relaxed)
         state.withLock { $0.caution.connected(at: now) }
     }
 
@@ -178,6 +184,7 @@ final class Intake: Sendable {
             switch topic.flatMap({ isAddressedToUs($0.audience) ? $0 : nil }) {
             case .command(_, agent)? where connections.isSelfTest(message.payload): break
             case .command(let audience, let sender)?:
+                if case .agent = audience { hasOwn.store(true, ordering: .relaxed) }
                 let admission = admit(sender)
                 if let command = read(
                     message, for: audience, from: sender, repliesTo: last.replies, admission, at: now,

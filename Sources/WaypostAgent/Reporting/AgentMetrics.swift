@@ -11,7 +11,7 @@ package final class AgentMetrics: Sendable {
     /// What each metric of an agent counts, in the words that a scraper shows.
     package static let help = [
         "waypost_certificate_days": "Days until the certificate of the agent or of the broker ends.",
-        "waypost_check": "Whether a check of health is green (1) or red (0).",
+        "waypost_check": "Whether a check of health is ok (1), failed (0) or not known (NaN).",
         "waypost_commands_total": "Commands that ended, by status.",
         "waypost_commands_waiting": "Commands that wait or run.",
         "waypost_commit_seconds": "How long commits to the state file took.",
@@ -70,7 +70,7 @@ package final class AgentMetrics: Sendable {
         var commandsWaiting: Int
         var outbox: Int
         var isOnline: Bool
-        var checks: [(name: String, isOK: Bool)]
+        var checks: [(name: String, state: HealthCheck.State)]
         var revisions: [(layer: String, revision: Int64)]
         var inactiveEntries: Int
         var certificateDays: [(whose: String, days: Int64)]
@@ -114,7 +114,9 @@ package final class AgentMetrics: Sendable {
             eventsDropped.increment(by: totals.eventsDropped - last.eventsDropped)
             last = totals
         }
-        record("waypost_check", "check", levels.checks.map { ($0.name, $0.isOK ? 1 : 0) })
+        record(
+            "waypost_check", "check",
+            levels.checks.map { ($0.name, $0.state == .unknown ? .nan : $0.state == .ok ? 1 : 0) })
         record("waypost_map_revision", "layer", levels.revisions.map { ($0.layer, Double($0.revision)) })
         record(
             "waypost_certificate_days", "certificate",

@@ -15,6 +15,8 @@ final class DiskAlarm: Sendable {
         var waiting: MQTTMessage?
         /// Whether it went out with the CONNECT that was made last.
         var hasLeft = false
+        /// Why nothing could be stored, since when, and how often; until ``takeOutage()``.
+        var outage: FailureReport?
     }
 
     /// The shortest time between two alarms, in milliseconds.
@@ -31,12 +33,29 @@ final class DiskAlarm: Sendable {
 
     /// Raises the alarm; returns the report, or nil when one was made a moment ago.
     func raise(_ problem: String) -> MQTTMessage? {
-        let now = clock.monotonic()
-        let message = message(problem)
+        let (now, wall) = (clock.monotonic(), clock.wall())
+        let report = FailureReport(
+            id: Identifier.ulid(at: wall), code: .disk, origin: .agent, detail: problem, at: wall)
         return state.withLock { state in
+            var outage = state.outage ?? report
+            outage.detail = problem
+            outage.last = wall
+            if state.outage != nil { outage.count += 1 }
+            state.outage = outage
             if let last = state.lastRaised, now - last < Self.interval { return nil }
-            state = State(lastRaised: now, waiting: message)
+            let message = message(outage)
+            (state.lastRaised, state.waiting, state.hasLeft) = (now, message, false)
             return message
+        }
+    }
+
+    /// Why nothing could be stored, once that is over: the report that could not be stored then.
+    ///
+    /// It has the id of the alarms, so that a reader of one takes it for the same.
+    func takeOutage() -> FailureReport? {
+        state.withLock { state in
+            defer { state.outage = nil }
+            return state.outage
         }
     }
 
@@ -55,10 +74,7 @@ final class DiskAlarm: Sendable {
         }
     }
 
-    private func message(_ problem: String) -> MQTTMessage {
-        let now = clock.wall()
-        let report = FailureReport(
-            id: Identifier.ulid(at: now), code: .disk, origin: .agent, detail: problem, at: now)
+    private func message(_ report: FailureReport) -> MQTTMessage {
         var message = MQTTMessage.retained(topic, report.encoded())
         message.retain = false
         message.qos = .atMostOnce

@@ -3,28 +3,6 @@ import WaypostMessages
 
 /// The health document: checks, counters, and the limits in force; the agent fills it in.
 struct HealthReport: Sendable {
-    /// One check and its result.
-    struct Check: Sendable {
-        var name: String
-        var isOK: Bool
-        var detail: String
-
-        /// - Parameters:
-        ///   - problem: what is wrong; nil when nothing is.
-        ///   - ok: the detail when nothing is wrong.
-        init(_ name: String, problem: String?, ok: String) {
-            self.name = name
-            isOK = problem == nil
-            detail = problem ?? ok
-        }
-
-        init(_ name: String, isOK: Bool, detail: String) {
-            self.name = name
-            self.isOK = isOK
-            self.detail = detail
-        }
-    }
-
     var agent: String
     /// The groups that it is in beside `all`.
     var groups: [String]
@@ -37,7 +15,7 @@ struct HealthReport: Sendable {
     /// 5 or 4; 0 before the first connection.
     var mqtt: Int
     var broker: String
-    var checks: [Check]
+    var checks: [HealthCheck]
     var counters: [String: JSONValue]
     var waiting: [String: JSONValue]
     /// Which events are published.
@@ -49,8 +27,6 @@ struct HealthReport: Sendable {
     /// What is left out, because the broker takes no message as large.
     var omitted: [String] = []
 
-    var isGreen: Bool { checks.allSatisfy(\.isOK) }
-
     var json: JSONValue {
         var document: [String: JSONValue] = [
             "type": "health",
@@ -61,13 +37,10 @@ struct HealthReport: Sendable {
             "version": .string(Version.current),
             "at": .int(at),
             "uptime": .int(uptime),
-            "status": .string(isGreen ? "green" : "red"),
+            "status": .string(checks.status),
             "mqtt": .int(Int64(mqtt)),
             "broker": .string(broker),
-            "checks": .array(
-                checks.map {
-                    ["name": .string($0.name), "ok": .bool($0.isOK), "detail": .string($0.detail)]
-                }),
+            "checks": .array(checks.map(\.json)),
             "counters": .object(counters),
             "waiting": .object(waiting),
             "log": log,
@@ -101,6 +74,7 @@ struct HealthReport: Sendable {
                 { report in
                     for index in report.checks.indices {
                         report.checks[index].detail = report.checks[index].detail.cut(to: Self.shortDetail)
+                        report.checks[index].advice = nil
                     }
                     let refusal = report.map.refused?.detail
                     report.map.refused?.detail = refusal?.cut(to: Self.shortDetail) ?? ""

@@ -16,11 +16,14 @@ final class Presence: Sendable {
     private let clock: AgentClock
     /// Stores the number after the given one, or after the stored one if that is higher.
     private let raise: @Sendable (Int64) -> Int64
+    /// What there is to say of the time before, or of the end; see ``AgentState/last``.
+    private let last: @Sendable (AgentState.Reason) -> AgentState.Cause?
     private let state: Guarded<State>
 
     /// - Parameter epoch: the highest that may have gone out before.
     init(
         agent: String, boot: String, topic: String, clock: AgentClock, after epoch: Int64,
+        last: @escaping @Sendable (AgentState.Reason) -> AgentState.Cause? = { _ in nil },
         raise: @escaping @Sendable (Int64) -> Int64
     ) {
         self.agent = agent
@@ -28,6 +31,7 @@ final class Presence: Sendable {
         self.topic = topic
         self.clock = clock
         self.raise = raise
+        self.last = last
         state = Guarded(State(epoch: epoch))
     }
 
@@ -50,7 +54,8 @@ final class Presence: Sendable {
         let (epoch, mqtt) = state.withLock { ($0.epoch, $0.mqtt) }
         return AgentState(
             isOnline: reason == .birth, epoch: epoch, boot: boot, reason: reason, agent: agent,
-            version: Version.current, mqtt: Int(mqtt.rawValue), at: reason == .will ? nil : clock.wall()
+            version: Version.current, mqtt: Int(mqtt.rawValue), at: reason == .will ? nil : clock.wall(),
+            last: last(reason)
         ).encoded()
     }
 }

@@ -33,6 +33,9 @@ struct SelfTest: Sendable {
     private var lostPings = 0
     private static let lostPingLimit = 2
 
+    /// Whether both have shown what they can.
+    var isSettled: Bool { echo != .pending && commands != .pending }
+
     /// A connection was made: the payloads to publish; the second is nil when no ping is to be sent.
     mutating func began(
         boot: String, nonce: String, over version: MQTTVersion, receivesCommands: Bool, at now: Int64

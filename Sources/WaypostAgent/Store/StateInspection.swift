@@ -12,6 +12,10 @@ package struct StateInspection: Sendable {
     package let unfinished: Int
     /// Reports that wait for the broker.
     package let reports: Int
+    /// The last run; nil when none is known.
+    package let run: AgentRun?
+    /// When something was stored last, in milliseconds since 1970; nil when that is not known.
+    package let lastStored: Int64?
     /// A damaged index, which the next start tries to make anew; nil when there is none.
     package let damagedIndex: String?
 
@@ -22,9 +26,10 @@ package struct StateInspection: Sendable {
             directory: directory, wasUsed: StateContinuity.wasUsed(directory))
         guard !continuity.isEmpty else {
             gap = try continuity.gapOfNothing()
-            (schema, unfinished, reports, damagedIndex) = (0, 0, 0, nil)
+            (schema, unfinished, reports, damagedIndex, run, lastStored) = (0, 0, 0, nil, nil, nil)
             return
         }
+        lastStored = Self.lastStored(in: directory)
         do {
             let db = try Database(path: path, isReadOnly: true, patience: 2_000)
             gap = try continuity.gap(in: db)
@@ -40,11 +45,20 @@ package struct StateInspection: Sendable {
                     "SELECT count(*) FROM inbox WHERE state IN ('received', 'held', 'resumed', 'started')")
                 : 0
             reports = isKnown ? try db.integer("SELECT count(*) FROM outbox") : 0
+            run = isKnown ? try Store.Transaction(database: db).run() : nil
         } catch let error as StoreError {
             throw error
         } catch {
             throw StoreError(error, path: path, doing: "read the state file")
         }
+    }
+
+    private static func lastStored(in directory: String) -> Int64? {
+        [Store.fileName, "\(Store.fileName)-wal", MarkerFile.name].compactMap { name in
+            var status = stat()
+            guard stat("\(directory)/\(name)", &status) == 0 else { return nil as Int64? }
+            return Int64(status.st_mtim.tv_sec) * 1_000 + Int64(status.st_mtim.tv_nsec) / 1_000_000
+        }.max()
     }
 
     /// Whether a process holds the directory's lock.

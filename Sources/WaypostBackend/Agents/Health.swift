@@ -57,16 +57,32 @@ package struct Health: Sendable {
 
     /// Whether the agent can do anything at all.
     package var isLoopRunning: Bool {
-        !checks.contains { $0["name"]?.stringValue == "loop" && $0["ok"]?.boolValue == false }
+        !checks.contains { $0.name == "loop" && $0.state == .failed }
     }
 
-    /// All checks, as they came.
-    package var checks: [JSONValue] { json["checks"]?.arrayValue ?? [] }
+    package var checks: [HealthCheck] { (json["checks"]?.arrayValue ?? []).compactMap { HealthCheck($0) } }
 
     /// The checks that failed, each with what was found.
     package var problems: [String] {
-        checks.filter { $0["ok"]?.boolValue == false }.map {
-            "\($0["name"]?.stringValue ?? "check"): \($0["detail"]?.stringValue ?? "failed")"
+        checks.filter { $0.state == .failed }.map { "\($0.name): \($0.detail)" }
+    }
+
+    /// The checks that were not made, those with one reason together: `echo, commands: not known: …`.
+    package var unknowns: [(text: String, advice: String?)] {
+        var groups: [(names: [String], check: HealthCheck)] = []
+        for check in checks where check.state == .unknown {
+            if let index = groups.firstIndex(where: { $0.check.detail == check.detail }) {
+                groups[index].names.append(check.name)
+            } else {
+                groups.append(([check.name], check))
+            }
+        }
+        return groups.map { names, check in
+            (
+                "\(names.joined(separator: ", ")): not known: \(check.detail)",
+                // What is not known without a connection is known again with one.
+                names.count == 1 ? check.advice : nil
+            )
         }
     }
 

@@ -145,7 +145,7 @@ extension Roster.Member {
     package var condition: Roster.Condition {
         switch (isOnline, state?.reason) {
         case (true?, _):
-            if health?.isGreen == false { return .failing }
+            if health?.status == "red" { return .failing }
             let refusal = map.map { MapSummary($0).refusal } ?? health?.map.refusal
             return refusal == nil ? .healthy : .mapRefused
         case (false?, .shutdown?): return .stopped

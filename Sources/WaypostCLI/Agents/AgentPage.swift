@@ -102,8 +102,8 @@ struct AgentPage {
             + [health.levelAsked].compactMap(\.self).map { entry("log", $0) }
             + health.checks.map { check in
                 entry(
-                    check["name"]?.stringValue ?? "?", check["detail"]?.stringValue ?? "",
-                    isProblem: check["ok"]?.boolValue == false)
+                    check.name, (check.state == .unknown ? "not known: " : "") + check.detail,
+                    isProblem: check.state != .ok)
             }
     }
 

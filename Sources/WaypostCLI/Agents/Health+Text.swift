@@ -21,11 +21,19 @@ extension Health {
     ///
     /// - Parameter how: how it was asked, ending with a comma and a space; may be empty.
     func lines(of agent: String, _ how: String, _ style: Style) -> [TerminalText] {
-        let status = isGreen ? style.green(TerminalText(status)) : style.red(TerminalText(status))
+        let shown = TerminalText(status)
+        let status = isGreen ? style.green(shown) : status == "red" ? style.red(shown) : style.yellow(shown)
         let first: TerminalText = """
             \(agent): \(status), \(how)version \(version), MQTT \(mqttVersion), up \(uptime), map \(map.text)
             """
-        return [first] + problems.map { "  \(style.red(TerminalText($0)))" }
+        let failed = checks.filter { $0.state == .failed }.flatMap { check -> [TerminalText] in
+            ["  \(style.red(TerminalText("\(check.name): \(check.detail)")))"]
+                + (check.advice.map { ["    → \($0)"] } ?? [])
+        }
+        let unknown = unknowns.flatMap { text, advice -> [TerminalText] in
+            ["  \(style.yellow(TerminalText(text)))"] + (advice.map { ["    → \($0)"] } ?? [])
+        }
+        return [first] + failed + unknown
             + [map.refusal].compactMap(\.self).map { "  \(style.yellow(TerminalText("map " + $0)))" }
             + [levelAsked].compactMap(\.self).map { "  \(style.yellow(TerminalText("log: " + $0)))" }
             + waitingLines(of: agent)

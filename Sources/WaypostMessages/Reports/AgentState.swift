@@ -19,6 +19,45 @@ package struct AgentState: Sendable, Hashable {
         package static let allCases: [Reason] = [.birth, .will, .shutdown, .refused]
     }
 
+    /// Why a connection ended or could not be made, or why the agent stopped.
+    package struct Cause: Sendable, Hashable {
+        /// The longest detail that an agent publishes, in bytes.
+        package static let maximumDetail = 512
+
+        /// Nil for what has no code, such as a connection that was lost, or a stop.
+        package var code: Code?
+        package var detail: String
+        /// In milliseconds since 1970, by the agent's clock.
+        package var at: Int64
+
+        package init(_ code: Code?, _ detail: String, at: Int64) {
+            self.code = code
+            self.detail = detail
+            self.at = at
+        }
+
+        /// A cause as it came, read leniently; nil for what is none.
+        package init?(_ json: JSONValue) {
+            guard let detail = json["detail"]?.stringValue else { return nil }
+            let number = json["code"]?.intValue.map { Int(clamping: $0) }
+            code = number.map { Code(number: $0, name: json["name"]?.stringValue ?? "?") }
+            self.detail = detail
+            at = min(max(json["at"]?.intValue ?? 0, 0), Fields.latestTime)
+        }
+
+        package var json: JSONValue {
+            var members: [String: JSONValue] = ["detail": .string(detail), "at": .int(at)]
+            if let code {
+                members["code"] = .int(Int64(code.number))
+                members["name"] = .string(code.name)
+            }
+            return .object(members)
+        }
+
+        /// `503 DISK: no space left`.
+        package var text: String { (code.map { "\($0): " } ?? "") + detail }
+    }
+
     /// `online` or `offline`; a newer agent may say more, such as that it is about to end.
     package var state: String
     /// Whether the agent is connected: only a will and a goodbye say `offline`.
@@ -34,19 +73,22 @@ package struct AgentState: Sendable, Hashable {
     /// Since when it is so, in milliseconds since 1970; nil in a will, which is written before its time, and from an
     /// older agent.
     package var at: Int64?
+    /// In a birth why there was no connection before, in a goodbye why the agent stopped, in a will what was wrong when
+    /// the connection was made; nil when there is nothing to say.
+    package var last: Cause?
 
     package init(
         isOnline: Bool, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int,
-        at: Int64? = nil
+        at: Int64? = nil, last: Cause? = nil
     ) {
         self.init(
             state: isOnline ? "online" : "offline", epoch: epoch, boot: boot, reason: reason, agent: agent,
-            version: version, mqtt: mqtt, at: at)
+            version: version, mqtt: mqtt, at: at, last: last)
     }
 
     private init(
         state: String, epoch: Int64, boot: String, reason: Reason, agent: String, version: String, mqtt: Int,
-        at: Int64?
+        at: Int64?, last: Cause?
     ) {
         self.state = state
         self.epoch = epoch
@@ -56,6 +98,7 @@ package struct AgentState: Sendable, Hashable {
         self.version = version
         self.mqtt = mqtt
         self.at = at
+        self.last = last
     }
 
     /// Whether it says something new after `known`.
@@ -85,6 +128,7 @@ package struct AgentState: Sendable, Hashable {
         json.member("version", version)
         json.member("mqtt", mqtt)
         if let at { json.member("at", at) }
+        if let last { json.member("last", last.json) }
         json.endObject()
         return json.bytes
     }
@@ -98,6 +142,7 @@ package struct AgentState: Sendable, Hashable {
             reason: Reason(rawValue: try fields.required("why", fields.text("why"))),
             agent: try fields.text("agent") ?? "",
             version: try fields.text("version") ?? "",
-            mqtt: Int(clamping: try fields.integer("mqtt") ?? 0), at: try fields.integer("at"))
+            mqtt: Int(clamping: try fields.integer("mqtt") ?? 0), at: try fields.integer("at"),
+            last: fields["last"].flatMap { Cause($0) })
     }
 }
