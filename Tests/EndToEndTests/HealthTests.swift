@@ -13,15 +13,21 @@ struct HealthTests {
 
     @Test func `with and without a broker the agent says how it is`() async throws {
         let site = try await Site.open()
+        // Green is an agent that has tried on this connection what reaches it.
+        _ = try await site.run("ping", "--agent", "k1")
         let online = try await health(site.agent)
         #expect(online.status == 0, "\(online)")
         #expect(online.output.first?.hasPrefix("k1: green, online, version ") == true, "\(online)")
         try await site.broker.stop()
         try await site.agent.printed("next try in")
         let offline = try await health(site.agent, "--json")
-        #expect(offline.status == 0)
+        #expect(offline.status == 1)
         let json = try JSONValue(parsing: try #require(offline.output.first))
-        #expect(json["online"] == false && json["status"] == "green" && json["agent"] == "k1")
+        #expect(json["online"] == false && json["status"] == "red" && json["agent"] == "k1")
+        let checks = json["checks"]?.arrayValue ?? []
+        #expect(checks.filter { $0["state"] == "failed" }.compactMap { $0["name"]?.stringValue } == ["link"])
+        let unknown = checks.filter { $0["state"] == "unknown" }.compactMap { $0["name"]?.stringValue }
+        #expect(unknown == ["publishes", "subscriptions", "echo", "commands"], "\(offline)")
         #expect(try await site.agent.terminate() == 0)
         #expect(!FileManager.default.fileExists(atPath: site.agent.directory + "/health.sock"))
     }
@@ -51,13 +57,48 @@ struct HealthTests {
         #expect(still.errorLines.first?.contains("does not answer") == true, "\(still)")
         try await site.agent.kill()
         let gone = try await health(site.agent, "--alive")
-        #expect(gone.status == 3)
-        #expect(gone.errorLines.first?.contains("no agent answers in") == true, "\(gone)")
+        #expect(gone.status == 1)
+        #expect(
+            gone.output.first?.hasPrefix("k1: the agent does not run, and was not stopped properly: ")
+                == true,
+            "\(gone)")
+        #expect(gone.output.last?.contains("journalctl") == true, "\(gone)")
         // What the killed one left behind does not keep the next from listening.
         let next = try AgentProcess("k1", broker: site.broker.url, directory: site.agent.directory)
         try await next.online()
+        _ = try await site.run("ping", "--agent", "k1")
         #expect(try await health(next).status == 0)
         #expect(try await next.terminate() == 0)
+        let stopped = try await health(next, "--json")
+        #expect(stopped.status == 1)
+        let json = try JSONValue(parsing: try #require(stopped.output.first))
+        #expect(json["running"] == false)
+        #expect(json["found"]?.stringValue?.contains("stopped by SIGTERM at ") == true, "\(stopped)")
+    }
+
+    // It was green: "subscriptions all granted" of an agent that had never been connected.
+    @Test func `an agent that can't sign in is red, with the broker's reason and the time of the next try`()
+        async throws
+    {
+        let broker = try await TestBroker.start(["allow_anonymous false"])
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.printed("refused with")
+        let ending = try await health(agent)
+        #expect(ending.status == 1)
+        #expect(ending.output.first?.hasPrefix("k1: red, offline, ") == true, "\(ending)")
+        let text = ending.output.joined(separator: "\n")
+        #expect(text.contains("link: 530 CONNECT_REFUSED: logging in to \(broker.url)"), "\(ending)")
+        #expect(text.contains("Not authorized"), "\(ending)")
+        #expect(text.contains("→ check the user name"), "\(ending)")
+        #expect(text.contains("publishes, subscriptions, echo, commands: not known"), "\(ending)")
+        let doctor = try await RunningCommand.run([
+            "doctor", "--local", "--agent", "k1", "--state", agent.directory,
+        ])
+        #expect(doctor.status == 1)
+        #expect(doctor.output.first?.hasPrefix("1 failed, ") == true, "\(doctor)")
+        #expect(doctor.output.dropFirst().first?.contains("530 CONNECT_REFUSED") == true, "\(doctor)")
+        #expect(try await agent.terminate() == 0)
     }
 
     @Test func `only the agent's user can ask, and a long path is no obstacle`() async throws {
@@ -67,7 +108,7 @@ struct HealthTests {
             NSTemporaryDirectory() + "waypost-\(UUID().uuidString)/" + String(repeating: "d", count: 200)
         let agent = try AgentProcess("k1", broker: broker.url, directory: directory)
         try await agent.online()
-        #expect(try await health(agent).status == 0)
+        #expect(try await health(agent, "--alive").status == 0)
         let mode = try FileManager.default.attributesOfItem(atPath: directory + "/health.sock")[
             .posixPermissions]
         #expect(mode as? Int == 0o600)
@@ -78,7 +119,7 @@ struct HealthTests {
         let site = try await Site.open()
         let path = site.agent.directory
         let idle = try (0..<200).map { _ in try IdleClient(unix: path, "health.sock") }
-        #expect(try await health(site.agent).status == 0)
+        #expect(try await health(site.agent, "--alive").status == 0)
         withExtendedLifetime(idle) {}
         #expect(try await site.agent.terminate() == 0)
     }

@@ -12,7 +12,8 @@ struct DoctorCommand: OperatorCommand {
         discussion: """
             Checks each broker: its version, the certificates, what the sender may read and write, how all agents are, \
             and the clock of one. With --local it checks the agent of this machine: what it says of itself, and \
-            its state directory. It changes nothing.
+            its state directory. It changes nothing. The first line counts what was found; the worst comes first, and \
+            what is only good to know last.
 
             Exit status: 0 when nothing failed, 1 when something failed, 4 when no broker accepts the connection.
 
@@ -73,29 +74,30 @@ struct DoctorCommand: OperatorCommand {
         let settings = try await broker.settings(given.merging(broker.given) { own, _ in own })
         let place = local ? try await LocalAgent(settings) : nil
         let brokers = local && !signIn ? nil : try await BackendConfiguration(settings, name: sender.name)
-        var hasFailed = false
-        func show(_ findings: [DoctorFinding]) {
-            for finding in findings {
-                if finding.status == .failed { hasFailed = true }
-                if output.isJSON {
-                    Terminal.print(json: finding.json)
-                } else {
-                    for line in finding.lines(output.style) { Terminal.print(line) }
-                }
-            }
-        }
-        if let profile = settings.profile { show([DoctorFinding("profile", .ok, profile)]) }
-        if let place { show(LocalCheck(directory: place.directory, isSigningIn: signIn).findings) }
+        var report = DoctorReport()
+        // Also what was found before the rest could not be.
+        defer { show(report) }
+        if let profile = settings.profile { report.add([DoctorFinding("profile", .ok, profile)]) }
+        if let place { report.add(LocalCheck(directory: place.directory, isSigningIn: signIn).findings) }
         var reached: Int?
-        if let brokers { reached = try await check(brokers, place, show) }
-        if let place { show(StateCheck(directory: place.directory).findings) }
+        if let brokers { reached = try await check(brokers, place, &report) }
+        if let place { report.add(StateCheck(directory: place.directory).findings) }
         if reached == 0 { throw Exit.noBroker }
-        if hasFailed { throw Exit.failed }
+        if report.hasFailed { throw Exit.failed }
+    }
+
+    private func show(_ report: DoctorReport) {
+        guard !report.findings.isEmpty else { return }
+        if output.isJSON {
+            for finding in report.sorted { Terminal.print(json: finding.json) }
+        } else {
+            for line in report.lines(output.style) { Terminal.print(line) }
+        }
     }
 
     /// Checks each broker; returns how many accepted the connection.
     private func check(
-        _ brokers: BackendConfiguration, _ place: LocalAgent?, _ show: ([DoctorFinding]) -> Void
+        _ brokers: BackendConfiguration, _ place: LocalAgent?, _ report: inout DoctorReport
     ) async throws -> Int {
         var reached = 0
         let name = place?.name
@@ -109,18 +111,18 @@ struct DoctorCommand: OperatorCommand {
             let check = BrokerCheck(settings: one, agent: agent, wait: wait)
             do {
                 if let name, let place {
-                    show(try await check.asAgent(name, groups: place.groups))
+                    report.add(try await check.asAgent(name, groups: place.groups))
                 } else {
-                    show(try await check.asSender())
+                    report.add(try await check.asSender())
                 }
                 reached += 1
             } catch let error as BackendError where error.kind == .noBroker {
                 // The reason ends with what to do about it.
-                show([DoctorFinding("broker", .failed, error.description)])
+                report.add([DoctorFinding("broker", .failed, error.description)])
                 // An expired certificate of our own is a reason to be turned away without a word.
                 if let tls = brokers.tls {
                     let certificates = CertificateCheck(tls: tls, now: WallClock.now() / 1000)
-                    show(certificates.findings(of: nil, host: url.host))
+                    report.add(certificates.findings(of: nil, host: url.host))
                 }
             }
         }

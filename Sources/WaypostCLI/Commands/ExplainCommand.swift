@@ -6,25 +6,24 @@ import WaypostMessages
 struct ExplainCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Print what a code means and what to do; or how a command went.",
+        abstract: "Print what a code or a check of health means and what to do; or trace a command.",
         discussion: """
             With --agent, prints the way of a command through the agent: when it was received, started, ended, and when \
             the broker had the reply. An agent remembers a command for at least 15 minutes.
 
-            All codes, and what each check of health means, stand in the guide to operating: \
-            Sources/WaypostAgent/WaypostAgent.docc/Operating.md.
-
             Examples:
               waypost explain 404
               waypost explain NO_ROUTE
-              waypost explain            # all codes
+              waypost explain store      # a check of health
+              waypost explain            # all codes, all checks
               waypost explain 01K2XJ7S4TQ5WZ8M3N6R9V0B4D --agent k1
               waypost explain c-17 --agent k1 --of orders
             """)
 
     @Argument(
-        help: "The number or the name of a code, all unless given; with --agent, the id of a command.",
-        completion: .list(CodeExplanation.all.map(\.code.name)))
+        help:
+            "The number or the name of a code, or a check of health, all unless given; with --agent, the id of a command.",
+        completion: .list(CodeExplanation.all.map(\.code.name) + HealthCheckGuide.all.map(\.name)))
     var code: String?
 
     @Option(help: ArgumentHelp("The agent that received the command.", valueName: "id"), completion: .agents)
@@ -62,7 +61,10 @@ struct ExplainCommand: OperatorCommand {
 
     /// A code is one also where the environment names an agent.
     private var isAboutCommand: Bool {
-        agent != nil && code.map { of != nil || CodeExplanation.find($0).isEmpty } == true
+        agent != nil
+            && code.map { code in
+                of != nil || (CodeExplanation.find(code).isEmpty && HealthCheckGuide.find(code) == nil)
+            } == true
     }
 
     func perform() async throws {
@@ -104,22 +106,41 @@ struct ExplainCommand: OperatorCommand {
     }
 
     private func explainCode() throws {
-        let found = code.map(CodeExplanation.find) ?? CodeExplanation.all
-        guard !found.isEmpty else {
-            let near = NearestNames.find(code ?? "", among: CodeExplanation.all.map(\.code.name))
+        let codes = code.map(CodeExplanation.find) ?? CodeExplanation.all
+        let checks = code.map { [HealthCheckGuide.find($0)].compactMap(\.self) } ?? HealthCheckGuide.all
+        guard !codes.isEmpty || !checks.isEmpty else {
+            let known = CodeExplanation.all.map(\.code.name) + HealthCheckGuide.all.map(\.name)
             throw CommandError(
                 .usage,
-                "explain \(code ?? ""): there is no such code\(NearNames.question(near)); the way of a command: waypost explain ID --agent NAME"
+                "explain \(code ?? ""): there is no such code and no such check of health\(NearNames.question(NearestNames.find(code ?? "", among: known))); to trace a command: waypost explain ID --agent NAME"
             )
         }
-        for explanation in found {
-            if output.isJSON {
-                Terminal.print(json: explanation.json)
-            } else if code == nil {
-                Terminal.print("\(explanation.code): \(explanation.meaning)")
-            } else {
-                for line in explanation.lines(output.style) { Terminal.print(line) }
-            }
+        let style = output.style
+        for explanation in codes {
+            show(
+                explanation.json, ["\(explanation.code): \(explanation.meaning)"], explanation.lines(style))
         }
+        for check in checks {
+            show(
+                check.json, ["\(check.name): \(check.failsWhen)"],
+                [
+                    "\(style.bold(TerminalText(check.name)))  check of health",
+                    "  fails when: \(check.failsWhen)", "  do:         \(check.advice)",
+                ])
+        }
+    }
+
+    private func show(_ json: JSONValue, _ short: [TerminalText], _ long: [TerminalText]) {
+        if output.isJSON {
+            Terminal.print(json: json)
+        } else {
+            for line in code == nil ? short : long { Terminal.print(line) }
+        }
+    }
+}
+
+extension HealthCheckGuide {
+    fileprivate var json: JSONValue {
+        ["check": .string(name), "failsWhen": .string(failsWhen), "do": .string(advice)]
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Waypost
+import WaypostAgent
 import WaypostBackend
 
 struct HealthCommand: OperatorCommand {
@@ -11,9 +12,9 @@ struct HealthCommand: OperatorCommand {
             It asks the running agent over a socket in its state directory; for that it must run as the agent's user \
             or as root. Over the broker, waypost ping shows the health of an agent.
 
-            Exit status: 0 when health is green, 1 when it is red, 3 when no agent answers. With --alive it is 0 for \
-            every agent that answers and whose loop runs: for a container's health check, which must not have an \
-            agent restarted because a map has expired.
+            Exit status: 0 when health is green, 1 when a check failed or is not known, or when no agent runs, 3 when \
+            one runs and does not answer. With --alive it is 0 for every agent that answers and whose network thread \
+            responds: for a container's health check, which must not have an agent restarted because a map has expired.
 
             Examples:
               waypost health --local --agent k1
@@ -49,7 +50,11 @@ struct HealthCommand: OperatorCommand {
     var wait: WaitOptions
 
     func validate() throws {
-        guard local else { throw ValidationError("use --local; over the broker, see: waypost ping") }
+        guard local else {
+            throw ValidationError(
+                "add --local (this reads the agent on this machine); for a remote agent: waypost ping --agent ID"
+            )
+        }
         try NameCheck.check(agent, of: "--agent")
     }
 
@@ -58,7 +63,16 @@ struct HealthCommand: OperatorCommand {
             "agent": agent.map(ConfigContent.string), "state": state.map(ConfigContent.string),
         ]
         let place = try await LocalAgent(Settings(given, file: configurationFile))
-        let json = try HealthSocket.ask(in: place.directory, within: wait.duration)
+        let json: JSONValue
+        do throws(CommandError) {
+            json = try HealthSocket.ask(in: place.directory, within: wait.duration)
+        } catch {
+            guard error.exit == .noReply, !StateInspection.isInUse(directory: place.directory) else {
+                throw error
+            }
+            try show(StoppedAgent(directory: place.directory), place.name)
+            throw Exit.failed
+        }
         let health = Health(json)
         if output.isJSON {
             Terminal.print(json: json)
@@ -69,5 +83,16 @@ struct HealthCommand: OperatorCommand {
             }
         }
         guard alive ? health.isLoopRunning : health.isGreen else { throw Exit.failed }
+    }
+    private func show(_ stopped: StoppedAgent, _ name: String?) {
+        if output.isJSON {
+            Terminal.print(json: [
+                "agent": name.map(JSONValue.string) ?? .null, "running": false,
+                "found": .string(stopped.found), "advice": .string(stopped.advice),
+            ])
+        } else {
+            Terminal.print("\(name.map { "\($0): " } ?? "")\(stopped.found)")
+            Terminal.print("  → \(stopped.advice)")
+        }
     }
 }

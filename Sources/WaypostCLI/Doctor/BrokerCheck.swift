@@ -40,7 +40,9 @@ struct BrokerCheck {
                 } else {
                     [DoctorFinding]()
                 }
-            return [Self.version(version), subscriptions(session, wanted), agents(roster, isComplete)]
+            return [
+                Self.version(version, session), subscriptions(session, wanted), agents(roster, isComplete),
+            ]
                 + troubles(roster) + answers + kept
         }
     }
@@ -75,7 +77,7 @@ struct BrokerCheck {
                 return answers.values.allSatisfy { (try? $0.get()) != false } && version != nil
             }
             return [
-                Self.version(version), subscriptions(session, wanted),
+                Self.version(version, session), subscriptions(session, wanted),
                 self.echo(answers[echo.topic], echo.topic, of: name),
                 commands(answers[ping.topic], ping.topic, of: name, session.connection.version),
             ]
@@ -137,8 +139,12 @@ struct BrokerCheck {
         }
     }
 
-    private static func version(_ text: String?) -> DoctorFinding {
-        text.map { BrokerVersion($0).finding }
+    private static func version(_ text: String?, _ session: OperatorSession) -> DoctorFinding {
+        let host = session.connection.broker.host
+        let isHere = host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        return text.map {
+            BrokerVersion($0).finding(package: isHere ? InstalledPackage.version(of: "mosquitto") : nil)
+        }
             ?? DoctorFinding(
                 "version", .skipped,
                 "the broker does not publish its version, or \(BrokerVersion.topic) may not be read")

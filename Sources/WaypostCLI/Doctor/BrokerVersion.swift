@@ -34,7 +34,12 @@ struct BrokerVersion: Sendable {
     init(_ text: String) { self.text = String(text.unicodeScalars.prefix(200)) }
 
     /// What to say about it, and what to do.
-    var finding: DoctorFinding {
+    ///
+    /// The version that a broker names does not tell whether a distribution has put the corrections into its package
+    /// and kept the number, so that it is a warning only for what is known to have none of them.
+    ///
+    /// - Parameter package: the version of the package that is installed on the broker's machine, where that is known.
+    func finding(package: String? = nil) -> DoctorFinding {
         guard let numbers = mosquitto else { return DoctorFinding("version", .ok, text) }
         let known = Self.faults.filter {
             !Self.isBelow($0.since, numbers) && Self.isBelow($0.fixed, numbers)
@@ -42,13 +47,24 @@ struct BrokerVersion: Sendable {
         guard let newest = known.map(\.fixed).max(by: { Self.isBelow($1, $0) }) else {
             return DoctorFinding("version", .ok, text)
         }
+        let own = package.flatMap { text.hasSuffix(" \($0.prefix { $0 != "-" })") ? $0 : nil }
+        if let own, Self.isCorrected(own) {
+            return DoctorFinding("version", .ok, "\(text), package \(own), which has the corrections")
+        }
         let version = newest.map(String.init).joined(separator: ".")
+        let faults = known.map(\.text).joined(separator: "; ")
         return DoctorFinding(
-            "version", .warning,
-            "\(text), which has known faults: \(known.map(\.text).joined(separator: "; "))",
-            advice:
-                "use \(version) or newer, or a package whose change log lists these as fixed: distributions fix "
-                + "them and keep the number; in Debian 12 that is 2.0.11-1.2+deb12u2 or newer")
+            "version", own == nil ? .note : .warning,
+            own.map { "\(text), package \($0), has known faults: \(faults)" }
+                ?? "\(text); unless its package has the corrections, it has known faults: \(faults)",
+            advice: "mosquitto \(version) has them, and so has Debian 12 from 2.0.11-1.2+deb12u2 on")
+    }
+
+    /// Whether it is Debian 12's package from the second update on.
+    private static func isCorrected(_ package: String) -> Bool {
+        let start = "2.0.11-1.2+deb12u"
+        guard package.hasPrefix(start) else { return false }
+        return Int(package.dropFirst(start.count).prefix(while: \.isNumber)).map { $0 >= 2 } ?? false
     }
 
     /// The numbers of `mosquitto version 2.0.11`.

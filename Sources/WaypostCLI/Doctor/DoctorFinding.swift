@@ -2,13 +2,16 @@ import Waypost
 
 /// What one check of `waypost doctor` found.
 struct DoctorFinding: Sendable {
-    enum Status: String, Sendable {
-        case ok
+    /// In the order in which they are shown.
+    enum Status: String, Sendable, CaseIterable {
+        case failed
         /// It works, but someone should look at it.
         case warning
-        case failed
         /// It could not be checked.
         case skipped
+        case ok
+        /// Good to know, and nothing that has to be done.
+        case note
     }
 
     var check: String
@@ -16,31 +19,28 @@ struct DoctorFinding: Sendable {
     var found: String
     /// What to do about it.
     var advice: String?
+    /// The agent that it is about; nil for what is about the broker, the sender or this machine.
+    var agent: String?
+    /// What is said of this agent alone, such as since when; it does not keep equal findings apart.
+    var remark: String?
 
-    init(_ check: String, _ status: Status, _ found: String, advice: String? = nil) {
+    init(
+        _ check: String, _ status: Status, _ found: String, advice: String? = nil, agent: String? = nil,
+        remark: String? = nil
+    ) {
         self.check = check
         self.status = status
         self.found = found
         self.advice = advice
-    }
-
-    /// One line for people, and one more with what to do.
-    func lines(_ style: Style) -> [TerminalText] {
-        let name = check + String(repeating: " ", count: max(0, 12 - check.count))
-        let mark =
-            switch status {
-            case .ok: style.green("ok     ")
-            case .warning: style.yellow("warning")
-            case .failed: style.red("failed ")
-            case .skipped: style.dim("skipped")
-            }
-        let first: TerminalText = "\(mark)  \(name) \(found)"
-        return [first] + (advice.map { ["         \(String(repeating: " ", count: 12)) → \($0)"] } ?? [])
+        self.agent = agent
+        self.remark = remark
     }
 
     var json: JSONValue {
         [
-            "check": .string(check), "status": .string(status.rawValue), "found": .string(found),
+            "check": .string(check), "status": .string(status.rawValue),
+            "agent": agent.map(JSONValue.string) ?? .null,
+            "found": .string(found + (remark.map { " (\($0))" } ?? "")),
             "advice": advice.map(JSONValue.string) ?? .null,
         ]
     }

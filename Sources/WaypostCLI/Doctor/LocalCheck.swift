@@ -1,6 +1,7 @@
 import Waypost
 import WaypostAgent
 import WaypostBackend
+import WaypostMessages
 
 /// What the agent of this machine says of itself.
 ///
@@ -11,43 +12,66 @@ struct LocalCheck {
     private static let patience = Duration.seconds(5)
 
     let directory: String
-    /// Whether the doctor signs in all the same, and so need not advise it.
+    /// Whether the doctor signs in all the same: then the agent need not run.
     let isSigningIn: Bool
 
     var findings: [DoctorFinding] {
         do {
             let json = try HealthSocket.ask(in: directory, within: Self.patience)
             let health = Health(json)
-            let broker = json["broker"]?.stringValue ?? ""
-            let link =
-                json["online"]?.boolValue == true
-                ? DoctorFinding(
-                    "link", .ok, "the agent is connected to \(broker), MQTT \(health.mqttVersion)")
-                : DoctorFinding(
-                    "link", .failed, "the agent has no connection to a broker",
-                    advice: "its log says why: journalctl -u waypost-agent, or docker compose logs agent")
-            return [
-                DoctorFinding("agent", .ok, "it runs, up \(health.uptime), version \(health.version)"), link,
-            ]
-                + checks(health)
+            return [DoctorFinding("agent", .ok, "it runs, up \(health.uptime), version \(health.version)")]
+                + Self.checks(health)
+                + Self.refusedMap(json["map"] ?? .null)
         } catch {
-            let isRunning = StateInspection.isInUse(directory: directory)
-            let advice = isSigningIn ? "" : "; or try its rights with --sign-in, when nothing waits for it"
-            return [
-                DoctorFinding(
-                    "agent", isRunning ? .failed : .skipped, error.description,
-                    advice: isRunning
-                        ? "it hangs, or is a program of its own that uses the library" : "start it\(advice)")
-            ]
+            return [silence(error)]
         }
     }
 
-    private func checks(_ health: Health) -> [DoctorFinding] {
-        let failed = health.problems.map {
-            DoctorFinding(
-                "health", .failed, $0, advice: "see \"Health\" in the page on operating an agent")
+    private func silence(_ error: CommandError) -> DoctorFinding {
+        guard !StateInspection.isInUse(directory: directory) else {
+            return DoctorFinding(
+                "agent", .failed, error.description,
+                advice: "it hangs, or is a program of its own that uses the library")
         }
-        return failed.isEmpty
-            ? [DoctorFinding("health", .ok, "its \(health.checks.count) checks are green")] : failed
+        let status: DoctorFinding.Status = isSigningIn ? .skipped : .failed
+        do throws(CommandError) {
+            let stopped = try StoppedAgent(directory: directory)
+            return DoctorFinding("agent", status, stopped.found, advice: stopped.advice)
+        } catch {
+            // What is wrong with its state is found by another check.
+            return DoctorFinding("agent", status, "the agent does not run")
+        }
+    }
+
+    /// Each check that is not good, those with the same reason together, and how many are.
+    private static func checks(_ health: Health) -> [DoctorFinding] {
+        let checks = health.checks
+        let good = checks.count { $0.state == .ok }
+        let failed = checks.filter { $0.state == .failed }.map { check in
+            DoctorFinding(
+                check.name == "link" ? "link" : "health", .failed,
+                (check.name == "link" ? "" : "\(check.name): ") + check.detail, advice: check.advice)
+        }
+        let open = health.unknowns.map { DoctorFinding("health", .skipped, $0.text, advice: $0.advice) }
+        let link = checks.first { $0.name == "link" && $0.state == .ok }.map {
+            [DoctorFinding("link", .ok, $0.detail)]
+        }
+        let text =
+            good == checks.count
+            ? "its \(good) checks are good" : "\(good) of its \(checks.count) checks are good"
+        return failed + open + (link ?? [])
+            + (good > 0 ? [DoctorFinding("health", .ok, text)] : [])
+    }
+
+    /// A map that the agent refused; the one before it is in force.
+    static func refusedMap(_ map: JSONValue) -> [DoctorFinding] {
+        guard let refusal = MapSummary(map).refusal else { return [] }
+        let name = map["refused"]?["name"]?.stringValue ?? ""
+        let advice = CodeExplanation.find(name).first?.advice ?? "correct the map"
+        return [
+            DoctorFinding(
+                "map", .failed, refusal,
+                advice: "\(advice), and send it with a higher rev; the map before is in force")
+        ]
     }
 }

@@ -15,7 +15,7 @@ struct StateCheck {
             return [
                 DoctorFinding(
                     "state", .warning, "\(directory): \(String(cString: strerror(errno)))",
-                    advice: "an agent creates it when it first starts; is this the right directory (--state)?"
+                    advice: "an agent creates it when it first starts; is it the right directory (--state)?"
                 )
             ]
         }
@@ -42,7 +42,7 @@ struct StateCheck {
                 advice: "run this as the agent's user, or give the directory to that user with chown")
         }
         let user = StateInspection.isInUse(directory: directory) ? "in use by an agent" : "not in use"
-        return DoctorFinding("state", .ok, "\(directory) is writable, \(user)")
+        return DoctorFinding("state", .ok, "\(directory) has the right owner and mode, \(user)")
     }
 
     private var disk: DoctorFinding {

@@ -23,7 +23,7 @@ struct CodeExplanation {
         .init(
             401, "UNSIGNED",
             "a trust key is set, and this came without a signature",
-            "sign it, also bare arrays of entries"),
+            "sign it with a trusted key, also a bare array of entries: waypost relocate --sign-key FILE"),
         .init(
             401, "BAD_SIGNATURE",
             "too few good signatures of trusted keys",
@@ -43,22 +43,23 @@ struct CodeExplanation {
         .init(
             404, "NO_ROUTE",
             "no route takes this URL",
-            "look at nearest; if the client is wrong, send a relocation map"),
+            "check the similar routes in the reply; if installed clients use a wrong URL, redirect it: waypost relocate"
+        ),
         .init(
             404, "NO_SERVICE",
             "no service of this name is exposed",
-            "look at nearest; does this build have it?"),
+            "check the similar names in the reply; does this build have it?"),
         .init(
             404, "NO_METHOD",
             "the service exposes no such method, or the short name is ambiguous",
-            "look at nearest; give the full name, labels included"),
+            "check the similar names in the reply; give the full name, labels included"),
         .init(
             404, "NO_NAVIGATOR",
-            "the program has nothing that shows screens, or it can not move so",
+            "this program has no navigator, or it does not support this action",
             "Router.use(_:) sets the navigator"),
         .init(
             404, "NO_COMMAND",
-            "the command to cancel does not wait or run: it has ended, or was never here",
+            "the command to cancel is not waiting or running: it has ended or was never received",
             "ask for its reply by sending it again with its id"),
         .init(
             404, "UNKNOWN_TYPE",
@@ -107,7 +108,7 @@ struct CodeExplanation {
         .init(
             429, "BUSY",
             "one sender sends too fast, or holds its share of the ids, of the queue or of the store; or too many commands wait, too many ids are remembered, or maps come faster than map-rate",
-            "slow down and send it again, with the same id if you like: it was not stored. Its answer is not stored either, so a crash may lose it; see Sizing"
+            "slow down and send it again, with the same id if you like: it was not stored. Its answer is not stored either, so a crash may lose it"
         ),
         .init(
             499, "CANCELED",
@@ -119,13 +120,13 @@ struct CodeExplanation {
             "look into the host application"),
         .init(
             503, "DISK",
-            "what must be durable can't be stored, or the store holds all that it may; on fail also: something stored is damaged",
-            "make space in the state directory, or raise store-bytes; the agent goes on by itself. After damage, look at the disk"
+            "the agent can not write its state (disk full, or store-bytes reached); in a failure report also: stored data is damaged",
+            "free disk space, or raise store-bytes; the agent goes on by itself. After damage, check the disk"
         ),
         .init(
             503, "CLOCK",
             "the agent's clock is wrong or was stepped",
-            "set the clock; until then send commands with a ttl instead of exp: --ttl"),
+            "set the clock of the agent's machine: timedatectl set-ntp true; until then send commands with --ttl"),
         .init(
             503, "OUTBOX",
             "too much waits for the broker",
@@ -153,7 +154,7 @@ struct CodeExplanation {
         .init(
             532, "ACL_SUSPECTED",
             "a message of the agent to itself did not come back",
-            "give the agent its rights; see above"),
+            "let the agent read and write this topic in the broker's rules"),
         .init(
             533, "CLIENT_ID_CONFLICT",
             "another client takes the session under the same name",
@@ -165,7 +166,7 @@ struct CodeExplanation {
         .init(
             535, "SUB_REFUSED",
             "the broker refused a subscription",
-            "give the agent its rights; see above"),
+            "let the agent read and write this topic in the broker's rules"),
         .init(
             536, "SEQ_GAP",
             "a sender's seq jumped: a command is lost, or came twice, or two senders share a name",
@@ -173,14 +174,14 @@ struct CodeExplanation {
         .init(
             537, "DROPPED",
             "reports were dropped, because the outbox was full",
-            "see OUTBOX"),
+            "bring the broker back; raise the outbox limits"),
         .init(
             538, "MAP_EXPIRED",
             "the map in force is past its exp",
             "send a newer one"),
         .init(
             539, "LOOP_STALLED",
-            "the link's thread stood still",
+            "the network thread did not respond",
             "look for a disk that hangs, or a machine under too much load"),
     ]
 
@@ -194,7 +195,7 @@ struct CodeExplanation {
     func lines(_ style: Style) -> [TerminalText] {
         let again =
             code.status == nil
-            ? "stands in failure reports only"
+            ? "only in failure reports"
             : code.isRetryable ? "sending it again may help" : "sending it again does not help"
         return [
             "\(style.bold("\(code)"))  \(code.status?.rawValue ?? "report")", "  means: \(meaning)",

@@ -10,6 +10,11 @@ enum Signals {
     /// The status of a command that was cancelled by a signal.
     static var exit: Exit { received.withLock { $0 == .sigterm } ? .terminated : .interrupted }
 
+    /// The first signal; nil when there was none.
+    static var first: String? {
+        received.withLock { $0.map { $0 == .sigterm ? "SIGTERM" : "Ctrl-C (SIGINT)" } }
+    }
+
     /// Waits for signals until the task is cancelled.
     static func watch(_ cancel: () -> Void) async {
         for await signal in await UnixSignalsSequence(trapping: .sigint, .sigterm) {

@@ -132,7 +132,7 @@ enum OperatorLaws: Laws {
             }
             if pick % 11 == 0 {
                 let version = BrokerVersion(String(decoding: message.payload, as: UTF8.self))
-                shown.texts += version.finding.lines(style)
+                shown.texts += DoctorReport([version.finding()]).lines(style)
             }
             return shown
         }
@@ -144,7 +144,7 @@ enum OperatorLaws: Laws {
             shown.texts += ReplyText(style: style).lines(answer) + PingCommand.lines(answer, style)
             shown.texts += LogCommand.lines(answer, level: "V", tag: nil, style)
             let clock = BrokerCheck.clock(of: reply, from: agent, asked: WallClock.now(), trip: 7)
-            shown.texts += clock.lines(style)
+            shown.texts += DoctorReport([clock]).lines(style)
             shown.json.append(answer.jsonLine())
             tally.replied(pick % 7, reply, at: .now)
         }
