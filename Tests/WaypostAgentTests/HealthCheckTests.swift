@@ -170,7 +170,7 @@ import Waypost
         harness.link.connect()
         try await harness.until("the failure in the store") { harness in
             let page = try? harness.agent.store.commit {
-                try $0.failures(since: 0, before: .max, maximum: 10, bytes: 1 << 20)
+                try $0.failures(FailureRequest(), bytes: 1 << 20)
             }
             return page?.reports.contains { $0["name"] == "DISK" } == true
         }

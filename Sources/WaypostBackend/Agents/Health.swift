@@ -1,5 +1,5 @@
 package import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 /// What an agent says about itself in `health`, read leniently: an older or newer agent says less or more.
 package struct Health: Sendable {

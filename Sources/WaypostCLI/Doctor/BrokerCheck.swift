@@ -139,7 +139,7 @@ struct BrokerCheck {
         }
     }
 
-    private static func version(_ text: String?, _ session: OperatorSession) -> DoctorFinding {
+    private static func version(_ text: String?, _ session: BackendSession) -> DoctorFinding {
         let host = session.connection.broker.host
         let isHere = host == "localhost" || host == "::1" || host.hasPrefix("127.")
         return text.map {
