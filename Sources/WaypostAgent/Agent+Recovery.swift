@@ -79,12 +79,12 @@ extension Agent {
             guard let sequence = page.last?.record.sequence else { return (jobs, commands) }
             (last, lanes) = (sequence, seen)
             commands += page.count
-            jobs += page.compactMap(job)
+            jobs += page.compactMap { job($0, isSuspect: countingAttempts) }
         }
     }
 
     /// The job of a command that has no result; nil when it ends here.
-    private func job(_ recovered: Recovered) -> CommandJob? {
+    private func job(_ recovered: Recovered, isSuspect: Bool) -> CommandJob? {
         let record = recovered.record
         guard record.damage != .row, let sender = topics.sender(ofCommandOn: record.topic) else {
             reportDamagedCommand()
@@ -100,7 +100,7 @@ extension Agent {
                     trace: record.trace),
                 header: header, payload: record.payload, operation: operation,
                 startBy: clock.monotonic() + (min(max(0, record.expires), .max / 2) - clock.wall()),
-                attempt: attempt)
+                attempt: attempt, isSuspect: isSuspect)
         }
         guard record.damage == nil else {
             end(

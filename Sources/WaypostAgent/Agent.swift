@@ -161,6 +161,7 @@ public final class Agent: Service {
             connections: CommandExecutor.Connections(
                 store: { await journal.store($0, of: $1) },
                 end: end,
+                endsStored: { await journal.stored() },
                 storeGathered: { journal.storeGathered() },
                 accepted: { job in
                     let reply = Reply.accepted(id: job.id, attempt: job.attempt, at: clock.wall())

@@ -353,7 +353,7 @@ import Waypost
                     ended[command.job.sequence, default: 0] += 1
                     running.remove(command.job.sequence)
                     storing.remove(command.job.sequence)
-                case .cancelTask, .sendAccepted, .storeHeld: break
+                case .cancelTask, .sendAccepted, .storeHeld, .storeEnd: break
                 }
             }
         }
@@ -417,6 +417,7 @@ extension [LaneQueues.Action] {
             switch action {
             case .run(let job): "run \(job.sequence)"
             case .storeHeld(let job): "store held \(job.sequence)"
+            case .storeEnd(let job): "store end \(job.sequence)"
             case .cancelTask(let sequence): "cancel \(sequence)"
             case .sendAccepted(let job): "accepted \(job.sequence)"
             case .end(let ended): "end \(ended.job.sequence) \(ended.result.code.name)"

@@ -23,13 +23,15 @@ final class CommandJob: Sendable {
     let startBy: Int64
     /// Which start this is, from 1: the agent may have ended while an earlier one ran.
     let attempt: Int
+    /// Whether the agent did not stop cleanly before this: the command may be one that ends it.
+    let isSuspect: Bool
 
     var id: String { header.id }
     var lane: String { header.lane }
 
     init(
         sequence: Int64, sender: String, address: ReplyAddress, header: CommandHeader, payload: [UInt8] = [],
-        operation: Command.Operation?, startBy: Int64, attempt: Int = 1
+        operation: Command.Operation?, startBy: Int64, attempt: Int = 1, isSuspect: Bool = false
     ) {
         self.sequence = sequence
         self.sender = sender
@@ -39,6 +41,7 @@ final class CommandJob: Sendable {
         self.operation = operation
         self.startBy = startBy
         self.attempt = attempt
+        self.isSuspect = isSuspect
     }
 
     /// What it asks for.
@@ -54,7 +57,7 @@ final class CommandJob: Sendable {
         guard operation?.runsInLane == true else { return self }
         return CommandJob(
             sequence: sequence, sender: sender, address: address, header: header, payload: payload,
-            operation: nil, startBy: startBy, attempt: attempt)
+            operation: nil, startBy: startBy, attempt: attempt, isSuspect: isSuspect)
     }
 }
 

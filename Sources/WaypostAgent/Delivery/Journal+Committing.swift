@@ -148,6 +148,7 @@ extension Journal {
         for entry in entries {
             switch entry {
             case .step(let step, let sequence, _): try transaction.step(sequence, step, at: now)
+            case .mark: break
             case .ended(let result, _):
                 if !ended.contains(result.sequence) { try transaction.finish(result) }
             case .failed(let report):
@@ -253,7 +254,7 @@ extension Journal {
         var ended: [(sequence: Int64, bytes: Int)] = []
         for entry in entries {
             switch entry {
-            case .step(_, _, let then): then(true)
+            case .step(_, _, let then), .mark(let then): then(true)
             case .ended(let result, _):
                 FaultPoint.afterResult.reached()
                 ended.append((result.sequence, result.reply.count))

@@ -16,6 +16,8 @@ final class Journal: Sendable {
         /// A step that a command waits for; `then` is called with true once it is on disk, and with false when the
         /// journal was closed before.
         case step(InboxStep, sequence: Int64, then: @Sendable (Bool) -> Void)
+        /// Nothing, but `then` is called likewise, once all that came before is on disk.
+        case mark(then: @Sendable (Bool) -> Void)
         case ended(InboxResult, ReplyAddress)
         case failed(FailureReport)
         /// The broker has the reply of the stored command.
@@ -166,6 +168,14 @@ final class Journal: Sendable {
         guard isDurable else { return send([.step(step, sequence: job.sequence) { _ in }], .patient) }
         return await withCheckedContinuation { continuation in
             send([.step(step, sequence: job.sequence) { continuation.resume(returning: $0) }], .here)
+        }
+    }
+
+    /// Returns when all that came before is on disk; false when the journal was closed before.
+    func stored() async -> Bool {
+        guard isDurable else { return true }
+        return await withCheckedContinuation { continuation in
+            send([.mark { continuation.resume(returning: $0) }], .here)
         }
     }
 
@@ -337,7 +347,12 @@ final class Journal: Sendable {
 
     /// Entries that will not be stored any more: handlers that wait for it must not run.
     static func giveUp(_ entries: [Entry]) {
-        for case .step(_, _, let then) in entries { then(false) }
+        for entry in entries {
+            switch entry {
+            case .step(_, _, let then), .mark(let then): then(false)
+            case .ended, .failed, .replyAcknowledged, .replyReplaced, .reportRemoved: break
+            }
+        }
     }
 }
 
@@ -351,7 +366,7 @@ extension Journal.Entry {
                 message: address.message(result.reply))
         case .replyReplaced(let sequence, let message, _):
             OutboxItem(origin: .reply(sequence: sequence), kind: .reply, message: message)
-        case .step, .failed, .replyAcknowledged, .reportRemoved: nil
+        case .step, .mark, .failed, .replyAcknowledged, .reportRemoved: nil
         }
     }
 }

@@ -16,6 +16,8 @@ final class CommandExecutor: Sendable {
         var store: @Sendable (InboxStep, CommandJob) async -> Bool
         /// Stores results; `isFree` when the calling thread has nothing else to do.
         var end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void
+        /// Returns when all that ended is on disk; false when the agent stops before that.
+        var endsStored: @Sendable () async -> Bool
         /// Stores the results of commands that the calling thread ran as a guest of ``handlers``.
         var storeGathered: @Sendable () -> Void
         /// The sender learns that the work will take longer.
@@ -183,6 +185,7 @@ final class CommandExecutor: Sendable {
             switch action {
             case .run(let job): start(job)
             case .storeHeld(let job): storeHeld(job)
+            case .storeEnd(let job): storeEnd(job)
             case .cancelTask(let sequence): cancel(state.withLock { $0.tasks[sequence] })
             case .sendAccepted(let job): connections.accepted(job)
             case .end: break
@@ -265,6 +268,15 @@ final class CommandExecutor: Sendable {
             guard await connections.store(.held, job) else { return }
             let now = clock.monotonic()
             act(on: change { $0.queues.heldStored(job.sequence, at: now) })
+        }
+    }
+
+    /// Its lane goes on only when it is on disk that the command has ended.
+    private func storeEnd(_ job: CommandJob) {
+        AgentThreads.start { [self] in
+            guard await connections.endsStored() else { return }
+            let now = clock.monotonic()
+            act(on: change { $0.queues.endStored(job, at: now) })
         }
     }
 

@@ -5,7 +5,8 @@ import WaypostMessages
 /// Which command runs next: one after another within a lane, lanes side by side.
 ///
 /// One that an interceptor holds leaves its lane, so that a sender can't stop those behind it; it goes on beside them.
-/// That it is held is on disk before the next one runs: what ends the agent then is the next one.
+/// That it is held is on disk before the next one runs: what ends the agent then is the next one. So is the end of a
+/// command that may have ended the agent before.
 ///
 /// What waits is kept as it came, except for a little that will soon run; what runs is decoded, and has a limit.
 ///
@@ -16,6 +17,8 @@ struct LaneQueues: Sendable {
         case run(CommandJob)
         /// It has to be on disk that the command is held; ``LaneQueues/heldStored(_:at:)`` follows.
         case storeHeld(CommandJob)
+        /// It has to be on disk that the command has ended; ``LaneQueues/endStored(_:at:)`` follows.
+        case storeEnd(CommandJob)
         case cancelTask(sequence: Int64)
         case sendAccepted(CommandJob)
         /// The command has come to its end without, or after, having run.
@@ -194,8 +197,19 @@ struct LaneQueues: Sendable {
         // It and the next one of its lane.
         actions.reserveCapacity(2)
         actions.append(.end(ended))
-        leave(entry.job, at: now, &actions)
+        if entry.job.isSuspect {
+            actions.append(.storeEnd(entry.job))
+        } else {
+            leave(entry.job, at: now, &actions)
+        }
         runPending(at: now, &actions)
+        return actions
+    }
+
+    /// It is on disk that a command has ended: what ends the agent now is the next one of its lane.
+    mutating func endStored(_ job: CommandJob, at now: Int64) -> [Action] {
+        var actions: [Action] = []
+        leave(job, at: now, &actions)
         return actions
     }
 
