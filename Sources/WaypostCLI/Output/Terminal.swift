@@ -12,6 +12,9 @@ enum Terminal {
     /// What standard error goes through once ``queueNotes(_:)`` was called.
     private static let notes = Guarded<LineQueue?>(nil)
 
+    /// The columns of the terminal that standard output is; nil where it is none.
+    static var width: Int? { isatty(STDOUT_FILENO) == 1 ? ScreenMode.size.columns : nil }
+
     /// Whether `descriptor` is a terminal that wants colours (no-color.org).
     static func wantsColours(_ descriptor: Int32) -> Bool {
         guard isatty(descriptor) == 1 else { return false }
