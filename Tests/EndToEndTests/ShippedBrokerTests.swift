@@ -30,7 +30,7 @@ struct ShippedBrokerTests {
         let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops", "--watcher", "watch"])
         let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
         try await agent.online()
-        try await signIn(site, as: "watch", clientID: "k1")
+        for name in ["watch", "watch.2"] { try await signIn(site, as: name, clientID: "k1") }
         try await append(site, "one", wait: "60s")
         #expect(
             !agent.lines.contains { $0.contains("connected to") && $0.contains("next try") }, "\(agent.lines)"
@@ -72,6 +72,61 @@ struct ShippedBrokerTests {
         logcat.send(signal: SIGTERM)
         #expect(try await logcat.ending().status == 0)
         #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `with accounts, programs of one person run side by side, and none ends another's connection`()
+        async throws
+    {
+        let site = try await ShippedBroker(["--agent", "k1", "--sender", "ops"])
+        let agent = try AgentProcess("k1", broker: site.broker.url, arguments: ["--demo"] + site.signIn("k1"))
+        try await agent.online()
+        let folder = site.broker.directory
+        let many = site.signIn("ops") + ["--accounts", "3"]
+        func start(_ words: String...) throws -> RunningCommand {
+            try RunningCommand(words + many, environment: ["XDG_RUNTIME_DIR": folder])
+        }
+        let logcat = try start("logcat")
+        try await logcat.printedError("k1 is online")
+        let watch = try start("watch")
+        try await watch.printedError("k1 is online")
+        // The third sends its commands under the person's name; both others see what came of it.
+        let open = try await start("open", "scheme://router/demo", "--agent", "k1").ending()
+        #expect(open.status == 0, "\(open)")
+        try await logcat.printed("scheme://router/demo")
+        try await watch.printed("scheme://router/demo")
+        let third = try start("logcat")
+        try await third.printedError("k1 is online")
+        let fourth = try await start("agents").ending()
+        #expect(fourth.status == 1)
+        #expect(
+            fourth.errorLines.last?.contains("all 3 user names of ops at the broker are in use") == true,
+            "\(fourth)")
+        for command in [logcat, watch, third] {
+            command.send(signal: SIGTERM)
+            let ending = try await command.ending()
+            #expect(ending.status == 0, "\(ending)")
+            #expect(
+                !ending.errorLines.contains { $0.contains("another program") || $0.contains("connection") })
+        }
+        #expect(try await start("agents").ending().status == 0)
+        #expect(!agent.lines.contains { $0.contains("took over") }, "\(agent.lines)")
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `the settings that make-certs writes for a person are those of a profile`() async throws {
+        let directory = NSTemporaryDirectory() + "waypost-secrets-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await ShippedBroker.makeCertificates(directory, ["--agent", "k1", "--sender", "ops"])
+        let text = try String(contentsOfFile: directory + "/clients/ops/waypost.yaml", encoding: .utf8)
+        #expect(text.contains("accounts: 8") && text.contains("broker: mqtts://127.0.0.1:8883"), "\(text)")
+        #expect(!FileManager.default.fileExists(atPath: directory + "/clients/k1/waypost.yaml"))
+        // Its certificates and password are read before a connection is tried.
+        let ending = try await RunningCommand.run(
+            [
+                "agents", "--config", directory + "/clients/ops/waypost.yaml", "--broker",
+                "mqtts://127.0.0.1:\(try FreePort.find())",
+            ], environment: ["XDG_RUNTIME_DIR": directory])
+        #expect(ending.status == 4, "\(ending)")
     }
 
     @Test func `programs of one name end each other's connections, and say what it may be`() async throws {

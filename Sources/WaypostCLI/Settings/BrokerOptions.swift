@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import FoundationEssentials
+import MQTTLink
 import WaypostBackend
 
 /// Where the broker is and how to log in; the same for every command that uses one.
@@ -8,7 +9,7 @@ struct BrokerOptions: ParsableArguments {
     @Option(
         name: .customLong("broker"),
         help: ArgumentHelp(
-            "mqtt://host:1883, mqtts://host:8883 or unix:///path. May be repeated: the brokers are tried in turn.",
+            "mqtt://host:1883, mqtts://host:8883 or unix:///path. May be repeated; they are tried in turn.",
             discussion: "Default: mqtt://127.0.0.1:1883.", valueName: "url"))
     var brokers: [String] = []
 
@@ -17,6 +18,12 @@ struct BrokerOptions: ParsableArguments {
 
     @Option(help: "The user name for the broker.")
     var username: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many user names you have at the broker: ops, ops.2, ops.3, … A command takes one that is free.",
+            discussion: "Default: 1.", valueName: "number"))
+    var accounts: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -55,22 +62,14 @@ struct BrokerOptions: ParsableArguments {
     @Option(
         name: .customLong("config"),
         help: ArgumentHelp(
-            "A YAML or JSON file with settings; they have the names of the options.",
-            discussion: """
-                Every option can also be set in the environment, as WAYPOST_ and its name in capitals \
-                (WAYPOST_PASSWORD_FILE, WAYPOST_WAIT=2s, WAYPOST_JSON=true). The command line wins over the \
-                environment, and that over the file, which has the options about the broker, --as, and those of \
-                waypost agent.
-                """,
-            valueName: "file"),
+            "A YAML or JSON file with settings; they have the names of the options.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var configurationFile: String?
 
     /// The options by their names.
     static let names = [
-        "--broker", "--root", "--username", "--password-file", "--ca-file", "--cert-file", "--key-file",
-        "--mqtt", "--profile",
-        "--config",
+        "--broker", "--root", "--username", "--accounts", "--password-file", "--ca-file", "--cert-file",
+        "--key-file", "--mqtt", "--profile", "--config",
     ]
 
     /// The options on the command line.
@@ -79,6 +78,7 @@ struct BrokerOptions: ParsableArguments {
             "broker": brokers.isEmpty ? nil : .stringArray(brokers),
             "root": root.map(ConfigContent.string),
             "username": username.map(ConfigContent.string),
+            "accounts": accounts.map(ConfigContent.int),
             "password-file": passwordFile.map(ConfigContent.string),
             "ca-file": caFile.map(ConfigContent.string),
             "cert-file": certFile.map(ConfigContent.string),
@@ -87,11 +87,25 @@ struct BrokerOptions: ParsableArguments {
         ]
     }
 
-    /// The settings of a command whose only ones are about the broker.
+    /// The settings of a command whose only ones are about the broker, with a user name that is free.
     ///
     /// - Parameter name: The sender, see ``SenderOptions``.
     func resolved(as name: String? = nil) async throws(CommandError) -> BackendConfiguration {
-        try await BackendConfiguration(settings(given), name: name)
+        let settings = try await settings(given)
+        var configuration = try await BackendConfiguration(settings, name: name)
+        if let user = configuration.credentials?.username, let count = try await Self.accounts(settings) {
+            let account = try Account.free(of: user, count: count, at: configuration.place)
+            configuration.credentials?.username = account
+        }
+        return configuration
+    }
+
+    private static func accounts(_ settings: Settings) async throws(CommandError) -> Int? {
+        guard let count = try await settings.number("accounts") else { return nil }
+        guard (1...Account.maximum).contains(count) else {
+            throw CommandError(.usage, "accounts must be 1 to \(Account.maximum); found \(count)")
+        }
+        return count
     }
 
     /// Settings from the options, the environment, the file and the profile, in this order.

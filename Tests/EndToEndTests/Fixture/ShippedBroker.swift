@@ -31,7 +31,9 @@ final class ShippedBroker: Sendable {
     }
 
     func password(_ name: String) throws -> String {
-        try String(contentsOfFile: "\(secrets)/clients/\(name)/password", encoding: .utf8)
+        // All user names of a person have one.
+        let owner = name.prefix { $0 != "." }
+        return try String(contentsOfFile: "\(secrets)/clients/\(owner)/password", encoding: .utf8)
             .trimmingCharacters(in: .newlines)
     }
 

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Glibc
+import Threading
+
+/// One of a person's user names at the broker that no other program on this machine uses: `ops`, `ops.2`, `ops.3`.
+///
+/// A broker that makes client ids of user names has one connection for each: a second program that signs in ends the
+/// first one's.
+enum Account {
+    /// The most that a setting may say: more than one person runs at a time.
+    static let maximum = 100
+
+    /// What this process has taken, and keeps until it ends.
+    private static let taken = Guarded<[String: String]>([:])
+
+    /// A user name that is free; the same one for each call of this process.
+    ///
+    /// - Parameters:
+    ///   - place: the broker: at another one the same name is free.
+    ///   - directory: where what is taken is locked; nil for the usual one.
+    static func free(
+        of name: String, count: Int, at place: String, directory: String? = nil
+    ) throws(CommandError) -> String {
+        guard count > 1 else { return name }
+        let key = String(
+            "\(place)-\(name)".map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }.prefix(120))
+        if let before = taken.withLock({ $0[key] }) { return before }
+        let directory = if let directory { directory } else { try folder() }
+        for number in 1...count where try lock("\(directory)/\(key).\(number)") {
+            let account = number == 1 ? name : "\(name).\(number)"
+            taken.withLock { $0[key] = account }
+            return account
+        }
+        throw CommandError(
+            .failed,
+            "all \(count) user names of \(name) at the broker are in use by programs on this machine "
+                + "(\(name), \(name).2, … \(name).\(count)); end one of them, or use another --username")
+    }
+
+    /// Whether the lock was free and is ours now; the descriptor stays open for as long as the process runs.
+    private static func lock(_ path: String) throws(CommandError) -> Bool {
+        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw fault(path, errno) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return true }
+        let error = errno
+        close(descriptor)
+        guard error == EWOULDBLOCK else { throw fault(path, error) }
+        return false
+    }
+
+    /// The user's own folder for what lasts no longer than programs run.
+    private static func folder() throws(CommandError) -> String {
+        let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
+        let path = runtime.hasPrefix("/") ? "\(runtime)/waypost" : "/tmp/waypost-\(geteuid())"
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw fault(path, errno) }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw fault(path, errno) }
+        // In /tmp another user may have made it first.
+        guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+            status.st_mode & (S_IWGRP | S_IWOTH) == 0
+        else {
+            throw CommandError(
+                .failed, "\(path) must be a directory that only you can write; it holds locks on user names")
+        }
+        return path
+    }
+
+    private static func fault(_ path: String, _ error: Int32) -> CommandError {
+        CommandError(.failed, "lock a user name for the broker in \(path): \(Descriptor.text(of: error))")
+    }
+}
