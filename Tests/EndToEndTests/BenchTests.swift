@@ -60,7 +60,7 @@ struct BenchTests {
         #expect(ending.output.first?.hasPrefix("k1: 60 sent, 60 answered, 60 ok, ") == true, "\(ending)")
         #expect(
             ending.errorLines.contains {
-                $0.hasPrefix("waypost: k1 takes 20/s from one sender, so 18.0/s are sent")
+                $0.hasPrefix("waypost: k1 accepts 20 commands/s from one sender; sending 18.0/s")
             })
     }
 

@@ -103,7 +103,7 @@ import WaypostMessages
         }
         let refused = try await harness.command(ping("c5", lifetime: 86_000_000), from: "loud")
         #expect(refused.code == .busy)
-        #expect(refused.detail?.contains("5, the share of one sender (25 %) of 20 ids") == true)
+        #expect(refused.detail?.contains("has used its share of 5 remembered ids (25 %)") == true)
         let end = Timestamp.rfc3339(TurnedClock.start + 86_000_000 + 300_000)
         #expect(refused.detail?.hasSuffix("the first of them is forgotten at \(end)") == true)
         // On another topic it is the same sender.

@@ -108,7 +108,7 @@ import Threading
         #expect(try await !move(.popToRoot))
         #expect(names(stack.state.tabs)[0] == ["a"])
         let nowhere = await router.navigate(.showTab(3))
-        #expect(throws: RouteFailure(.badField, "there is no tab 3: they are 0 to 2")) { try nowhere.get() }
+        #expect(throws: RouteFailure(.badField, "no tab 3; tabs are 0 to 2")) { try nowhere.get() }
     }
 
     private struct Wall: Navigator {

@@ -187,7 +187,14 @@ public struct NavigationState: Sendable, Hashable, Codable {
 
     private func check(_ tab: Int) throws(Rejection) {
         guard tabs.indices.contains(tab) else {
-            throw .badField("there is no tab \(tab): they are 0 to \(tabs.count - 1)")
+            let last = tabs.count - 1
+            let range =
+                switch last {
+                case 0: "the only tab is 0"
+                case 1: "tabs are 0 and 1"
+                default: "tabs are 0 to \(last)"
+                }
+            throw .badField("no tab \(tab); \(range)")
         }
     }
 

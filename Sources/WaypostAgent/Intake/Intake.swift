@@ -351,12 +351,14 @@ final class Intake: Sendable {
 
     private func busy(_ sender: String, _ admission: SenderTable.Admission) -> Rejection {
         let rate = state.withLock(\.rate)
-        let who = sender.isEmpty ? "someone whose topics are not allowed" : sender
+        let isUnread = admission == .unread
+        let end = isUnread ? "; the rest is acknowledged and not read" : ""
+        guard !sender.isEmpty else {
+            return Rejection(
+                .busy, "too many messages on unreadable topics (limit \(isUnread ? 2 * rate : rate)/s)\(end)")
+        }
         return Rejection(
-            .busy,
-            admission == .unread
-                ? "\(who) sends more than twice its \(rate) messages a second; the rest is acknowledged and not read"
-                : "\(who) sends more than \(rate) messages a second")
+            .busy, "\(sender) sends more than \(isUnread ? "twice its " : "")\(rate) messages a second\(end)")
     }
 
     /// The sender's own reply topic, with what its command wants returned.

@@ -157,17 +157,16 @@ final class SenderShares: Sendable {
     var total: Use { state.withLock(\.total) }
 
     func text(_ refusal: Refusal, _ sender: String) -> String {
-        func share(_ number: Int) -> String { "\(number), the share of one sender (\(percent) %)" }
+        func used(_ number: Int, _ what: String) -> String {
+            "\(sender) has used its share of \(number) \(what) (\(percent) %)"
+        }
         return switch refusal {
-        case .ids: "\(limit.ids) ids are remembered; no new one until some expire"
-        case .idsOfSender:
-            "\(sender) has \(share(self.share.ids)) of \(limit.ids) ids that are remembered"
-        case .waitingOfSender: "\(share(self.share.waiting)) of commands of \(sender) wait already"
-        case .waitingBytes: "the commands that wait may have \(limit.waitingBytes) bytes"
-        case .waitingBytesOfSender:
-            "the commands of \(sender) that wait may have \(share(self.share.waitingBytes)) bytes"
-        case .bytesOfSender:
-            "what is stored for \(sender) may have \(share(self.share.bytes)) bytes"
+        case .ids: "all \(limit.ids) remembered ids are taken; try again when some have expired"
+        case .idsOfSender: used(self.share.ids, "remembered ids")
+        case .waitingOfSender: used(self.share.waiting, "waiting commands")
+        case .waitingBytes: "the \(limit.waitingBytes) bytes for waiting commands are used"
+        case .waitingBytesOfSender: used(self.share.waitingBytes, "bytes for waiting commands")
+        case .bytesOfSender: used(self.share.bytes, "bytes of the store")
         }
     }
 

@@ -22,7 +22,7 @@ struct BenchPace: Sendable {
         rate = asked
         self.inFlight = inFlight
         guard let limit else { return }
-        let advice = "waypost agent --intake-rate 0 takes everything"
+        let advice = "no limit: waypost agent --intake-rate 0"
         guard let asked else {
             // A tenth less, for two clocks never agree.
             let paced = Double(limit.rate) * 0.9
@@ -30,11 +30,13 @@ struct BenchPace: Sendable {
             // What is on its way may arrive all at once with what is sent too late: together they are a burst.
             self.inFlight = min(inFlight, max(1, limit.burst / 2))
             mostLate = max(0, limit.burst - self.inFlight - 1)
-            note = "\(agent) takes \(limit.rate)/s from one sender, so \(String(paced))/s are sent; \(advice)"
+            note =
+                "\(agent) accepts \(limit.rate) commands/s from one sender; sending \(String(paced))/s; \(advice)"
             return
         }
         if asked > Double(limit.rate) {
-            note = "\(agent) takes \(limit.rate)/s from one sender; more ends with 429 BUSY; \(advice)"
+            note =
+                "\(agent) accepts \(limit.rate) commands/s from one sender; the rest ends with 429 BUSY; \(advice)"
         }
     }
 

@@ -19,12 +19,12 @@ struct LineOptions: ParsableArguments {
     @Option(help: "Only lines with this tag, in any case.")
     var tag: String?
 
-    @Flag(name: .customShort("s"), help: "Nothing but what the filters name, as *:S does.")
+    @Flag(name: .customShort("s"), help: "Only what the filters name, as with *:S.")
     var isSilent = false
 
     @Option(
         name: [.customShort("e"), .customLong("regex")],
-        help: ArgumentHelp("Only lines whose message fits this regular expression.", valueName: "regex"))
+        help: ArgumentHelp("Only lines whose message matches this regular expression.", valueName: "regex"))
     var expression: String?
 
     @Option(help: ArgumentHelp("Only lines of this process.", valueName: "number"))
@@ -32,10 +32,10 @@ struct LineOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only lines for which this holds: terms such as tag:Router, level:W, -message:demo.",
+            "Only lines that match: terms such as tag:Router, level:W, -message:demo.",
             discussion: """
-                Keys: agent tag level code ref url message age, and is:failure. One key twice means or, different \
-                keys mean and, - means not; =: is the whole text, ~: a regular expression.
+                Keys: agent tag level code ref url message age, and is:failure. Terms with the same key are ORed, \
+                others ANDed; - negates; =: matches the whole text, ~: a regular expression.
                 """, valueName: "query"))
     var query: String?
 

@@ -100,7 +100,7 @@ extension Command.Operation {
             }
             let tab = try fields.integer("tab", in: 0...1_000)
             guard let move = NavigationMove(name: name, tab: tab.map(Int.init)) else {
-                throw Rejection(.badField, "tab is missing: which one to show, from 0")
+                throw Rejection(.badField, "tab is missing (0-based tab index)")
             }
             self = .navigate(move)
         case "cancel":
