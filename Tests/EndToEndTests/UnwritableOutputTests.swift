@@ -85,6 +85,20 @@ struct UnwritableOutputTests {
         #expect(ending.errorLines.map { $0.hasPrefix(Self.loss + text) } == [true], "\(ending.errorLines)")
     }
 
+    @Test(arguments: Verbs.all)
+    func `a reader that has enough is no failure, whatever it reads`(_ verb: [String]) async throws {
+        guard let words = Self.arguments[verb.joined(separator: " ")], verb != ["watch"] else { return }
+        let site = try await Site.open()
+        let environment = ["WAYPOST_BROKER": site.broker.url, "XDG_CONFIG_HOME": site.broker.directory]
+        let all = verb + words.map { $0 == "STATE" ? site.agent.directory : $0 }
+        let ending = try await RunningCommand.run(
+            all, environment: environment, through: #""$0" "$@" | true; exit ${PIPESTATUS[0]}"#)
+        #expect(!ending.errorLines.contains { $0.contains("standard output") }, "\(ending.errorLines)")
+        // What killed it would be 128 and more.
+        #expect([0, 1, 64].contains(ending.status), "\(ending)")
+        #expect(try await site.agent.terminate() == 0)
+    }
+
     @Test func `a reader that has enough is no failure`() async throws {
         // More than a pipe holds.
         let ending = try await RunningCommand.run(
