@@ -14,6 +14,12 @@ struct CommandLineCheck {
             let near = NearestNames.find(name, among: Self.commands, limit: 1, slips: 2)
             return "there is no command \(name)\(NearNames.question(near)) (see waypost --help)"
         }
+        if name == "help", let topic = words.dropFirst().first, !topic.hasPrefix("-") {
+            let topics = WaypostCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
+            guard !(topics + ["help"]).contains(topic) else { return nil }
+            let near = NearestNames.find(topic, among: topics, limit: 1, slips: 2)
+            return "there is no help on \(topic)\(NearNames.question(near)) (see waypost --help)"
+        }
         if let fault = Self.fault(inFamily: name, words.dropFirst().first) { return fault }
         let long = words.filter { $0.hasPrefix("--") }.map(Self.name)
         // Reading all about the options takes a while, so only when it may be needed.
@@ -64,6 +70,9 @@ struct CommandLineCheck {
     private static var types: [any ParsableCommand.Type] {
         WaypostCommand.configuration.groupedSubcommands.flatMap(\.subcommands)
     }
+
+    /// Whether there is a command of this name.
+    static func isCommand(_ name: String) -> Bool { commands.contains(name) }
 
     private static var commands: [String] { types.compactMap { $0.configuration.commandName } + ["help"] }
 

@@ -30,7 +30,7 @@ enum Main {
         let message = WaypostCommand.fullMessage(for: error)
         // It may quote what stood on the command line, and that may come from anywhere.
         guard !status.isSuccess else {
-            Terminal.print(TerminalText(lines: message))
+            Terminal.print(TerminalText(lines: HelpPage(message, words: words).text))
             return status.rawValue
         }
         if let fault = CommandLineCheck(words: words).unknownOption() {

@@ -13,13 +13,15 @@ struct WaypostCommand: AsyncParsableCommand {
             Watch it:      waypost watch
             Find problems: waypost doctor
 
-            Times are written 500ms, 10s, 5m, 2h. Shell completions: waypost --generate-completion-script bash \
-            (or zsh, fish).
+            Times are written 500ms, 10s, 5m, 2h. Brokers, user names and TLS: waypost help broker. Shell \
+            completions: waypost --generate-completion-script bash (or zsh, fish).
 
             Exit status: 0 ok; 1 rejected, failed, expired, interrupted or canceled; 3 no reply in time; \
             4 no broker; 64 wrong usage; 130 ended by Ctrl-C.
             """,
         version: Version.current,
+        // Pages of the help, which are found by their names.
+        subcommands: [BrokerHelp.self, LimitsHelp.self],
         groupedSubcommands: [
             CommandGroup(name: "Run", subcommands: [AgentCommand.self, DemoCommand.self]),
             CommandGroup(

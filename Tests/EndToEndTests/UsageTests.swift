@@ -24,6 +24,42 @@ struct UsageTests {
         #expect(ending.output.contains { $0.contains("waypost \(words.joined(separator: " "))") })
     }
 
+    @Test(arguments: Verbs.families.filter { $0 != "profile" })
+    func `the help of a command has its own options, and names the page of the broker's`(_ command: String)
+        async throws
+    {
+        let page = try await RunningCommand.run(["help", command]).output
+        #expect(try await RunningCommand.run([command, "--help"]).output == page)
+        let shared = ["--broker <url>", "--password-file", "--mqtt <version>", "--keepalive"]
+        #expect(!page.contains { line in shared.contains { line.contains($0) } }, "\(page)")
+        #expect(page.allSatisfy { $0.count <= 80 }, "\(page.filter { $0.count > 80 })")
+        let usage = try #require(page.first { $0.hasPrefix("USAGE: ") })
+        #expect(usage.hasPrefix("USAGE: waypost \(command)"))
+        let hasBroker = try await RunningCommand.run([command, "--help-hidden"]).output
+            .contains { $0.contains("--broker <url>") }
+        #expect(page.contains { $0.contains("waypost help broker") } == hasBroker)
+    }
+
+    @Test func `the options that commands share have pages of their own, and completions know them`()
+        async throws
+    {
+        let broker = try await RunningCommand.run(["help", "broker"])
+        #expect(broker.status == 0)
+        for option in ["--broker", "--root", "--username", "--accounts", "--profile", "--as", "--sign-key"] {
+            #expect(
+                broker.output.contains { $0.hasPrefix("  \(option) <") || $0.contains("\(option) <") },
+                "\(option)")
+        }
+        let wrong = try await RunningCommand.run(["help", "brokr"])
+        #expect(wrong.status == 64)
+        #expect(
+            wrong.errorLines == [
+                "waypost: error: there is no help on brokr; did you mean broker? (see waypost --help)"
+            ])
+        let script = try await RunningCommand.run(["--generate-completion-script", "fish"]).output
+        #expect(script.contains { $0.contains("ping") && $0.contains("password-file") })
+    }
+
     @Test func `all commands stand in the help of the whole`() async throws {
         let ending = try await RunningCommand.run(["--help"])
         #expect(ending.status == 0)

@@ -30,17 +30,18 @@ struct AgentCommand: OperatorCommand {
 
             Examples:
               waypost agent --agent k1 --demo
-              waypost agent --agent k1 --routes routes.json --broker mqtt://broker.example --group lobby
+              waypost agent --agent k1 --routes routes.json --group lobby \\
+                --broker mqtt://broker.example
               waypost agent --config /etc/waypost/agent.yaml
             """)
 
     @OptionGroup(title: "Agent")
     var options: AgentOptions
 
-    @OptionGroup(title: "Limits and times")
+    @OptionGroup(title: "Limits and times", visibility: .shared)
     var numbers: AgentNumberOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     @OptionGroup

@@ -16,7 +16,6 @@ struct AgentsCommand: OperatorCommand {
 
             Examples:
               waypost agents
-              waypost agents --broker mqtts://broker.example --username ops --password-file ~/.waypost-password
               waypost agents --watch
               waypost agents -o wide
               waypost agents --json | jq -r 'select(.state.state == "online") | .agent'
@@ -38,13 +37,13 @@ struct AgentsCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws {

@@ -19,8 +19,10 @@ struct BenchCommand: OperatorCommand {
 
             Examples:
               waypost bench --agent k1
-              waypost bench --agent k1 --service CalculatorService --method add --args '[2,40]' --count 100000
-              waypost bench --agent k1 --url 'scheme://router/demo?id=2' --rate 500 --duration 30 --json
+              waypost bench --agent k1 --service CalculatorService --method add \\
+                --args '[2,40]' --count 100000
+              waypost bench --agent k1 --url 'scheme://router/demo?id=2' \\
+                --rate 500 --duration 30 --json
             """)
 
     @Option(help: ArgumentHelp("The agent to put load on.", valueName: "id"))
@@ -65,13 +67,13 @@ struct BenchCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws {

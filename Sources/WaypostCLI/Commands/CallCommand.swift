@@ -11,8 +11,10 @@ struct CallCommand: RequestCommand {
 
             Examples:
               waypost call CalculatorService add --args '[2,3]' --agent k1
-              waypost call CalculatorService 'divide(a:by:)' --args '{"a":1,"by":4}' --agent k1
-              waypost call AppConfigServiceProtocol openMiniProgramWithInfo: --args '[{"key":"value"}]' --agent k1
+              waypost call CalculatorService 'divide(a:by:)' --agent k1 \\
+                --args '{"a":1,"by":4}'
+              waypost call AppConfigServiceProtocol openMiniProgramWithInfo: \\
+                --agent k1 --args '[{"key":"value"}]'
             """)
 
     @Argument(help: "The service's name.", completion: .services)

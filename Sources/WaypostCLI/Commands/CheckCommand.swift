@@ -18,7 +18,8 @@ struct CheckCommand: OperatorCommand {
               waypost check --routes routes.json
               waypost check --routes routes.json --map map.json
               waypost check --routes routes.json --map map.json --strict
-              waypost check --demo --map all.json --map kiosk.json --json | jq -r '.[].detail'
+              waypost check --demo --map all.json --map kiosk.json --json \\
+                | jq -r '.[].detail'
               waypost describe --agent k1 --json > contract.json
               waypost check --routes contract.json --commands backend.jsonl
             """)

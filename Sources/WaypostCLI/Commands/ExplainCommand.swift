@@ -37,16 +37,16 @@ struct ExplainCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup
+    @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws {

@@ -18,7 +18,7 @@ struct FailuresCommand: OperatorCommand {
               waypost failures --since 18:40 --json | jq -r 'select(.code == 404) | .url'
             """)
 
-    @OptionGroup(title: "Target")
+    @OptionGroup
     var audience: AudienceOptions
 
     @Option(
@@ -33,16 +33,16 @@ struct FailuresCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup
+    @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     /// The most failures that are printed one by one, and the bytes that they may have.

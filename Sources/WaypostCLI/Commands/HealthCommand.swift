@@ -19,7 +19,7 @@ struct HealthCommand: OperatorCommand {
             Examples:
               waypost health --local --agent k1
               waypost health --local --config /etc/waypost/agent.yaml
-              waypost health --local --json | jq '.checks[] | select(.ok | not)'
+              waypost health --local --agent k1 --json | jq '.checks[] | select(.ok | not)'
             """)
 
     @Flag(help: "Ask the agent of this machine.")
@@ -46,7 +46,7 @@ struct HealthCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
     func validate() throws {

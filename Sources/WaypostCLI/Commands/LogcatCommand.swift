@@ -65,10 +65,10 @@ struct LogcatCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws {

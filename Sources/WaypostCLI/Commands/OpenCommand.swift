@@ -9,8 +9,9 @@ struct OpenCommand: RequestCommand {
             Examples:
               waypost open 'scheme://router/demo?id=2' --agent k1
               waypost open scheme://router/demo --agent k1 --param name=AKyS --json
-              waypost open scheme://router/demo --agent k1 --params '{"id":2,"tags":["a"]}'
-              waypost open scheme://router/news --group lobby --wait 3
+              waypost open scheme://router/demo --agent k1 \\
+                --params '{"id":2,"tags":["a"]}'
+              waypost open scheme://router/demo --group lobby --wait 3
             """)
 
     @Argument(help: "The URL; a service URL becomes a call.", completion: .routes)

@@ -12,20 +12,21 @@ struct ProfileCommand: AsyncParsableCommand {
         discussion: """
             A profile holds the options of a broker. It is used with --profile NAME, with WAYPOST_PROFILE, or, after \
             waypost profile use NAME, by every command that names no broker. Options and the environment win over it. \
-            Passwords stand in files of their own. Profiles are files in ~/.config/waypost/profiles, written as those \
-            that --config reads.
+            Keep each password in its own file. Profiles are files in ~/.config/waypost/profiles, in the form that \
+            --config reads.
 
             Examples:
-              waypost profile add prod --broker mqtts://broker.example --username ops --password-file ~/.waypost-password
+              waypost profile add prod --broker mqtts://broker.example \\
+                --username ops --password-file ~/.waypost-password
+              waypost agents --profile prod
               waypost profile use prod
-              waypost agents --profile staging
               waypost profile list
             """,
         subcommands: [Add.self, List.self, Show.self, Use.self, Remove.self])
 
     struct Add: OperatorCommand {
         static let configuration = CommandConfiguration(
-            commandName: "add", abstract: "Write a profile; one of the name is replaced.")
+            commandName: "add", abstract: "Write a profile, or replace the one of that name.")
 
         @Argument(help: "The name.")
         var name: String
@@ -57,6 +58,7 @@ struct ProfileCommand: AsyncParsableCommand {
                 case .string(let text)?: "\(name): \(JSONValue.string(Self.absolute(text, name)).text)"
                 case .stringArray(let texts)?:
                     "\(name): [\(texts.map { JSONValue.string($0).text }.joined(separator: ", "))]"
+                case .int(let number)?: "\(name): \(number)"
                 default: nil
                 }
             }
@@ -123,7 +125,7 @@ struct ProfileCommand: AsyncParsableCommand {
 
     struct Use: OperatorCommand {
         static let configuration = CommandConfiguration(
-            commandName: "use", abstract: "Have commands that name no broker use this profile.")
+            commandName: "use", abstract: "Use this profile when a command names no broker.")
 
         @Argument(help: "The name.", completion: .profiles)
         var name: String?

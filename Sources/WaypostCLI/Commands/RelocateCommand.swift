@@ -15,12 +15,15 @@ struct RelocateCommand: OperatorCommand {
             given.
 
             Examples:
-              waypost relocate --agent k1 --from scheme://router/demo --to scheme://router/demo1
+              waypost relocate --agent k1 --from scheme://router/demo \\
+                --to scheme://router/demo1
               waypost relocate --agent k1 --reset scheme://router/demo
-              waypost relocate --agent k1 --add scheme://router/demo33 --class TheRouter_Example.TheRouterControllerC
+              waypost relocate --agent k1 --add scheme://router/demo33 \\
+                --class TheRouter_Example.TheRouterControllerC
               waypost relocate --agent k1 --delete scheme://router/demo2
-              waypost relocate --group all --from 'scheme://shop/**' --to 'scheme://store/**' --except scheme://shop/help
-              waypost relocate --group all --from scheme://cart --to scheme://cart2 \\
+              waypost relocate --agent k1 --from 'scheme://shop/**' \\
+                --to 'scheme://store/**' --except scheme://shop/help
+              waypost relocate --agent k1 --from scheme://cart --to scheme://cart2 \\
                 --when '{"share":{"percent":10,"salt":"cart-2"}}'
               waypost relocate --agent k1 --file map.json
               waypost relocate --group lobby --file map.json --wait 3
@@ -36,16 +39,16 @@ struct RelocateCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Target")
+    @OptionGroup
     var audience: AudienceOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func perform() async throws {

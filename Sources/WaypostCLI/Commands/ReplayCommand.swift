@@ -33,13 +33,13 @@ struct ReplayCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     /// How long the next page may take, and events of an older agent after the reply that counted them.

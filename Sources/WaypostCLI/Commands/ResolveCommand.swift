@@ -17,11 +17,14 @@ struct ResolveCommand: OperatorCommand {
 
             Examples:
               waypost resolve --demo 'scheme://router/user/7?from=menu'
-              waypost resolve --routes routes.json --map map.json --json scheme://router/demo
-              waypost resolve --routes routes.json --map map.json --agent kiosk-7 --label region=eu scheme://home
-              waypost resolve --routes keys.json --dialect reerRouter --param id=1 app://user/profile
+              waypost resolve --routes routes.json --map map.json scheme://router/demo
+              waypost resolve --routes routes.json --map map.json --agent kiosk-7 \\
+                --label region=eu scheme://home
+              waypost resolve --routes keys.json --dialect reerRouter --param id=1 \\
+                app://user/profile
               waypost resolve --routes routes.json --cases contract.jsonl
-              echo '{"routes":["a://b/:c"],"open":"a://b/1","expect":{"route":"a://b/:c"}}' | waypost resolve --cases -
+              echo '{"routes":["a://b/:c"],"open":"a://b/1","expect":{"url":"a://b/1"}}' \\
+                | waypost resolve --cases -
             """)
 
     @Argument(help: "The URL.")

@@ -14,7 +14,8 @@ struct RoutesCommand: OperatorCommand {
               waypost routes --agent k1
               waypost routes --demo
               waypost routes --routes routes.json --map map.json --format json
-              waypost routes --routes routes.json --format swift > Sources/App/RouteKeys.swift
+              waypost routes --routes routes.json --format swift \\
+                > Sources/App/RouteKeys.swift
               waypost routes --demo --map map.json --format dot | dot -Tsvg > routes.svg
             """)
 

@@ -8,7 +8,7 @@ struct AudienceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The target group. Every agent is in the group all. Ends when all known members have replied.",
+            "The target group; every agent is in the group all.",
             valueName: "group"), completion: .groups)
     var group: String?
 

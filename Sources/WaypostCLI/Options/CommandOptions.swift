@@ -5,38 +5,36 @@ import WaypostMessages
 
 /// The options that every command to an agent has.
 struct CommandOptions: ParsableArguments {
-    @OptionGroup(title: "Target")
+    @OptionGroup
     var audience: AudienceOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
     @Option(
         help: ArgumentHelp(
-            "The command's id. A command with the same id and content does not run twice.",
+            "The command's id: the same command with the same id does not run twice.",
             discussion: "Default: a new one."
         ))
     var id: String?
 
     @Option(
         help: ArgumentHelp(
-            "The lane. Commands of one lane run one after another; different lanes run in parallel.",
-            discussion: "Default: main."))
+            "Commands of one lane run in turn, those of different lanes side by side. (default: main)"))
     var lane: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long the command may wait before it starts: 30s, 10m, 1d.", discussion: "Default: 1 min.",
-            valueName: "time"))
+            "How long the command may wait before it starts: 30s, 10m, 1d. (default: 1m)", valueName: "time"))
     var expires: TimeSpan?
 
-    @OptionGroup
+    @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws {

@@ -13,13 +13,13 @@ struct ContractSource: ParsableArguments {
     @OptionGroup
     var routes: RouteSource
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws { try NameCheck.check(agent, of: "--agent") }

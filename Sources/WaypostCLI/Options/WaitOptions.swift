@@ -9,9 +9,7 @@ struct WaitOptions: ParsableArguments {
 
     @Option(
         name: .customLong("wait"),
-        help: ArgumentHelp(
-            "How long to wait for the reply: 500ms, 10s, 2m; 0 means do not wait. (default: 10s, and not for an agent that is offline)",
-            valueName: "time")
+        help: ArgumentHelp("How long to wait for an answer; 0: not at all. (default: 10s)", valueName: "time")
     )
     var given: TimeSpan?
 

@@ -1,0 +1,173 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+import Testing
+
+@testable import WaypostCLI
+
+/// What the help shows can be typed: every example of every command runs, in the order of the help.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct HelpExampleTests {
+    /// The examples of one command.
+    struct Page: CustomTestStringConvertible, Sendable {
+        var command: String
+        /// As they are typed; one that goes on in a second line ends with a backslash in its first.
+        var examples: [String]
+
+        var testDescription: String { command }
+    }
+
+    static let pages: [Page] = pages(of: WaypostCommand.self)
+
+    private static func pages(of type: any ParsableCommand.Type) -> [Page] {
+        var examples: [String] = []
+        for line in type.configuration.discussion.split(separator: "\n").map(String.init) {
+            if examples.last?.hasSuffix("\\") == true {
+                examples[examples.count - 1] += "\n" + line
+            } else if line.hasPrefix("  "), line.contains("waypost ") || line.hasSuffix("\\") {
+                examples.append(String(line.dropFirst(2)))
+            }
+        }
+        let page = Page(command: type.configuration.commandName ?? "", examples: examples)
+        return (examples.isEmpty ? [] : [page]) + type.configuration.subcommands.flatMap(pages)
+    }
+
+    @Test(arguments: pages)
+    func `no example is wider than a terminal, so that it can be copied`(_ page: Page) {
+        for line in page.examples.joined(separator: "\n").split(separator: "\n") {
+            #expect(line.count <= 78, "\(line)")
+        }
+    }
+
+    @Test(arguments: pages)
+    func `every example runs`(_ page: Page) async throws {
+        // An agent is started by its own examples.
+        let scene = try await ExampleScene(hasAgent: !["agent", "limits"].contains(page.command))
+        for (number, example) in page.examples.enumerated() {
+            try scene.writeMaps(revision: number + 1)
+            let command = try scene.start(example)
+            if ExampleScene.lasts(example) {
+                if example.contains("agents --watch") {
+                    try await command.printed("k1 ")
+                } else {
+                    try await command.printedError("online")
+                }
+                command.send(signal: SIGTERM)
+            }
+            let ending = try await command.ending()
+            #expect(ending.status == 0, "\(example): \(ending)")
+        }
+        try await scene.end()
+    }
+}
+
+/// What the examples speak of: a broker, the agent k1 with the demo's features in the group lobby, the files they name.
+private final class ExampleScene: Sendable {
+    private let broker: TestBroker
+    private let agent: AgentProcess?
+    private let home: String
+
+    /// What is not on this machine, or would take minutes, and what stands for it.
+    private var substitutes: [(String, String)] {
+        [
+            ("mqtts://broker.example", broker.url), ("mqtt://broker.example", broker.url),
+            ("/etc/waypost/agent.yaml", "agent.yaml"), ("--count 100000", "--count 100"),
+            ("--duration 30", "--duration 1"), ("waypost demo --slow", "waypost demo"),
+        ]
+    }
+
+    init(hasAgent: Bool) async throws {
+        broker = try await TestBroker.start()
+        agent =
+            try hasAgent
+            ? AgentProcess(
+                "k1", broker: broker.url, arguments: ["--demo", "--group", "lobby", "--intake-rate", "0"])
+            : nil
+        try await agent?.online()
+        home = NSTemporaryDirectory() + "waypost-examples-\(UUID().uuidString)"
+        let states = home + "/.local/state/waypost"
+        for folder in [states, home + "/Sources/App"] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+        // Where waypost health and doctor --local look for an agent of this name.
+        if let agent {
+            try FileManager.default.createSymbolicLink(
+                atPath: states + "/k1", withDestinationPath: agent.directory)
+        }
+        for (name, text) in [
+            (
+                "routes.json",
+                #"[{"path":"scheme://router/demo","class":"A"},{"path":"scheme://home","class":"B"}]"#
+            ),
+            ("keys.json", #"[{"path":"user/profile","class":"A"}]"#),
+            ("contract.jsonl", #"{"open":"scheme://home","expect":{"route":"scheme://home"}}"#),
+            ("backend.jsonl", #"{"id":"c1","type":"open","url":"scheme://router/demo"}"#),
+            (".waypost-password", "secret\n"),
+            ("agent.yaml", "agent: k1\nbroker: \(broker.url)\ndemo: true\n"),
+        ] { try write(name, text) }
+        let key = try await Tool.run(
+            "openssl", ["genpkey", "-algorithm", "ed25519", "-out", home + "/release.pem"])
+        guard key.status == 0 else { throw TestBroker.Failure(description: key.output) }
+        // Commands that an example asks about.
+        for (id, sender) in [("01K2XJ7S4TQ5WZ8M3N6R9V0B4D", "me"), ("c-17", "orders")] where hasAgent {
+            _ = try await RunningCommand.run([
+                "ping", "--agent", "k1", "--id", id, "--as", sender, "--broker", broker.url,
+            ])
+        }
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: home + "/" + name))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: home + "/" + name)
+    }
+
+    /// The maps: each example sends a newer one.
+    func writeMaps(revision: Int) throws {
+        let entry = #"{"routerType":1,"orginPath":"scheme://old","targetPath":"scheme://router/demo"}"#
+        for name in ["map.json", "all.json"] {
+            try write(name, #"{"id":"m","type":"map","rev":\#(revision),"entries":[\#(entry)]}"#)
+        }
+        try write("kiosk.json", #"{"id":"k","type":"map","rev":1,"entries":[]}"#)
+    }
+
+    /// Whether it goes on until it is ended.
+    static func lasts(_ example: String) -> Bool {
+        let words = example.split(separator: " ")
+        return switch words.dropFirst().first {
+        case "agent", "watch": true
+        case "logcat": !words.contains("-d") && !words.contains("-t")
+        case "agents": words.contains("--watch")
+        default: false
+        }
+    }
+
+    func start(_ example: String) throws -> RunningCommand {
+        var text = substitutes.reduce(example) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+        // Not what reads it, where that is not installed, or when it is to be ended.
+        for tool in ["jq", "dot"] where Self.lasts(example) || !Self.has(tool) {
+            text = text.components(separatedBy: " | \(tool) ")[0]
+        }
+        let folder = RunningCommand.executable.deletingLastPathComponent().path
+        let broker =
+            text.contains("--profile") || text.contains("BROKER=") ? [:] : ["WAYPOST_BROKER": broker.url]
+        let begin = Self.lasts(example) ? "exec " : "set -o pipefail; "
+        return try RunningCommand(
+            [],
+            environment: ["HOME": home, "USER": "me", "XDG_CONFIG_HOME": home + "/.config"].merging(broker) {
+                $1
+            },
+            through: "cd '\(home)' && export PATH='\(folder)':\"$PATH\" && \(begin)\(text)")
+    }
+
+    private static func has(_ tool: String) -> Bool {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(tool)")
+        }
+    }
+
+    func end() async throws {
+        if let agent { #expect(try await agent.terminate() == 0) }
+        broker.end()
+        try FileManager.default.removeItem(atPath: home)
+    }
+}
