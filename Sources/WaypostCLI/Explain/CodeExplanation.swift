@@ -126,7 +126,8 @@ struct CodeExplanation {
         .init(
             503, "CLOCK",
             "the agent's clock is wrong or was stepped",
-            "set the clock of the agent's machine: timedatectl set-ntp true; until then send commands with --ttl"),
+            "set the clock of the agent's machine: timedatectl set-ntp true; until then send commands with --ttl"
+        ),
         .init(
             503, "OUTBOX",
             "too much waits for the broker",
