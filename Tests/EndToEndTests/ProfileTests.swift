@@ -43,7 +43,9 @@ final class ProfileTests: Sendable {
         let ping = try await run("ping", "--agent", "k1", "--json")
         #expect(ping.status == 0)
         let doctor = try await run("doctor", "--agent", "k1")
-        #expect(doctor.output.first?.hasPrefix("ok       profile      test") == true, "\(doctor.output)")
+        #expect(
+            doctor.output.contains { $0.hasPrefix("ok ") && $0.hasSuffix(" profile      test") },
+            "\(doctor.output)")
 
         let unknown = try await run("agents", "--profile", "tset")
         #expect(unknown.status == 64)

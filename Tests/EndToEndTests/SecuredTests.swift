@@ -206,7 +206,8 @@ struct SecuredTests {
         #expect(late.status == 4)
         #expect(
             late.output.contains {
-                $0.hasPrefix("failed   certificate  the client's") && $0.hasSuffix("has expired")
+                $0.hasPrefix("failed ") && $0.contains(" certificate  the client's")
+                    && $0.hasSuffix("has expired")
             },
             "\(late.output)")
         #expect(try await agent.terminate() == 0)
