@@ -85,6 +85,9 @@ import WaypostMessages
         let again = try await harness.applied(after: count)
         #expect(again["refused"]?["digest"] == .string(SHA256.label(SHA256.digest(of: Array(bad.utf8)))))
         // It is one failure.
+        try await harness.until("the failure") { harness in
+            harness.published.events.contains { $0.topic.hasSuffix("/fail") }
+        }
         #expect(harness.published.events.filter { $0.topic.hasSuffix("/fail") }.count == 1)
     }
 
