@@ -461,6 +461,30 @@ struct `A state directory of which something is damaged or lost` {
         store.close()
     }
 
+    @Test(arguments: [false, true])
+    func `of the version before that has a marker is opened, unless it is older than that`(
+        isOlder: Bool
+    ) throws {
+        let directory = NSTemporaryDirectory() + "waypost-before-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try OldStateFile.create(version: Schema.version - 1, in: directory) { db in
+            var marker = try #require(try Store.Transaction(database: db).marker())
+            marker.commits += isOlder ? 1 : 0
+            _ = try MarkerFile(directory: directory, marker)
+        }
+        guard !isOlder else {
+            let error = #expect(throws: StoreError.self) { try Store(directory: directory) }
+            #expect(error?.detail.contains("commit 1 had been stored") == true, "\(error as Any)")
+            return
+        }
+        #expect(try StateInspection(directory: directory).gap == nil)
+        for _ in 0..<2 {
+            let store = try Store(directory: directory)
+            #expect(store.repairs == [])
+            store.close()
+        }
+    }
+
     @Test func `that rose on a full disk is below the first one after a restart`() async throws {
         let directory = NSTemporaryDirectory() + "waypost-epoch-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -6,6 +6,8 @@ import WaypostMessages
 enum Schema {
     /// The version that this build writes, kept in SQLite's `user_version`.
     static let version = steps.count
+    /// The first version that has the marker.
+    static let versionWithMarker = 6
 
     /// What SQLite's `application_id` is in a state file: WYPT.
     static let application = 0x5759_5054

@@ -76,7 +76,7 @@ struct StateContinuity: Sendable {
         }
         if try db.integer("SELECT count(*) FROM sqlite_schema") == 0 { return try gapOfNothing() }
         guard version > 0 else { throw foreign("it has tables, and none of Waypost's") }
-        guard version == Schema.version else {
+        guard version >= Schema.versionWithMarker else {
             if beside != .missing {
                 throw lost(
                     "an older Waypost wrote this file (schema \(version)), and a newer one has used the directory"
@@ -84,7 +84,8 @@ struct StateContinuity: Sendable {
             }
             return nil
         }
-        guard try Schema.isIntact(db) else {
+        // Those of an older version are looked at when they have become these.
+        guard try version < Schema.version || Schema.isIntact(db) else {
             throw StoreError(.corrupt, path: path, detail: "its tables have other columns")
         }
         guard let inside = try Store.Transaction(database: db).marker() else {
