@@ -6,6 +6,8 @@ import CSQLite
 final class Database: @unchecked Sendable {
     private let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
+    /// How many pages the log had after the last commit that wrote some; 0 before it, and unless it is watched.
+    private(set) var logPages = 0
 
     /// Opens a file, or creates it.
     ///
@@ -122,6 +124,24 @@ final class Database: @unchecked Sendable {
     /// Whether closing leaves the log as it is, and does not write it back into the file and remove it.
     func keepLogWhenClosed(_ isKept: Bool) throws(SQLiteError) {
         try check(waypost_keep_log_when_closed(handle, isKept ? 1 : 0))
+    }
+
+    /// Counts the pages of the log from now on, in ``logPages``, and no longer writes them back by itself.
+    func watchLog() {
+        sqlite3_wal_hook(
+            handle,
+            { database, _, _, pages in
+                guard let database else { return SQLITE_OK }
+                Unmanaged<Database>.fromOpaque(database).takeUnretainedValue().logPages = Int(pages)
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Writes the pages of the log into the file; the next commit begins the log anew.
+    ///
+    /// When that fails, on a full disk, they stay in the log, and nothing is lost.
+    func writeLogBack() {
+        _ = sqlite3_wal_checkpoint_v2(handle, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
     }
 
     /// Forgets the pages and statements that are kept in memory.

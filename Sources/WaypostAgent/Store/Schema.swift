@@ -53,7 +53,7 @@ enum Schema {
         "damaged: seq topic payload",
         "failures: seq id sender last payload row_digest",
         "inbox: seq topic id digest payload correlation trace received expires keep_until "
-            + "row_digest state attempt reply reply_digest started acknowledged",
+            + "row_digest state attempt reply reply_digest started acknowledged stored",
         "marker: one identity commits row_digest",
         "map_history: seq layer rev digest author began ended bytes changes entries row_digest entries_digest",
         "maps: layer rev rev_floor digest applied expires entries signers key_digest row_digest author bytes "
@@ -219,6 +219,8 @@ enum Schema {
             entries_digest INTEGER NOT NULL
         );
         """,
+        // See CommitNumber. A row that was there before has none.
+        "ALTER TABLE inbox ADD COLUMN stored INTEGER",
     ]
 
     /// What the steps call.

@@ -10,6 +10,9 @@ package final class Store: Sendable {
     /// The database's name in the state directory.
     package static let fileName = "waypost.sqlite"
 
+    /// How many pages the log holds before they are written back, unless set.
+    static let usualLogPages = 2_000
+
     package let path: String
     /// What the operator should know of how the file was found.
     package let notices: [String]
@@ -17,6 +20,7 @@ package final class Store: Sendable {
     package let repairs: [String]
     /// How many bytes the file may hold before nothing new is taken.
     private let byteLimit: Int
+    private let logPages: Int
     private let pageSize: Int
     private let held = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)
@@ -31,6 +35,8 @@ package final class Store: Sendable {
     private let marker: MarkerFile
     /// Whether each commit counts, and not only the first of a start.
     private let countsCommits: Bool
+    /// Whether the number of the last commit stands in rows of the inbox alone.
+    private let isMarkerBehind = Atomic<Bool>(false)
     /// Records how long each commit took.
     private let timer: Timer?
     /// Since when the transaction that runs now has been at the disk, as ``MonotonicTime/now``; 0 while none runs.
@@ -50,11 +56,12 @@ package final class Store: Sendable {
     ///   - fresh: Whether a state file that is damaged, or older than what was stored, is set aside and a new one
     ///     begun; an intact one stays.
     ///   - byteLimit: Bytes beyond which ``isFull`` is true.
+    ///   - logPages: How many pages the log holds before they are written back into the file.
     /// - Throws: ``StoreError`` when another agent has it, a newer version wrote it, it is not intact, something of it
     ///   is lost, or everyone can write in the directory.
     package init(
         directory: String, durability: Durability = .full, fresh: Bool = false, byteLimit: Int = .max,
-        timer: Timer? = nil
+        logPages: Int = usualLogPages, timer: Timer? = nil
     ) throws(StoreError) {
         path = "\(directory)/\(Self.fileName)"
         self.byteLimit = byteLimit
@@ -75,6 +82,7 @@ package final class Store: Sendable {
             opened = try Self.open(
                 file, StateContinuity(directory: directory, wasUsed: wasUsed, replaced: text))
         }
+        self.logPages = logPages
         database = Guarded(opened.database)
         pageSize = opened.pageSize
         repairs = opened.repairs
@@ -90,84 +98,6 @@ package final class Store: Sendable {
             throw StoreError(error, path: path, doing: "open the state file")
         }
         _ = try commit { _ in }
-    }
-
-    private struct Opened {
-        let database: Database
-        let marker: StateMarker
-        let pageSize: Int
-        let repairs: [String]
-    }
-
-    /// Opens the database and counts the first commit of this start; nothing is changed when it can't be gone on with.
-    private static func open(
-        _ file: StateFile, _ continuity: StateContinuity
-    ) throws(StoreError) -> Opened {
-        try file.keepPrivate()
-        let path = file.path
-        do {
-            let db = try Database(path: path)
-            // Closing would write the log of another database into this one.
-            try db.keepLogWhenClosed(true)
-            try db.execute("PRAGMA locking_mode = EXCLUSIVE")
-            let isNew = try db.integer("PRAGMA user_version") == 0
-            let gap = try continuity.gap(in: db)
-            // Before the first table, so that pages can be returned to the file system.
-            try db.execute(
-                """
-                PRAGMA auto_vacuum = INCREMENTAL;
-                PRAGMA journal_mode = WAL;
-                PRAGMA synchronous = FULL;
-                PRAGMA wal_autocheckpoint = 2000;
-                PRAGMA journal_size_limit = \(StateFile.usualLog);
-                PRAGMA cache_size = -500;
-                """)
-            return try db.transact {
-                let repair = try check(db, path)
-                try Schema.migrate(db, path: path)
-                guard try Schema.isIntact(db) else {
-                    throw StoreError(.corrupt, path: path, detail: "its tables have other columns")
-                }
-                let transaction = Transaction(database: db)
-                let values = try transaction.removeDamagedValues()
-                try transaction.keepEpoch(above: continuity.epoch)
-                if isNew || gap != nil {
-                    try transaction.liftEpoch()
-                    // What the broker sends again may have been running.
-                    if gap != nil { try transaction.setStoppedCleanly(false) }
-                }
-                guard var marker = try transaction.marker() else {
-                    throw StoreError(.corrupt, path: path, detail: "its marker is damaged")
-                }
-                marker.commits = try transaction.count(after: marker)
-                marker.epoch = try transaction.epoch()
-                return Opened(
-                    database: db, marker: marker, pageSize: try db.integer("PRAGMA page_size"),
-                    repairs: [gap, repair, values].compactMap(\.self))
-            }
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(error, path: path, doing: "open the state file")
-        }
-    }
-
-    /// Checks the structure of the file; what can be put right is, and is returned as a text.
-    private static func check(_ db: Database, _ path: String) throws -> String? {
-        guard let found = try db.problems(1).first else { return nil }
-        // An index that misses a row would let a known id run again. It can be made anew from the rows; before that,
-        // it has the keys of rows that changed.
-        if found.contains("index") {
-            let transaction = Transaction(database: db)
-            // Rows of an older version have no digest that would say which of the two is right.
-            let isCurrent = try db.integer("PRAGMA user_version") == Schema.version
-            let keys = isCurrent ? (try? transaction.indexedKeys()) ?? [] : []
-            if (try? db.execute("REINDEX")) != nil, try db.problems(1).isEmpty {
-                try transaction.restore(keys)
-                return "an index of the state file was damaged (\(found)) and was made anew"
-            }
-        }
-        throw StoreError.damaged(path, found)
     }
 
     // MARK: How much it holds
@@ -236,18 +166,28 @@ package final class Store: Sendable {
             let value = try withDatabase { db in
                 do {
                     let before = db.totalChanges
-                    let (value, number) = try db.transact {
-                        let transaction = Transaction(database: db)
+                    // What is written back, and what begins the log after it, has the number in the marker's row.
+                    let isLogFull = db.logPages >= logPages
+                    let number =
+                        countsCommits ? CommitNumber(after: marker.marker, isInMarker: isLogFull) : nil
+                    let value = try db.transact {
+                        let transaction = Transaction(database: db, number: number)
                         let value = try body(transaction)
                         commits.add(1, ordering: .relaxed)
-                        let hasChanged = countsCommits && db.totalChanges != before
-                        let number = hasChanged ? try transaction.count(after: marker.marker) : nil
+                        if let number, number.isInMarker, db.totalChanges != before {
+                            try transaction.save(number.marker)
+                        }
                         try measure(transaction)
-                        return (value, number)
+                        return value
                     }
-                    // Before anything is acknowledged.
-                    if let number { marker.stored(commits: number) }
+                    let hasChanged = db.totalChanges != before
+                    if let number, hasChanged {
+                        isMarkerBehind.store(!number.isInMarker, ordering: .relaxed)
+                        // Before anything is acknowledged.
+                        marker.stored(commits: number.marker.commits)
+                    }
                     then(value)
+                    if isLogFull, hasChanged, db.logPages >= logPages { db.writeLogBack() }
                     return value
                 } catch {
                     otherwise()
@@ -312,6 +252,8 @@ package final class Store: Sendable {
 
     /// Closes the file and lets another agent have the directory; a commit after this fails.
     func close() {
+        // Closing writes the log back. Any change will do, since this commit changes no row of the inbox.
+        if isMarkerBehind.load(ordering: .relaxed) { _ = try? commit { try $0.save(marker.marker) } }
         database.withLock { $0 = nil }
         marker.flush()
         lock.release()
@@ -326,5 +268,7 @@ package final class Store: Sendable {
     /// One transaction on the store; the tables' own files extend it.
     package struct Transaction {
         let database: Database
+        /// The commit that this is part of; nil when it is not counted.
+        var number: CommitNumber?
     }
 }

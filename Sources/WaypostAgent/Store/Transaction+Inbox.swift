@@ -130,15 +130,17 @@ extension Store.Transaction {
     private static let isOpen = "state <> 'finished' AND state <> 'acknowledged' AND state <> 'damaged'"
     private static let insert = """
         INSERT INTO inbox(seq, topic, id, digest, payload, correlation, trace, received, expires, keep_until,
-            row_digest, state, attempt, reply, reply_digest, acknowledged)
-        VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(topic, id) DO NOTHING
+            row_digest, state, attempt, reply, reply_digest, acknowledged, stored)
+        VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(topic, id) DO NOTHING
         """
     private static let start =
-        "UPDATE inbox SET state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(isOpen)"
-    private static let move =
-        "UPDATE inbox SET state = ? WHERE seq = ? AND (state = 'received' OR state = 'held' OR state = 'resumed')"
+        "UPDATE inbox SET stored = ?, state = 'started', attempt = ?, started = ? WHERE seq = ? AND \(isOpen)"
+    private static let move = """
+        UPDATE inbox SET stored = ?, state = ?
+        WHERE seq = ? AND (state = 'received' OR state = 'held' OR state = 'resumed')
+        """
     private static let finish = """
-        UPDATE inbox SET state = 'finished', reply = ?, reply_digest = ?, attempt = ?, payload = NULL
+        UPDATE inbox SET stored = ?, state = 'finished', reply = ?, reply_digest = ?, attempt = ?, payload = NULL
         WHERE seq = ? AND \(isOpen)
         """
 
@@ -172,10 +174,21 @@ extension Store.Transaction {
                 .text(state.rawValue),
                 .integer(Int64(result?.attempt ?? command.earlierStarts)), .init(result?.reply),
                 result.map { .integer(InboxRecord.replyDigest($0.sequence, $0.reply)) } ?? .null,
-                result?.acknowledged.map { .integer($0) } ?? .null,
+                result?.acknowledged.map { .integer($0) } ?? .null, stamp,
             ])
-        if database.changes == 1 { return .stored(sequence: command.sequence ?? database.lastInsertedRow) }
+        if database.changes == 1 {
+            number?.stampedRows()
+            return .stored(sequence: command.sequence ?? database.lastInsertedRow)
+        }
         return try known(topic: command.topic, id: command.id, digest: command.digest) ?? .conflict
+    }
+
+    private var stamp: SQLValue { number?.stamp ?? .null }
+
+    /// Changes rows by a statement that gives them the stamp.
+    private func change(_ sql: String, _ values: [SQLValue]) throws {
+        try database.run(sql, values)
+        if database.changes > 0 { number?.stampedRows() }
     }
 
     /// Whether one of these keys is that of a command that came and was not forgotten.
@@ -212,7 +225,7 @@ extension Store.Transaction {
     func step(_ sequence: Int64, _ step: InboxStep, at time: Int64) throws {
         switch step {
         case .started(let attempt):
-            try database.run(Self.start, [.integer(Int64(attempt)), .integer(time), .integer(sequence)])
+            try change(Self.start, [stamp, .integer(Int64(attempt)), .integer(time), .integer(sequence)])
         case .held: try move(sequence, to: .held)
         case .resumed: try move(sequence, to: .resumed)
         }
@@ -220,16 +233,16 @@ extension Store.Transaction {
 
     /// Only between the states in which its handler may still begin.
     private func move(_ sequence: Int64, to state: InboxState) throws {
-        try database.run(Self.move, [.text(state.rawValue), .integer(sequence)])
+        try change(Self.move, [stamp, .text(state.rawValue), .integer(sequence)])
     }
 
     /// Stores the terminal reply; the payload is not needed any more.
     func finish(_ result: InboxResult) throws {
         let digest = InboxRecord.replyDigest(result.sequence, result.reply)
-        try database.run(
+        try change(
             Self.finish,
             [
-                .blob(result.reply), .integer(digest), .integer(Int64(result.attempt)),
+                stamp, .blob(result.reply), .integer(digest), .integer(Int64(result.attempt)),
                 .integer(result.sequence),
             ])
     }
@@ -241,34 +254,35 @@ extension Store.Transaction {
         while let first = rest.popFirst() {
             var last = first
             while rest.first == last &+ 1 { last = rest.removeFirst() }
-            try database.run(
+            try change(
                 """
-                UPDATE inbox SET state = 'acknowledged', acknowledged = ?
+                UPDATE inbox SET stored = ?, state = 'acknowledged', acknowledged = ?
                 WHERE seq BETWEEN ? AND ? AND state = 'finished'
                 """,
-                [.integer(time), .integer(first), .integer(last)])
+                [stamp, .integer(time), .integer(first), .integer(last)])
         }
     }
 
     /// These replies must be sent again, since their commands came again.
     func reopen(_ sequences: [Int64]) throws {
         for sequence in sequences {
-            try database.run(
-                "UPDATE inbox SET state = 'finished' WHERE seq = ? AND state = 'acknowledged'",
-                [.integer(sequence)])
+            try change(
+                "UPDATE inbox SET stored = ?, state = 'finished' WHERE seq = ? AND state = 'acknowledged'",
+                [stamp, .integer(sequence)])
         }
     }
 
     /// Stores another reply in the place of one that no broker takes, or that the disk changed.
     func replaceReply(_ sequence: Int64, with reply: [UInt8]) throws {
-        try database.run(
-            "UPDATE inbox SET reply = ?, reply_digest = ? WHERE seq = ? AND state = 'finished'",
-            [.blob(reply), .integer(InboxRecord.replyDigest(sequence, reply)), .integer(sequence)])
+        try change(
+            "UPDATE inbox SET stored = ?, reply = ?, reply_digest = ? WHERE seq = ? AND state = 'finished'",
+            [stamp, .blob(reply), .integer(InboxRecord.replyDigest(sequence, reply)), .integer(sequence)])
     }
 
     /// Keeps a damaged row from being read again; its id stays known.
     func setAside(command sequence: Int64) throws {
-        try database.run("UPDATE inbox SET state = 'damaged' WHERE seq = ?", [.integer(sequence)])
+        try change(
+            "UPDATE inbox SET stored = ?, state = 'damaged' WHERE seq = ?", [stamp, .integer(sequence)])
     }
 
     /// The keys of all commands as the index has them: a second copy, in other pages of the file.
@@ -349,7 +363,9 @@ extension Store.Transaction {
     /// Counts a start of these commands, before they are started.
     func countAttempt(of sequences: [Int64]) throws {
         for sequence in sequences {
-            try database.run("UPDATE inbox SET attempt = attempt + 1 WHERE seq = ?", [.integer(sequence)])
+            try change(
+                "UPDATE inbox SET stored = ?, attempt = attempt + 1 WHERE seq = ?",
+                [stamp, .integer(sequence)])
         }
     }
 
@@ -399,6 +415,7 @@ extension Store.Transaction {
             "WHERE seq > ? AND seq <= ? AND state IN ('acknowledged', 'damaged') AND keep_until < ?"
         let removed = try uses("\(Self.use) \(ended) GROUP BY topic", range)
         try database.run("DELETE FROM inbox \(ended)", range)
+        if database.changes > 0 { number?.removedRows() }
         return Forgotten(removed: removed, next: last)
     }
 
