@@ -92,7 +92,8 @@ struct DoctorTests {
         #expect(ending.status == 1)
         let found = try findings(ending)
         #expect(found["broker"]?["status"] == "ok")
-        #expect(found["publish"]?["status"] == "failed", "\(ending.output)")
+        // What the broker refuses may be meant so: a watcher only reads.
+        #expect(found["publish"]?["status"] == (version == "5" ? "warning" : "failed"), "\(ending.output)")
         let advice = try #require(found["publish"]?["advice"]?.stringValue)
         #expect(advice.contains("ops") && advice.contains("write"))
         if version == "5" {

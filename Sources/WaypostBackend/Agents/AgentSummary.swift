@@ -23,7 +23,7 @@ package struct AgentSummary: Sendable, Hashable {
         state =
             switch condition {
             // A late will does not count, so the word may be that of an agent that is online after all.
-            case .failing, .mapRefused, .healthy:
+            case .failing, .mapRefused, .unclear, .healthy:
                 member.state.flatMap { $0.isOnline ? $0.state : nil } ?? "online"
             case .lost: "lost"
             case .stopped: "shut down"
@@ -40,7 +40,10 @@ package struct AgentSummary: Sendable, Hashable {
         version = member.state?.version ?? "?"
         mqtt = member.state?.mqttVersion ?? "?"
         let problems =
-            (isOnline ? (health?.problems ?? []) + [health?.waiting].compactMap(\.self) : [])
+            (isOnline
+                ? (health?.problems ?? []) + (health?.unknowns.map(\.text) ?? [])
+                    + [health?.waiting].compactMap(\.self)
+                : [member.state?.last?.text].compactMap(\.self))
             + [map?.refusal].compactMap { $0.map { "map " + $0 } }
         problem = problems.joined(separator: "; ")
     }

@@ -112,27 +112,15 @@ package struct Roster: Sendable {
     package var summaries: [AgentSummary] {
         members.map(AgentSummary.init).sorted { ($0.condition, $0.agent) < ($1.condition, $1.agent) }
     }
-
-    /// The agents that somebody should look at, those in most trouble first, each with its trouble as a sentence.
-    package func troubles(
-        now: Int64 = WallClock.now()
-    ) -> [(agent: String, condition: Condition, text: String)] {
-        summaries.filter(\.condition.isTrouble).map { summary in
-            let text =
-                switch summary.condition {
-                case .lost: "its connection was lost \(summary.sinceText(now))"
-                case .failing: "its health is red: \(summary.problem)"
-                default: summary.problem
-                }
-            return (summary.agent, summary.condition, text.cut(to: 1_000))
-        }
-    }
 }
 
 extension Roster {
     /// What an agent is like, by how soon somebody should look.
     package enum Condition: Int, Sendable, Comparable {
-        case lost, failing, mapRefused, unknown, stopped, healthy
+        case lost, failing, mapRefused
+        /// Online, and a check of its health was not made.
+        case unclear
+        case unknown, stopped, healthy
 
         package static func < (one: Condition, other: Condition) -> Bool { one.rawValue < other.rawValue }
 
@@ -147,7 +135,7 @@ extension Roster.Member {
         case (true?, _):
             if health?.status == "red" { return .failing }
             let refusal = map.map { MapSummary($0).refusal } ?? health?.map.refusal
-            return refusal == nil ? .healthy : .mapRefused
+            return refusal != nil ? .mapRefused : health?.isGreen == false ? .unclear : .healthy
         case (false?, .shutdown?): return .stopped
         case (false?, _): return .lost
         case (nil, _): return .unknown

@@ -17,7 +17,7 @@ extension Roster {
             case nil: style.bold(text)
             case .healthy: text
             case .lost: style.red(text)
-            case .failing, .mapRefused: style.yellow(text)
+            case .failing, .mapRefused, .unclear: style.yellow(text)
             case .stopped, .unknown: style.dim(text)
             }
         }

@@ -6,14 +6,14 @@ import WaypostMessages
 /// Checks one broker: is it there, what is it, and what does it allow.
 struct BrokerCheck {
     /// How long an answer of the broker may take.
-    private static let patience = Duration.seconds(2)
+    static let patience = Duration.seconds(2)
 
     let settings: BackendConfiguration
     /// The agent that is asked; nil for any that is online.
     let agent: String?
     let wait: WaitOptions
 
-    private var topics: Topics { settings.topics }
+    var topics: Topics { settings.topics }
     private var sender: String { settings.name }
 
     /// All that is found as a sender.
@@ -31,8 +31,11 @@ struct BrokerCheck {
                     version = String(decoding: message.payload, as: UTF8.self)
                 }
             }
-            let target = agent ?? roster.members.filter { $0.value.isOnline == true }.keys.min()
-            let answers = try await ask(target, session)
+            let online = roster.members.filter { $0.value.isOnline == true }
+            // One that is well, so that what is found is not about the agent.
+            let target =
+                agent ?? online.filter { $0.value.condition == .healthy }.keys.min() ?? online.keys.min()
+            let answers = try await ask(target, roster, session)
             let hasAnswered = answers.contains { $0.check == "clock" }
             let kept =
                 if let target, hasAnswered, roster.members[target]?.state == nil {
@@ -43,84 +46,12 @@ struct BrokerCheck {
             return [
                 Self.version(version, session), subscriptions(session, wanted), agents(roster, isComplete),
             ]
-                + troubles(roster) + answers + kept
+                + FleetCheck(roster: roster, agent: agent, now: WallClock.now()).findings + answers + kept
         }
     }
-
-    /// All that is found as the agent itself: its rights, by what comes back of its messages to itself.
-    func asAgent(_ name: String, groups: [String]) async throws -> [DoctorFinding] {
-        let wanted = topics.filters(of: name, groups: groups)
-        return try await examine(wanted) { session in
-            let nonce = Identifier.ulid()
-            let echo = MQTTMessage.json(
-                topics.echo(of: name), SelfTestPayload.echo(boot: Identifier.boot(), nonce: nonce))
-            let ping = MQTTMessage.json(
-                topics.command(to: .agent(name), from: name), SelfTestPayload.ping(nonce: nonce))
-            var answers: [String: Result<Bool, BackendError>] = [:]
-            for probe in [echo, ping] {
-                do {
-                    try await session.publish(probe)
-                    answers[probe.topic] = .success(false)
-                } catch let error as BackendError where error.exit == .failed {
-                    answers[probe.topic] = .failure(error)
-                }
-            }
-            var version: String?
-            _ = try await session.wait(Self.patience) { message in
-                if message.topic == BrokerVersion.topic {
-                    version = String(decoding: message.payload, as: UTF8.self)
-                }
-                for probe in [echo, ping]
-                where message.topic == probe.topic && message.payload == probe.payload {
-                    answers[probe.topic] = .success(true)
-                }
-                return answers.values.allSatisfy { (try? $0.get()) != false } && version != nil
-            }
-            return [
-                Self.version(version, session), subscriptions(session, wanted),
-                self.echo(answers[echo.topic], echo.topic, of: name),
-                commands(answers[ping.topic], ping.topic, of: name, session.connection.version),
-            ]
-        }
-    }
-
-    private func echo(
-        _ answer: Result<Bool, BackendError>?, _ topic: String, of name: String
-    ) -> DoctorFinding {
-        switch answer {
-        case .success(true): DoctorFinding("echo", .ok, "a message to \(topic) came back")
-        case .failure(let error): rights(error, to: "echo", for: name)
-        case .success(false), nil:
-            DoctorFinding(
-                "echo", .failed, "a message to \(topic) did not come back",
-                advice: "the broker's rules do not let \(name) write or read it. " + Self.silence)
-        }
-    }
-
-    /// Commands need not be allowed from the agent itself, so that a message does not come back proves something only
-    /// when the broker has said that it took it.
-    private func commands(
-        _ answer: Result<Bool, BackendError>?, _ topic: String, of name: String, _ version: MQTTVersion
-    ) -> DoctorFinding {
-        switch answer {
-        case .success(true): DoctorFinding("commands", .ok, "a command to \(topic) came back")
-        case .success(false) where version == .v5:
-            DoctorFinding(
-                "commands", .failed, "the broker took a command to \(topic) and did not deliver it",
-                advice: "the broker's rules do not let \(name) read it. " + Self.silence)
-        case .success, .failure, nil:
-            DoctorFinding(
-                "commands", .skipped,
-                "it can't be known whether commands arrive: \(name) may not write to \(topic), or the broker does not say so",
-                advice: "to see it: waypost ping \(name), as a sender")
-        }
-    }
-
-    private static let silence =
-        "Some brokers do not say so: they grant the subscription and drop the messages"
 
     /// Connects, then looks.
-    private func examine(
+    func examine(
         _ wanted: [String], _ body: (BackendSession) async throws -> [DoctorFinding]
     ) async throws -> [DoctorFinding] {
         let started = ContinuousClock.now
@@ -139,7 +70,7 @@ struct BrokerCheck {
         }
     }
 
-    private static func version(_ text: String?, _ session: BackendSession) -> DoctorFinding {
+    static func version(_ text: String?, _ session: BackendSession) -> DoctorFinding {
         let host = session.connection.broker.host
         let isHere = host == "localhost" || host == "::1" || host.hasPrefix("127.")
         return text.map {
@@ -150,7 +81,7 @@ struct BrokerCheck {
                 "the broker does not publish its version, or \(BrokerVersion.topic) may not be read")
     }
 
-    private func subscriptions(_ session: BackendSession, _ wanted: [String]) -> DoctorFinding {
+    func subscriptions(_ session: BackendSession, _ wanted: [String]) -> DoctorFinding {
         let refused = session.connection.subscriptions.filter {
             !$0.isGranted && wanted.contains($0.subscription.filter)
         }
@@ -161,29 +92,6 @@ struct BrokerCheck {
                 advice: "allow \(sender) to read these topics")
         }
         return DoctorFinding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
-    }
-
-    /// The agents that are in trouble and shown one by one.
-    private static let shownTroubles = 20
-
-    /// How all agents are, or the one that was named.
-    private func troubles(_ roster: Roster) -> [DoctorFinding] {
-        let all = roster.troubles().filter { agent == nil || $0.agent == agent }
-        let shown = all.prefix(Self.shownTroubles).map { agent, condition, text in
-            let advice =
-                switch condition {
-                case .lost:
-                    "is it on, and does its network reach the broker? On its machine: waypost doctor --local"
-                case .failing:
-                    "what the checks mean, and what to do, stands in the guide to operating, under Health"
-                default: "correct the map and send it with a higher rev; the one before is in force"
-                }
-            return DoctorFinding("agent", .failed, "\(agent): \(text)", advice: advice)
-        }
-        let more = all.count - shown.count
-        return shown
-            + (more > 0
-                ? [DoctorFinding("agent", .failed, "and \(more) more", advice: "see: waypost agents")] : [])
     }
 
     private func agents(_ roster: Roster, _ isComplete: Bool) -> DoctorFinding {
@@ -203,7 +111,9 @@ struct BrokerCheck {
     }
 
     /// Writes to an agent and reads its answer, which shows both rights at once, and its clock.
-    private func ask(_ target: String?, _ session: BackendSession) async throws -> [DoctorFinding] {
+    private func ask(
+        _ target: String?, _ roster: Roster, _ session: BackendSession
+    ) async throws -> [DoctorFinding] {
         let now = WallClock.now()
         let command = Command(sending: .ping)
         // Without an agent there is no one to answer, but a broker that speaks MQTT 5 says whether we may write.
@@ -212,7 +122,12 @@ struct BrokerCheck {
         do {
             try await session.publish(.json(topic, command.encoded()))
         } catch let error as BackendError where error.exit == .failed {
-            return [rights(error, to: "publish", for: sender)]
+            return [
+                DoctorFinding(
+                    "publish", .warning, "\(sender) may only read: \(error.description)",
+                    advice: "nothing, if \(sender) only looks on; to send commands, let \(sender) write to "
+                        + "\(topics.root)/+/cmd/\(sender) in the broker's rules")
+            ]
         }
         guard let target else {
             return session.connection.version == .v5
@@ -233,19 +148,39 @@ struct BrokerCheck {
             return true
         }
         guard came, let reply else {
-            return [
-                DoctorFinding(
-                    "publish", .failed, "\(target) does not answer a ping within \(wait.text)",
-                    advice: "is it online (waypost agents)? If so, may \(sender) write \(topic) and read "
-                        + "\(topics.reply(of: target, to: sender))? Some brokers drop messages without an error"
-                )
-            ]
+            return [noAnswer(from: target, roster.members[target]?.health, to: topic, session)]
         }
         let trip = (ContinuousClock.now - asked).milliseconds
         return [
             DoctorFinding("publish", .ok, "\(target) answers a ping in \(trip) ms (\(reply.code.name))"),
             Self.clock(of: reply, from: target, asked: now, trip: trip),
         ]
+    }
+
+    /// Why an agent does not answer: what it says itself, or what is known of the way there and back.
+    private func noAnswer(
+        from target: String, _ health: Health?, to topic: String, _ session: BackendSession
+    ) -> DoctorFinding {
+        let found = "\(target) does not answer a ping within \(wait.text)"
+        let deaf = health?.checks.first {
+            ["subscriptions", "commands", "echo", "loop"].contains($0.name) && $0.state == .failed
+        }
+        if let deaf {
+            return DoctorFinding(
+                "publish", .failed, "\(found); its health says: \(deaf.name): \(deaf.detail)",
+                advice: deaf.advice)
+        }
+        let reply = topics.reply(of: target, to: sender)
+        let isAccepted = session.connection.version == .v5
+        return DoctorFinding(
+            "publish", .failed,
+            found
+                + (isAccepted
+                    ? "; the broker accepted the command"
+                    : "; with MQTT 3.1.1 a broker does not say whether it refused the command"),
+            advice:
+                "on the machine of \(target): waypost doctor --local. If that finds nothing, let \(sender) "
+                + "\(isAccepted ? "" : "write \(topic) and ")read \(reply) in the broker's rules")
     }
 
     /// Why an agent that answers has no retained state among those that came for `+`.
@@ -280,14 +215,14 @@ struct BrokerCheck {
             advice: "synchronise both clocks with NTP: timedatectl set-ntp true")
     }
 
-    private func rights(_ error: BackendError, to check: String, for name: String) -> DoctorFinding {
+    func rights(_ error: BackendError, to check: String, for name: String) -> DoctorFinding {
         DoctorFinding(check, .failed, error.description, advice: "allow \(name) to write this topic")
     }
 }
 
 extension BackendSession {
     /// Takes messages until one satisfies; false when none did in time.
-    fileprivate func wait(
+    func wait(
         _ limit: Duration, until satisfies: (MQTTMessage) -> Bool
     ) async throws -> Bool {
         let alarm = alarm(after: limit)

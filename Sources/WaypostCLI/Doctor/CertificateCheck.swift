@@ -21,7 +21,7 @@ struct CertificateCheck {
         if findings.isEmpty {
             findings.append(
                 DoctorFinding(
-                    "certificate", .skipped, "no TLS: user names, passwords and data are not encrypted"))
+                    "certificate", .note, "no TLS: user names, passwords and data are not encrypted"))
         }
         return findings
     }

@@ -1,9 +1,14 @@
+import Waypost
 import WaypostMessages
 
 /// All that `waypost doctor` found: a line that sums it up, then the worst first, and last what is only good to know.
 struct DoctorReport {
     /// Agents that are named in one line.
     private static let namedAgents = 5
+    /// Lines for people; more than a person reads.
+    private static let shownGroups = 100
+    /// The longest finding or advice, in bytes: it may quote what an agent published.
+    private static let maximumText = 1_000
 
     private(set) var findings: [DoctorFinding]
 
@@ -20,24 +25,29 @@ struct DoctorReport {
 
     /// Findings that differ only in the agent they are about.
     private struct Group {
+        struct Key: Hashable {
+            var check: String
+            var status: DoctorFinding.Status
+            var found: String
+            var advice: String?
+            var isAboutAgent: Bool
+        }
+
         var finding: DoctorFinding
         /// The agents, each with what is said of it alone.
-        var agents: [(name: String, remark: String?)]
-
-        func takes(_ other: DoctorFinding) -> Bool {
-            finding.check == other.check && finding.status == other.status && finding.found == other.found
-                && finding.advice == other.advice && (finding.agent == nil) == (other.agent == nil)
-        }
+        var agents: [(name: String, remark: String?)] = []
     }
 
     private var groups: [Group] {
-        sorted.reduce(into: []) { groups, finding in
-            let agent = finding.agent.map { [($0, finding.remark)] } ?? []
-            if let index = groups.lastIndex(where: { $0.takes(finding) }) {
-                groups[index].agents += agent
-            } else {
-                groups.append(Group(finding: finding, agents: agent))
-            }
+        var places: [Group.Key: Int] = [:]
+        return sorted.reduce(into: []) { groups, finding in
+            let key = Group.Key(
+                check: finding.check, status: finding.status, found: finding.found, advice: finding.advice,
+                isAboutAgent: finding.agent != nil)
+            let place = places[key] ?? groups.count
+            if place == groups.count { groups.append(Group(finding: finding)) }
+            places[key] = place
+            if let agent = finding.agent { groups[place].agents.append((agent, finding.remark)) }
         }
     }
 
@@ -52,7 +62,9 @@ struct DoctorReport {
             count(.note) > 0 ? count(.note).counted("note") : nil,
         ]
         let summary = TerminalText(parts.compactMap(\.self).joined(separator: ", "))
-        return [style.bold(summary)] + groups.flatMap { lines($0, style) }
+        let more = groups.count - Self.shownGroups
+        let rest: [TerminalText] = more > 0 ? ["and \(more) more; all of them: waypost doctor --json"] : []
+        return [style.bold(summary)] + groups.prefix(Self.shownGroups).flatMap { lines($0, style) } + rest
     }
 
     private func lines(_ group: Group, _ style: Style) -> [TerminalText] {
@@ -70,8 +82,10 @@ struct DoctorReport {
         }
         let more = group.agents.count - named.count
         let names = named.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-        let text = names.isEmpty ? finding.found : "\(names): \(finding.found)"
+        let found = finding.found.cut(to: Self.maximumText)
+        let text = names.isEmpty ? found : "\(names): \(found)"
+        let advice = finding.advice.map { $0.cut(to: Self.maximumText) }
         return ["\(mark)  \(finding.check.padding(to: 13))\(text)"]
-            + (finding.advice.map { ["\(String(repeating: " ", count: 24))→ \($0)"] } ?? [])
+            + (advice.map { ["\(String(repeating: " ", count: 24))→ \($0)"] } ?? [])
     }
 }

@@ -1,0 +1,62 @@
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// How the agents at a broker are: each with the reason and the advice that it has given itself.
+struct FleetCheck {
+    let roster: Roster
+    /// The agent that is looked at; nil for all.
+    let agent: String?
+    let now: Int64
+
+    var findings: [DoctorFinding] {
+        roster.members.filter { agent == nil || $0.key == agent }.sorted { $0.key < $1.key }
+            .flatMap { name, member in
+                Self.findings(of: member, now).map { finding in
+                    var finding = finding
+                    finding.agent = name
+                    return finding
+                }
+            }
+    }
+
+    private static func findings(of member: Roster.Member, _ now: Int64) -> [DoctorFinding] {
+        let map = LocalCheck.refusedMap(member.map ?? member.healthJSON?["map"] ?? .null)
+        return switch member.condition {
+        case .lost: [lost(member, now)] + map
+        case .stopped: [stopped(member, now)]
+        case .unknown: []
+        case .failing, .mapRefused, .unclear, .healthy:
+            (member.health.map(checks) ?? []) + map
+        }
+    }
+
+    private static func checks(_ health: Health) -> [DoctorFinding] {
+        health.checks.filter { $0.state == .failed }.map {
+            DoctorFinding("agent", .failed, "\($0.name): \($0.detail)", advice: $0.advice)
+        } + health.unknowns.map { DoctorFinding("agent", .skipped, $0.text, advice: $0.advice) }
+    }
+
+    private static func lost(_ member: Roster.Member, _ now: Int64) -> DoctorFinding {
+        let heard = member.health?.at.map { "last heard of \(AgentSummary.ago($0, now))" }
+        guard let last = member.state?.last else {
+            return DoctorFinding(
+                "agent", .failed, "its connection was lost",
+                advice:
+                    "is the machine on, and does its network reach the broker? On that machine: waypost doctor --local",
+                remark: heard)
+        }
+        let advice = last.code.flatMap { CodeExplanation.find($0.name).first?.advice }
+        return DoctorFinding(
+            "agent", .failed, "its connection was lost; last reason: \(last.text)",
+            advice: advice ?? "on that machine: waypost doctor --local", remark: heard)
+    }
+
+    private static func stopped(_ member: Roster.Member, _ now: Int64) -> DoctorFinding {
+        DoctorFinding(
+            "agent", .note, "shut down" + (member.state?.last.map { ": \($0.text)" } ?? ""),
+            advice:
+                "if it should run, on its machine: waypost doctor --local says why it does not, or can't sign in",
+            remark: member.state?.at.map { AgentSummary.ago($0, now) })
+    }
+}

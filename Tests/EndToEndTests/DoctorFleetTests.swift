@@ -1,0 +1,113 @@
+import TestSupport
+import Testing
+import Waypost
+
+/// What the doctor and the list say of agents that are not well, each by what it has left at the broker.
+@Suite(.aFewAtATime, .timeLimit(.minutes(10))) struct `Agents that are not well` {
+    private static let now = Int64(1_795_216_999_123)
+
+    private static func state(_ state: String, _ why: String, last: String = "null") -> String {
+        #"{"state":"\#(state)","epoch":1,"boot":"7ZK3M9QA","why":"\#(why)","agent":"a","version":"0.1.0","mqtt":5,"at":\#(now),"last":\#(last)}"#
+    }
+
+    private static func health(_ status: String, _ checks: String = "") -> String {
+        #"{"type":"health","agent":"a","epoch":1,"version":"0.1.0","at":\#(now),"status":"\#(status)","mqtt":5,"checks":[\#(checks)]}"#
+    }
+
+    private static let cycle =
+        #"{"layers":[],"entries":0,"inactive":[],"refused":{"layer":"@lobby","rev":11,"digest":"x","code":422,"name":"CYCLE","detail":"a → b → a","at":1}}"#
+
+    private static let unsigned =
+        #"{"layers":[],"entries":0,"inactive":[],"refused":{"layer":"agent","rev":3,"digest":"x","code":401,"name":"UNSIGNED","detail":"no signature","at":1}}"#
+
+    private func site() async throws -> (broker: TestBroker, backend: Backend) {
+        let broker = try await TestBroker.start()
+        let backend = try await Backend(broker: broker.url)
+        let documents: [(String, String, String)] = [
+            ("c1", "state", Self.state("online", "birth")), ("c1", "health", Self.health("green")),
+            ("c1", "map/applied", Self.cycle),
+            ("c2", "state", Self.state("online", "birth")), ("c2", "health", Self.health("green")),
+            ("c2", "map/applied", Self.cycle),
+            ("u1", "state", Self.state("online", "birth")), ("u1", "health", Self.health("green")),
+            ("u1", "map/applied", Self.unsigned),
+            (
+                "d1", "state",
+                Self.state(
+                    "offline", "will",
+                    last: #"{"code":503,"name":"DISK","detail":"no space left on the device","at":1}"#)
+            ), ("d1", "health", Self.health("green")),
+            ("l1", "state", Self.state("offline", "will")), ("l1", "health", Self.health("green")),
+            (
+                "s1", "state",
+                Self.state("offline", "shutdown", last: #"{"detail":"stopped by SIGTERM","at":1}"#)
+            ),
+            ("r1", "state", Self.state("online", "birth")),
+            (
+                "r1", "health",
+                Self.health(
+                    "red",
+                    #"{"name":"subscriptions","state":"failed","ok":false,"since":1,"detail":"refused: x","advice":"let the agent read x"}"#
+                )
+            ),
+            ("n1", "state", Self.state("online", "birth")),
+            (
+                "n1", "health",
+                Self.health(
+                    "unknown",
+                    #"{"name":"commands","state":"unknown","ok":true,"since":1,"detail":"the agent may not write commands","advice":"waypost ping"}"#
+                )
+            ),
+        ]
+        for (agent, topic, payload) in documents {
+            try await backend.publish(payload, to: "waypost/v1/\(agent)/\(topic)", retain: true)
+        }
+        return (broker, backend)
+    }
+
+    @Test func `the doctor counts, shows the worst first, and one fault of several agents once`() async throws
+    {
+        let (broker, backend) = try await site()
+        defer { broker.end() }
+        let ending = try await RunningCommand.run(["doctor", "--wait", "1s", "--broker", broker.url])
+        #expect(ending.status == 1)
+        let lines = ending.output
+        let marks = ["failed", "warning", "not known", "ok", "note"]
+        let order = lines.compactMap { line in marks.firstIndex { line.hasPrefix($0 + " ") } }
+        #expect(order == order.sorted() && Set(order).count >= 4, "\(ending)")
+        // The circle, the missing signature, two that are lost, the subscription, and the ping without an answer.
+        #expect(lines.first?.hasPrefix("6 failed, ") == true, "\(ending)")
+        func line(_ text: String) throws -> (String, advice: String) {
+            let index = try #require(lines.firstIndex { $0.contains(text) }, "\(text): \(ending)")
+            return (lines[index], index + 1 < lines.count ? lines[index + 1] : "")
+        }
+        #expect(try line("c1, c2: @lobby rev 11 refused: CYCLE").advice.contains("take one of them out"))
+        #expect(lines.count { $0.contains("CYCLE") } == 1)
+        #expect(try line("u1: rev 3 refused: UNSIGNED").advice.contains("sign it"))
+        #expect(try line("d1 (last heard of").0.contains("503 DISK: no space left on the device"))
+        #expect(try line("d1 (last heard of").advice.contains("disk space"))
+        #expect(try line("l1 (last heard of").0.hasPrefix("failed "))
+        #expect(try line("s1 (").0.contains("shut down: stopped by SIGTERM"))
+        #expect(try line("s1 (").0.hasPrefix("note "))
+        #expect(try line("r1: subscriptions: refused: x").advice.hasSuffix("let the agent read x"))
+        #expect(try line("n1: commands: not known: ").0.hasPrefix("not known "))
+        for word in ["guide", "page"] { #expect(!lines.joined().contains(word)) }
+        let json = try await RunningCommand.run(["doctor", "--json", "--wait", "1s", "--broker", broker.url])
+        let findings = try json.output.map { try JSONValue(parsing: $0) }
+        let circles = findings.filter { $0["found"]?.stringValue?.contains("CYCLE") == true }
+        #expect(circles.compactMap { $0["agent"]?.stringValue } == ["c1", "c2"])
+        await backend.disconnect()
+    }
+
+    @Test func `the list says why an agent is away, and what is not known of one that is there`() async throws
+    {
+        let (broker, backend) = try await site()
+        defer { broker.end() }
+        let lines = try await RunningCommand.run(["agents", "--broker", broker.url]).output
+        func row(_ agent: String) throws -> String { try #require(lines.first { $0.hasPrefix(agent + " ") }) }
+        #expect(try row("d1").contains("503 DISK: no space left on the device"))
+        #expect(try row("s1").contains("stopped by SIGTERM"))
+        #expect(try row("n1").contains("commands: not known: the agent may not write commands"))
+        #expect(try !row("n1").contains("green"))
+        await backend.disconnect()
+    }
+}
