@@ -81,7 +81,7 @@ struct NonLiteralKey {
     /// to right, while it says true; whether it did to the end.
     ///
     /// Each takes at least one byte, and then up to the first place where the literal behind it stands; the last takes
-    /// what is left. No choice is ever taken back, so this takes time in proportion to the component's length.
+    /// what is left. It never backtracks, so this takes time in proportion to the component's length.
     private func eachHole(
         of component: UnsafeBufferPointer<UInt8>, _ body: (_ number: Int, Range<Int>) -> Bool
     ) -> Bool {

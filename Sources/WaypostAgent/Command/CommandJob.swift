@@ -80,7 +80,7 @@ final class ReceivedCommand: Sendable {
     let expires: Int64
     /// Whether it must be on disk before it runs.
     let isStoredFirst: Bool
-    /// How often it may have been started before it came.
+    /// Starts before this delivery.
     let earlierStarts: Int
 
     var topic: String { key.topic }

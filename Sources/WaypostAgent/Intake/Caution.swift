@@ -24,6 +24,6 @@ struct Caution: Sendable {
         message.qos == .atMostOnce || isAfterCrash && (message.isDuplicate || now < end ?? .max)
     }
 
-    /// How often a command that is not on disk may have been started before this run.
+    /// Starts, before this run, that a command which is not on disk may have had.
     func earlierStarts(of message: MQTTMessage) -> Int { isAfterCrash && message.isDuplicate ? 1 : 0 }
 }

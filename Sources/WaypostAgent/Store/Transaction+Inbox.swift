@@ -39,7 +39,7 @@ struct NewCommand: Sendable {
     var received: Int64
     var expires: Int64
     var keepUntil: Int64
-    /// How often it may have been started before it came.
+    /// Starts before this delivery.
     var earlierStarts = 0
 }
 

@@ -56,7 +56,7 @@ package struct CommandPayload: Sendable {
             }
         }
         guard let expires = try fields.integer("exp", in: 0...Fields.latestTime) else {
-            // A `ttl` counts from each arrival: whoever has the command could use it again for ever.
+            // A `ttl` counts from each arrival: who has the command could use it again for ever.
             throw Rejection(.badField, "exp is missing; a signed command contains it, and no ttl")
         }
         if let arrival, expires - arrival > Command.maximumLifetime {

@@ -5,7 +5,7 @@ package enum TraceParent {
 
     /// Whether a text has the form `00-` 32 hex digits `-` 16 hex digits `-` 2 hex digits.
     ///
-    /// What has not is kept out of the properties, which a text from outside could make impossible to send.
+    /// Anything else is not forwarded: a text from outside could make the properties impossible to send.
     package static func isValid(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         return parts.map(\.count) == [2, 32, 16, 2]

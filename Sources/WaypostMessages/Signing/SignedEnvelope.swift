@@ -130,7 +130,7 @@ package struct TrustedKeys: Sendable {
 
     /// Verifies the signatures of an envelope; returns the keys whose signature is good, each once.
     ///
-    /// A signature that names a key is tried with that one only, one without a name with each key.
+    /// A signature with a `keyid` is checked against that key, one without against every key.
     ///
     /// - Throws: ``Rejection``: 422 when there are more signatures than twice the threshold, before any is verified;
     ///   401 `BAD_SIGNATURE` when the good ones are too few.
