@@ -110,7 +110,9 @@ struct CommandLineCheck {
                 takesValue: argument["kind"] == "option", isRepeating: argument["isRepeating"] == true,
                 names: Set(names))
             for name in argument["names"]?.arrayValue ?? [] where name["kind"] == "long" {
-                options["--" + (name["name"]?.stringValue ?? "")] = option
+                let long = "--" + (name["name"]?.stringValue ?? "")
+                // A command's own --version goes before the flag that all of them have.
+                if options[long]?.takesValue != true { options[long] = option }
             }
         }
         options["--help"] = Option(takesValue: false, isRepeating: true)

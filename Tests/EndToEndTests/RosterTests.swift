@@ -134,14 +134,82 @@ struct RosterTests {
         let lines = troubled.table(Style(isOn: false), now: Self.now).map(\.text)
         #expect(
             lines == [
-                "AGENT      STATE      SINCE      HEALTH  MAP                VERSION  MQTT  PROBLEM",
-                "e-lost     lost       4 min ago  -       rev 1              1.0      5",
-                "d-disk     online     60 s ago   red     rev 1              1.0      5     store: disk full",
-                "c-map      online     60 s ago   green   @all rev 7, rev 2  1.0      5     "
+                "AGENT      STATE      SINCE      HEALTH  AS OF      MAP                VERSION  MQTT  PROBLEM",
+                "e-lost     lost       ?          -       4 min ago  rev 1              1.0      5     "
+                    + "last heard of 4 min ago",
+                "d-disk     online     60 s ago   red     0 s ago    rev 1              1.0      5     "
+                    + "store: disk full",
+                "c-map      online     60 s ago   green   0 s ago    @all rev 7, rev 2  1.0      5     "
                     + "map rev 3 refused: CHAIN: a circle",
-                "b-stopped  shut down  3 min ago  -       rev 1              1.0      5",
-                "a-fine     online     2 h ago    green   rev 1              1.0      5",
+                "b-stopped  shut down  3 min ago  -       3 min ago  rev 1              1.0      5",
+                "a-fine     online     2 h ago    green   10 s ago   rev 1              1.0      5",
             ])
+    }
+
+    @Test(arguments: [60, 100, 160])
+    func `the table fits the terminal, with the problem in it`(columns: Int) throws {
+        let lines = troubled.table(Style(isOn: false), now: Self.now, isWide: true, within: columns).map(
+            \.text)
+        #expect(lines.allSatisfy { $0.columns <= columns }, "\(lines)")
+        #expect(lines[0].hasPrefix("AGENT") && lines[0].hasSuffix("PROBLEM"))
+        #expect(lines[2].contains("store: disk full"))
+        #expect(lines[0].contains("BROKER") == (columns == 160))
+        let wrapped = troubled.table(
+            Style(isOn: false), now: Self.now, within: columns, wraps: true
+        ).map(\.text).joined(separator: " ").split(separator: " ")
+        #expect(["CHAIN:", "circle"].allSatisfy { word in wrapped.contains { $0 == word } })
+    }
+
+    @Test func `a loss that was seen has its time, and one that was not when the agent was last heard of`() {
+        let (now, lost) = (Self.now, state("offline", "will"))
+        func summary(live: Bool) -> AgentSummary? {
+            var roster = roster([
+                ("k1/state", state("online", "birth", at: now - 7_200_000)),
+                ("k1/health", health("green", at: now - 45_000)),
+            ])
+            roster.saw(
+                MQTTMessage(topic: "waypost/v1/k1/state", payload: Array(lost.utf8), retain: !live), now: now)
+            return roster.summaries(now: now + 5_000).first
+        }
+        #expect(summary(live: true)?.sinceText(now + 5_000) == "5 s ago")
+        #expect(summary(live: true)?.problemText(now + 5_000) == "")
+        #expect(summary(live: false)?.sinceText(now + 5_000) == "?")
+        #expect(summary(live: false)?.problemText(now + 5_000) == "last heard of 50 s ago")
+    }
+
+    @Test func `an agent whose clock is 400 days back was not online for 400 days`() throws {
+        let (now, then) = (Self.now, Self.now - 400 * 86_400_000)
+        let roster = roster([
+            ("k1/state", state("online", "birth", at: then - 40_000)),
+            ("k1/health", health("green", at: then)),
+        ])
+        let summary = try #require(roster.summaries(now: now).first)
+        #expect(summary.sinceText(now) == "40 s ago" && summary.asOfText(now) == "0 s ago")
+        #expect(summary.problemText(now) == "its clock is 400 d behind this machine's")
+    }
+
+    @Test func `why an agent went is in its problem`() {
+        let will = #"""
+            {"state":"offline","epoch":1,"why":"will","version":"1.0","mqtt":5,
+             "last":{"code":503,"name":"DISK","detail":"no space left","at":1}}
+            """#
+        let summary = roster([("k1/state", will)]).summaries(now: Self.now).first
+        #expect(summary?.problemText(Self.now) == "503 DISK: no space left")
+    }
+
+    @Test func `agents are chosen by name, group, state, version and problem, and sorted`() {
+        let roster = troubled
+        func names(_ filter: RosterFilter) -> [String] {
+            filter.agents(of: roster, now: Self.now).map(\.agent)
+        }
+        #expect(names(RosterFilter()) == ["e-lost", "d-disk", "c-map", "b-stopped", "a-fine"])
+        #expect(names(RosterFilter(order: .name)) == ["a-fine", "b-stopped", "c-map", "d-disk", "e-lost"])
+        #expect(names(RosterFilter(states: ["offline"])) == ["e-lost", "b-stopped"])
+        #expect(names(RosterFilter(states: ["online"], haveProblem: true)) == ["d-disk", "c-map"])
+        #expect(names(RosterFilter(names: ["a-fine", "b-stoped"])) == ["a-fine"])
+        #expect(names(RosterFilter(version: "2.0")).isEmpty)
+        #expect(names(RosterFilter(group: "lobby")).isEmpty && names(RosterFilter(group: "all")).count == 5)
+        #expect(RosterFilter(names: ["b-stoped"]).unknownNames(in: roster).map(\.nearest) == [["b-stopped"]])
     }
 
     @Test(arguments: [60, 100, 160])

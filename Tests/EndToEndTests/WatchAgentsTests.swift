@@ -22,10 +22,71 @@ struct WatchAgentsTests {
         #expect(try await logcat.ending().status == 130)
     }
 
+    @Test(arguments: [60, 100, 160])
+    func `on a terminal the list of agents fits it, and says when a lost one was last heard of`(columns: Int)
+        async throws
+    {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let gone = try AgentProcess("kiosk-7", broker: site.broker.url)
+        try await gone.online()
+        let watch = try site.start("agents", "kiosk-7", "--watch")
+        try await watch.printed("kiosk-7  online")
+        try await gone.kill()
+        // Who sees it knows when it was.
+        let seen = try await watch.printed("kiosk-7  lost")
+        #expect(seen.hasPrefix("kiosk-7  lost  0 s ago"), "\(seen)")
+        watch.send(signal: SIGTERM)
+        #expect(try await watch.ending().status == 0)
+        let environment = ["WAYPOST_BROKER": site.broker.url, "NO_COLOR": "1"]
+        for words in ["agents", "agents -o wide", "agents --wrap", "describe agent kiosk-7"] {
+            let terminal = try TerminalSession(
+                "$WAYPOST \(words)", columns: columns, environment: environment)
+            #expect(try await terminal.status() == 0)
+            let lines = terminal.text.split(whereSeparator: \.isNewline)
+            #expect(lines.allSatisfy { $0.count <= columns }, "\(words): \(lines)")
+            let table = lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
+            #expect(table.contains("PROBLEM") && table.contains("last heard"), "\(words): \(lines)")
+        }
+        let page = try await site.run("describe", "agent", "kiosk-7")
+        let asOf = try #require(page.output.firstIndex(of: "as of"))
+        #expect(page.output[asOf + 1].contains("ago  before it was lost"), "\(page.output)")
+        #expect(try await site.agent.terminate() == 0)
+    }
+
+    @Test func `agents can be chosen, and a name that no agent has is answered with the nearest`()
+        async throws
+    {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let other = try AgentProcess("kiosk-7", broker: site.broker.url)
+        try await other.online()
+        for (words, expected) in [
+            (["k1"], ["k1"]), (["--group", "lobby"], ["k1"]), (["--state", "online"], ["k1", "kiosk-7"]),
+            (["--state", "offline"], []), (["--sort", "name"], ["k1", "kiosk-7"]), (["--version", "x"], []),
+        ] {
+            let ending = try await RunningCommand.run(
+                ["agents", "--names"] + words, environment: ["WAYPOST_BROKER": site.broker.url])
+            #expect(ending.status == 0 && ending.output == expected, "\(words): \(ending)")
+        }
+        let unknown = try await site.run("agents", "kiosk7")
+        #expect(unknown.status == 3)
+        #expect(
+            unknown.errorLines.last
+                == "waypost: error: there is no agent kiosk7 at \(site.broker.url); did you mean kiosk-7?")
+        let described = try await site.run("describe", "kiosk-7")
+        #expect(described.status == 64)
+        #expect(described.errorLines.first?.contains("waypost describe agent kiosk-7") == true)
+        for wrong in [["agents", "--state", "gone"], ["agents", "--sort", "size"], ["describe", "agent"]] {
+            #expect(try await RunningCommand.run(wrong).status == 64, "\(wrong)")
+        }
+        #expect(try await other.terminate() == 0)
+        #expect(try await site.agent.terminate() == 0)
+    }
+
     @Test func `agents --watch tells what changes, and describe agent tells all of one`() async throws {
         let site = try await Site.open(["--demo", "--group", "lobby"])
         let wide = try await site.run("agents", "-o", "wide")
-        #expect(wide.output.first?.hasSuffix("HEALTH OF") == true)
+        #expect(
+            wide.output.first?.contains("BROKER") == true && wide.output.first?.hasSuffix("PROBLEM") == true)
         #expect(wide.output.last?.contains("  lobby  ") == true, "\(wide.output)")
         let watch = try site.start("agents", "--watch", "--json")
         try await watch.printed(#""online":true"#)
@@ -33,7 +94,8 @@ struct WatchAgentsTests {
         let page = try await site.run("describe", "agent", "k1")
         #expect(page.status == 0)
         for part in [
-            "k1     online", "health", "  groups  ", "all, lobby", "can do", "limits", "  intakeRate ",
+            "k1     online", "as of", "  now  the agent was asked just now", "health", "  groups  ",
+            "all, lobby", "can do", "limits", "as by default",
         ] {
             #expect(page.output.contains { $0.contains(part) }, "\(part)")
         }
@@ -46,8 +108,8 @@ struct WatchAgentsTests {
         #expect(services.output.contains("  add(a: Int, b: Int) -> Int, idempotent"))
         let demo = try await RunningCommand.run(["routes", "--demo"])
         #expect(try await site.run("routes", "--agent", "k1").output == demo.output)
-        let unknown = try await site.run("describe", "agent", "nosuch")
-        #expect(unknown.status == 3)
+        let unknown = try await site.run("describe", "agent", "k7")
+        #expect(unknown.status == 3 && unknown.errorLines.joined().contains("did you mean k1?"), "\(unknown)")
 
         #expect(try await site.agent.terminate() == 0)
         try await watch.printed(#""online":false"#)

@@ -159,12 +159,26 @@ struct WatchScreenTests {
         await backend.disconnect()
     }
 
+    @Test func `the page of an agent is of now, and the log has who comes and goes`() async throws {
+        let site = try await Site.open()
+        let terminal = try watch(site, rows: 60, columns: 100)
+        try await terminal.shows("1 of 1 agents online")
+        let mark = terminal.mark
+        try terminal.type("\t\r")
+        try await terminal.shows("the agent was asked just now", after: mark)
+        try terminal.type("\u{1B}")
+        #expect(try await site.agent.terminate() == 0)
+        try await terminal.shows("k1 is shut down")
+        try terminal.type("q")
+        #expect(try await terminal.status() == 0)
+    }
+
     @Test func `when the broker goes it says so, and comes back with it`() async throws {
         let site = try await Site.open()
         let terminal = try watch(site)
         try await terminal.shows("1 of 1 agents online")
         try await site.broker.stop()
-        try await terminal.shows("the connection to the broker ended")
+        try await terminal.shows("the broker")
         let mark = terminal.mark
         try await site.broker.start()
         try await terminal.shows(site.broker.url, after: mark)

@@ -1,3 +1,4 @@
+import Waypost
 import WaypostMessages
 
 /// What is to be said of an agent in a list.
@@ -6,17 +7,24 @@ package struct AgentSummary: Sendable, Hashable {
     package let condition: Roster.Condition
     /// In one word.
     package let state: String
-    /// From when on it has been like this, in milliseconds since 1970; nil when that is not known.
+    /// From when on it has been like this, in milliseconds since 1970 by our clock; nil when that is not known.
     package var since: Int64?
+    /// When its health was written, by our clock; nil when there is none, or when its clock shows another time.
+    package var asOf: Int64?
+    /// When its process began, by our clock; nil when that is not known.
+    package var started: Int64?
     package let health: String
     /// The revisions of the maps in force.
     package let map: String
     package let version: String
     package let mqtt: String
-    /// Empty when there is none.
+    package let groups: [String]
+    /// What is wrong, and what is not known, without times; empty when there is nothing to say.
     package let problem: String
+    /// How far its clock is behind ours, in milliseconds, when that is too far to believe its times.
+    package let clockLag: Int64?
 
-    package init(_ agent: String, _ member: Roster.Member) {
+    package init(_ agent: String, _ member: Roster.Member, now: Int64 = WallClock.now()) {
         self.agent = agent
         condition = member.condition
         let (health, isOnline) = (member.health, member.isOnline ?? false)
@@ -29,31 +37,68 @@ package struct AgentSummary: Sendable, Hashable {
             case .stopped: "shut down"
             case .unknown: "unknown"
             }
-        // A will has no time of its own: the connection was lost after the last health.
-        since =
-            (member.state.map { $0.isOnline == isOnline } == true ? member.state?.at : nil)
-            ?? (isOnline ? health?.started : health?.at)
+        clockLag = member.clockLag(at: now).flatMap { $0.magnitude > Roster.Member.largestLag ? $0 : nil }
+        let correction = clockLag ?? 0
+        let stated = member.state.flatMap { $0.isOnline == isOnline ? $0.at : nil }
+        // A will has no time of its own: when the connection was lost is known only to who saw it.
+        since = member.seenAt ?? (isOnline ? stated ?? health?.started : stated).map { $0 &+ correction }
+        asOf = member.askedAt ?? (clockLag != nil && !isOnline ? nil : health?.at.map { $0 &+ correction })
+        started = isOnline ? health?.started.map { $0 &+ correction } : nil
         // What was true before it went is true no more.
         self.health = isOnline ? health?.status ?? "?" : "-"
         let map = member.map.map { MapSummary($0) } ?? health?.map
         self.map = map.map { $0.revisions.isEmpty ? "none" : $0.revisions } ?? "?"
         version = member.state?.version ?? "?"
         mqtt = member.state?.mqttVersion ?? "?"
-        let problems =
-            (isOnline
-                ? (health?.problems ?? []) + (health?.unknowns.map(\.text) ?? [])
-                    + [health?.waiting].compactMap(\.self)
-                : [member.state?.last?.text].compactMap(\.self))
-            + [map?.refusal].compactMap { $0.map { "map " + $0 } }
-        problem = problems.joined(separator: "; ")
+        groups = health?.groups ?? []
+        let now =
+            (health?.problems ?? []) + (health?.unknowns.map(\.text) ?? [])
+            + [health?.waiting].compactMap(\.self)
+        problem =
+            ((isOnline ? now : [member.state?.last?.text].compactMap(\.self))
+            + [map?.refusal].compactMap { $0.map { "map " + $0 } }).joined(separator: "; ")
     }
 
     /// For how long: `3 min ago`, or `?`.
     package func sinceText(_ now: Int64) -> String { since.map { Self.ago($0, now) } ?? "?" }
 
+    /// How old what is shown is: `28 s ago`, or `?`.
+    package func asOfText(_ now: Int64) -> String { asOf.map { Self.ago($0, now) } ?? "?" }
+
+    /// What is wrong, with the times that make it understood.
+    package func problemText(_ now: Int64) -> String {
+        let lost =
+            condition == .lost && since == nil ? asOf.map { "last heard of \(Self.ago($0, now))" } : nil
+        let clock = clockLag.map { lag in
+            problem.contains("clock: ")
+                ? nil
+                : "its clock is \(TimeText.span(Int64(clamping: lag.magnitude))) \(lag > 0 ? "behind" : "ahead of") this machine's"
+        }
+        return [lost, clock ?? nil, problem.isEmpty ? nil : problem].compactMap(\.self).joined(
+            separator: "; ")
+    }
+
     /// `3 min ago`; never more than fits.
     package static func ago(_ then: Int64, _ now: Int64) -> String {
         let (span, overflow) = now.subtractingReportingOverflow(then)
         return "\(TimeText.span(overflow ? .max : span)) ago"
+    }
+}
+
+extension Roster.Member {
+    /// The largest difference between two clocks with which times can be shown.
+    fileprivate static let largestLag = 120_000
+    /// An agent that is online writes its health at least once in this time, see `health-interval`.
+    private static let longestHealthInterval: Int64 = 97_200_000
+
+    /// How far the agent's clock is behind ours, in milliseconds; nil when that can't be said.
+    ///
+    /// Health that has come just now was written just now. Of what the broker kept it is not known when it came, but
+    /// an agent that is online has written it within a day, and never after now.
+    fileprivate func clockLag(at now: Int64) -> Int64? {
+        if let healthLag { return healthLag }
+        guard isOnline == true, let at = health?.at else { return nil }
+        let (lag, overflow) = now.subtractingReportingOverflow(at)
+        return !overflow && (lag > Self.longestHealthInterval || lag < -Self.largestLag) ? lag : nil
     }
 }

@@ -12,6 +12,12 @@ package struct Roster: Sendable {
         package var healthJSON: JSONValue?
         /// The map in force, from `map/applied`.
         package var map: JSONValue?
+        /// When we saw that it came or went, by our clock; nil when it was so already.
+        package fileprivate(set) var seenAt: Int64?
+        /// When it gave its health to us; nil when it is what the broker kept.
+        package fileprivate(set) var askedAt: Int64?
+        /// How far its clock is behind ours, in milliseconds, from health that came as it was written.
+        package fileprivate(set) var healthLag: Int64?
         /// What the documents weigh, see ``JSONValue/weight``.
         fileprivate var stateBytes = 0
         fileprivate var healthBytes = 0
@@ -47,7 +53,7 @@ package struct Roster: Sendable {
     }
 
     /// Takes note of a message that may be about presence.
-    package mutating func saw(_ message: MQTTMessage) {
+    package mutating func saw(_ message: MQTTMessage, now: Int64 = WallClock.now()) {
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
         let size = json.weight
         guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
@@ -59,12 +65,18 @@ package struct Roster: Sendable {
         case .state:
             let state = try? AgentState(json)
             guard state?.isNews(after: members[agent]?.state) != false else { return }
+            if state != members[agent]?.state {
+                members[agent, default: Member()].seenAt = message.retain ? nil : now
+            }
             members[agent, default: Member()].state = state
             members[agent]?.stateJSON = json
             bytes += size - (members[agent]?.stateBytes ?? 0)
             members[agent]?.stateBytes = size
         case .health:
-            members[agent, default: Member()].health = Health(json)
+            let health = Health(json)
+            members[agent, default: Member()].health = health
+            members[agent]?.healthLag = message.retain ? nil : health.at.map { now &- $0 }
+            members[agent]?.askedAt = nil
             members[agent]?.healthJSON = json
             bytes += size - (members[agent]?.healthBytes ?? 0)
             members[agent]?.healthBytes = size
@@ -75,6 +87,12 @@ package struct Roster: Sendable {
         case .reply, .log, .failure, .routes, .contract, .navigation:
             break
         }
+    }
+
+    /// Takes the health with which an agent has answered a ping.
+    package mutating func answered(_ agent: String, _ health: JSONValue, now: Int64 = WallClock.now()) {
+        saw(MQTTMessage(topic: topics.health(of: agent), payload: health.serialized()), now: now)
+        members[agent]?.askedAt = now
     }
 
     /// What is known of one agent alone.
@@ -103,14 +121,16 @@ package struct Roster: Sendable {
     package func news(of agent: String) -> AgentSummary? {
         members[agent].map { member in
             var summary = AgentSummary(agent, member)
-            summary.since = nil
+            (summary.since, summary.asOf, summary.started) = (nil, nil, nil)
             return summary
         }
     }
 
     /// All agents, those that need attention first.
-    package var summaries: [AgentSummary] {
-        members.map(AgentSummary.init).sorted { ($0.condition, $0.agent) < ($1.condition, $1.agent) }
+    package func summaries(now: Int64 = WallClock.now()) -> [AgentSummary] {
+        members.map { AgentSummary($0, $1, now: now) }.sorted {
+            ($0.condition, $0.agent) < ($1.condition, $1.agent)
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 import MQTTLink
 import Waypost
+import WaypostAgent
 import WaypostBackend
 import WaypostMessages
 
-/// All that the broker keeps of one agent, on one page.
+/// All that is known of one agent, on one page: what the broker keeps, and what the agent says when it is asked.
 struct AgentPage {
     let agent: String
     private let topics: Topics
     private var roster: Roster
     private var contract: ContractDocuments
     private var navigation: JSONValue?
+    /// Why an agent that is online did not say how it is; nil when it did, or was not asked.
+    private var silence: String?
 
     /// A page of what is known already; further messages add to it.
     init(_ agent: String, _ roster: Roster) {
@@ -21,7 +24,10 @@ struct AgentPage {
 
     init(_ agent: String, topics: Topics) { self.init(agent, Roster(topics: topics)) }
 
-    /// Reads the page from the broker.
+    /// How long an agent that is online is waited for.
+    private static let patience = TimeSpan.seconds(3)
+
+    /// Reads the page from the broker, and asks the agent for its health when it is online.
     ///
     /// - Throws: ``CommandError`` 4 when there is no broker, 3 when it keeps nothing of such an agent.
     static func read(
@@ -31,15 +37,42 @@ struct AgentPage {
         let topics = settings.topics
         try await BackendSession.with(
             settings, required: [topics.state(of: agent)],
-            useful: [topics.health(of: agent), topics.applied(of: agent), topics.navigation(of: agent)]
-                + page.contract.filters
+            useful: [
+                topics.health(of: agent), topics.applied(of: agent), topics.navigation(of: agent),
+                topics.reply(of: agent, to: settings.name),
+            ] + page.contract.filters
         ) { session in
             _ = try await session.readRetained(within: limit) { page.saw($0) }
+            if page.member?.isOnline == true { try await page.ask(settings, in: session) }
         }
-        guard page.member != nil else {
-            throw CommandError(.noReply, "there is no agent \(agent) at this broker; see: waypost agents")
+        if page.member == nil {
+            let known = try? await RosterReader(settings).roster(within: limit).0
+            let near = NearestNames.find(
+                agent, among: known?.members.keys.map(\.self) ?? [], limit: 1, slips: 2)
+            throw CommandError(
+                .noReply,
+                "there is no agent \(agent) at this broker\(NearNames.question(near)); see: waypost agents")
         }
         return page
+    }
+
+    /// What the broker keeps is up to a minute old, and a ping takes milliseconds.
+    private mutating func ask(_ settings: BackendConfiguration, in session: BackendSession) async throws {
+        let ping = try CommandRequest(
+            asking: .ping, of: .agent(agent), settings, signer: nil, ReplyWait(Self.patience))
+        do {
+            _ = try await ping.perform(in: session) { answer in
+                if answer.isOK {
+                    roster.answered(agent, answer.reply.result)
+                } else {
+                    silence = "it refused a ping: \(answer.reply.code)"
+                }
+            }
+        } catch let error as BackendError {
+            silence =
+                error.kind == .noReply
+                ? "it did not answer a ping within \(Self.patience)" : "no ping was sent: \(error)"
+        }
     }
 
     mutating func saw(_ message: MQTTMessage) {
@@ -59,34 +92,67 @@ struct AgentPage {
     }
 
     /// The page for people.
-    func lines(_ style: Style, now: Int64 = WallClock.now()) -> [TerminalText] {
-        var lines = roster.table(style, now: now)
+    ///
+    /// - Parameter width: of the terminal; nil where there is none.
+    func lines(_ style: Style, now: Int64 = WallClock.now(), within width: Int? = nil) -> [TerminalText] {
+        var lines = roster.table(style, now: now, within: width, wraps: true)
         let health = member?.health
-        section("health", health.map(checks) ?? [], &lines, style)
-        section("map", map(), &lines, style)
+        func section(_ title: StaticString, _ rows: [TextTable.Entry]) {
+            guard !rows.isEmpty else { return }
+            lines.append(style.bold(TerminalText(codes: title)))
+            lines += TextTable.lines(rows, style, within: width)
+        }
+        section("as of", health == nil ? [] : [asOf(now)])
+        section("health", health.map(checks) ?? [])
+        section("map", map())
         if let contract = contract.contract {
             section(
                 "can do",
                 [
                     entry("routes", "\(contract.routes.count); waypost routes --agent \(agent)"),
                     entry("services", "\(contract.services.count); waypost services --agent \(agent)"),
-                ], &lines, style)
+                ])
         }
-        section("shows", screens(), &lines, style)
-        section("opens", opens(), &lines, style)
-        section("since its start", numbers(member?.healthJSON?["counters"]), &lines, style)
-        section("waiting", numbers(member?.healthJSON?["waiting"]), &lines, style)
-        section("limits", numbers(member?.healthJSON?["limits"]), &lines, style)
+        section("shows", screens())
+        section("opens", opens())
+        section("since its start", numbers(member?.healthJSON?["counters"]))
+        section("waiting", numbers(member?.healthJSON?["waiting"]))
+        section("limits", limits())
         return lines
     }
 
-    private func section(
-        _ title: StaticString, _ rows: [TextTable.Entry], _ lines: inout [TerminalText],
-        _ style: Style
-    ) {
-        guard !rows.isEmpty else { return }
-        lines.append(style.bold(TerminalText(codes: title)))
-        lines += TextTable.lines(rows, style)
+    /// The time of all that follows, so that nothing of the past is taken for the present.
+    private func asOf(_ now: Int64) -> TextTable.Entry {
+        guard let member else { return entry("?", "") }
+        let summary = AgentSummary(agent, member, now: now)
+        let time =
+            summary.asOf.map { "\(Timestamp.local($0)), \(AgentSummary.ago($0, now))" } ?? "an unknown time"
+        let isOnline = member.isOnline == true
+        let how =
+            if member.askedAt != nil {
+                "the agent was asked just now"
+            } else if let silence {
+                silence
+            } else if isOnline {
+                "the last health that it published"
+            } else {
+                "before it \(member.isStopped ? "was shut down" : "was lost"); what follows may be different now"
+            }
+        return entry(member.askedAt != nil ? "now" : time, how, isProblem: silence != nil)
+    }
+
+    /// The limits that are not the usual ones.
+    private func limits() -> [TextTable.Entry] {
+        guard let limits = member?.healthJSON?["limits"]?.objectValue else { return [] }
+        let changed = AgentSetting.all.compactMap { setting -> TextTable.Entry? in
+            guard let name = setting.healthName, let value = limits[name]?.intValue,
+                value != Int64(setting.defaultValue)
+            else { return nil }
+            return entry(name, "\(value) (default: \(setting.defaultValue))")
+        }
+        return changed.isEmpty
+            ? [entry("all \(limits.count)", "as by default; --json prints them")]
+            : changed + [entry("others", "as by default; --json prints them")]
     }
 
     private func entry(_ name: String, _ text: String, isProblem: Bool = false) -> TextTable.Entry {
@@ -100,11 +166,22 @@ struct AgentPage {
             entry("groups", (["all"] + health.groups).joined(separator: ", ")),
         ]
             + [health.levelAsked].compactMap(\.self).map { entry("log", $0) }
-            + health.checks.map { check in
-                entry(
-                    check.name, (check.state == .unknown ? "not known: " : "") + check.detail,
-                    isProblem: check.state != .ok)
+            // What is wrong first, then what is not known.
+            + [HealthCheck.State.failed, .unknown, .ok].flatMap { state in
+                health.checks.filter { $0.state == state }.map(check)
             }
+    }
+
+    private func check(_ check: HealthCheck) -> TextTable.Entry {
+        let word =
+            switch check.state {
+            case .ok: ""
+            case .failed: "FAILED: "
+            case .unknown: "not known: "
+            }
+        return entry(
+            check.name, word + check.detail + (check.advice.map { " → \($0)" } ?? ""),
+            isProblem: check.state != .ok)
     }
 
     private func map() -> [TextTable.Entry] {

@@ -3,10 +3,10 @@ import WaypostBackend
 import WaypostMessages
 
 extension Roster {
-    /// A line of the table.
+    /// A line of the table, or several when cells are wrapped.
     struct Row: Sendable {
         /// Escaped already, for the widths of the columns count what is shown.
-        var text: String
+        var lines: [String]
         /// Nil for the head line, as is the condition.
         var agent: String?
         var condition: Condition?
@@ -24,48 +24,67 @@ extension Roster {
     }
 
     /// A table for people, head line first.
-    func table(_ style: Style, now: Int64 = WallClock.now(), isWide: Bool = false) -> [TerminalText] {
-        rows(now: now, isWide: isWide).map { $0.drawn(TerminalText($0.text), style) }
+    ///
+    /// - Parameters:
+    ///   - agents: nil for all, those that need attention first.
+    ///   - width: of the terminal; nil where there is none.
+    func table(
+        _ style: Style, now: Int64 = WallClock.now(), isWide: Bool = false, agents: [AgentSummary]? = nil,
+        within width: Int? = nil, wraps: Bool = false
+    ) -> [TerminalText] {
+        rows(now: now, isWide: isWide, agents: agents, within: width, wraps: wraps).flatMap { row in
+            row.lines.map { row.drawn(TerminalText($0), style) }
+        }
     }
 
     /// The row of one agent with nothing but a space between the cells; nil when there is no such agent.
     func line(of agent: String, _ style: Style, now: Int64, isWide: Bool) -> TerminalText? {
         guard let member = members[agent] else { return nil }
-        let cells = cells(AgentSummary(agent, member), now, isWide: isWide)
-        let row = Row(text: TextTable.joined(cells), agent: agent, condition: member.condition)
-        return row.drawn(TerminalText(row.text), style)
+        let cells = cells(AgentSummary(agent, member, now: now), now, isWide: isWide)
+        let row = Row(lines: [TextTable.joined(cells)], agent: agent, condition: member.condition)
+        return row.drawn(TerminalText(row.lines[0]), style)
     }
 
     /// The lines of the table, head line first, then the agents that need attention.
-    func rows(now: Int64, isWide: Bool = false) -> [Row] {
-        let summaries = summaries
-        let head =
-            ["AGENT", "STATE", "SINCE", "HEALTH", "MAP", "VERSION", "MQTT", "PROBLEM"]
-            + (isWide ? ["UP", "GROUPS", "BROKER", "HEALTH OF"] : [])
-        let lines = TextTable.lines(head: head, rows: summaries.map { cells($0, now, isWide: isWide) })
-        return [Row(text: lines[0])]
-            + zip(lines.dropFirst(), summaries).map {
-                Row(text: $0, agent: $1.agent, condition: $1.condition)
-            }
+    func rows(
+        now: Int64, isWide: Bool = false, agents: [AgentSummary]? = nil, within width: Int? = nil,
+        wraps: Bool = false
+    ) -> [Row] {
+        let agents = agents ?? summaries(now: now)
+        let table = TextTable(
+            columns: Self.columns(isWide: isWide), rows: agents.map { cells($0, now, isWide: isWide) })
+        let lines = table.lines(within: width, wraps: wraps)
+        return [Row(lines: lines[0])]
+            + zip(lines.dropFirst(), agents).map { Row(lines: $0, agent: $1.agent, condition: $1.condition) }
+    }
+
+    private static func columns(isWide: Bool) -> [TextTable.Column] {
+        [
+            .init("AGENT"), .init("STATE", expendability: 1), .init("SINCE", expendability: 3),
+            .init("HEALTH", expendability: 2), .init("AS OF", expendability: 4),
+            .init("MAP", expendability: 5),
+            .init("VERSION", expendability: 8), .init("MQTT", expendability: 10),
+        ]
+            + (isWide
+                ? [
+                    .init("UP", expendability: 7), .init("GROUPS", expendability: 6),
+                    .init("BROKER", expendability: 9),
+                ] : []) + [.init("PROBLEM")]
     }
 
     private func cells(_ agent: AgentSummary, _ now: Int64, isWide: Bool) -> [String] {
-        let cells = [
-            agent.agent, agent.state, agent.sinceText(now), agent.health, agent.map, agent.version,
-            agent.mqtt, agent.problem,
-        ]
-        return (cells + (isWide ? further(agent.agent, now) : [])).map(TextTable.cell)
-    }
-
-    /// The cells of the wide table behind the others.
-    private func further(_ agent: String, _ now: Int64) -> [String] {
-        let member = members[agent]
-        let health = member?.health
-        let groups = (health?.groups ?? []).joined(separator: ",")
-        return [
-            member?.isOnline == true ? health?.uptime ?? "?" : "-", groups.isEmpty ? "-" : groups,
-            member?.healthJSON?["broker"]?.stringValue ?? "?",
-            health?.at.map { AgentSummary.ago($0, now) } ?? "?",
-        ]
+        let member = members[agent.agent]
+        let wide =
+            isWide
+            ? [
+                member?.isOnline == true ? agent.started.map { TimeText.span(now &- $0) } ?? "?" : "-",
+                agent.groups.isEmpty ? "-" : agent.groups.joined(separator: ","),
+                member?.healthJSON?["broker"]?.stringValue ?? "?",
+            ] : []
+        return
+            ([
+                agent.agent, agent.state, agent.sinceText(now), agent.health, agent.asOfText(now), agent.map,
+                agent.version, agent.mqtt,
+            ] + wide + [agent.problemText(now)]).map(TextTable.cell)
     }
 }

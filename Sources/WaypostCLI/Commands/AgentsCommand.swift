@@ -11,15 +11,46 @@ struct AgentsCommand: OperatorCommand {
             "List the agents at the broker: state, health, map and version.",
         discussion: """
             An agent is listed as long as the broker keeps its state, also when it is offline. Those that need \
-            attention come first. SINCE is the time of the last connection or of the shutdown; for a lost agent, the \
-            time of its last health.
+            attention come first. SINCE is the time of the last connection, of the shutdown, or of a loss that was \
+            seen; AS OF is the time of the last health, which an agent writes every 30 s.
+
+            On a terminal the columns that matter least are left out, and long problems are cut; see --wrap.
 
             Examples:
               waypost agents
+              waypost agents k1 --wrap
+              waypost agents --group lobby --problem
+              waypost agents --state lost --state shut-down --sort since
               waypost agents --watch
               waypost agents -o wide
               waypost agents --json | jq -r 'select(.state.state == "online") | .agent'
             """)
+
+    @Argument(
+        help: ArgumentHelp("Only these agents; all unless given.", valueName: "agent"), completion: .agents)
+    var agents: [String] = []
+
+    @Option(help: "Only the agents of this group.", completion: .groups)
+    var group: String?
+
+    @Option(
+        name: .customLong("state"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Only agents in this state: \(RosterFilter.words.joined(separator: ", ")). May be repeated.",
+            valueName: "state"), completion: .list(RosterFilter.words))
+    var states: [String] = []
+
+    @Flag(help: "Only agents with a problem.")
+    var problem = false
+
+    @Option(help: ArgumentHelp("Only agents of this version of the program.", valueName: "version"))
+    var version: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The order: \(RosterFilter.Order.allCases.map(\.rawValue).joined(separator: ", ")).",
+            valueName: "column"))
+    var sort = RosterFilter.Order.attention
 
     @Flag(help: "Print only the names, one per line.")
     var names = false
@@ -27,9 +58,12 @@ struct AgentsCommand: OperatorCommand {
     @Option(
         name: .customShort("o"),
         help: ArgumentHelp(
-            "wide adds columns: uptime, groups, broker, age of the health.", valueName: "form"),
+            "wide adds columns: uptime, groups, broker.", valueName: "form"),
         completion: .list(["wide"]))
     var form: String?
+
+    @Flag(help: "Wrap what does not fit, instead of cutting it.")
+    var wrap = false
 
     @Flag(name: .shortAndLong, help: "Go on, and print an agent again whenever its state changes.")
     var watch = false
@@ -47,6 +81,13 @@ struct AgentsCommand: OperatorCommand {
     var broker: BrokerOptions
 
     func validate() throws {
+        for name in agents { try NameCheck.check(name, of: "agent") }
+        try NameCheck.check(group, of: "--group")
+        for state in states where !RosterFilter.words.contains(state) {
+            throw ValidationError(
+                "--state must be one of \(RosterFilter.words.joined(separator: ", ")); found \(state.debugDescription)"
+            )
+        }
         guard form == nil || form == "wide" else { throw ValidationError("-o must be wide") }
         guard !names || (!watch && form == nil) else {
             throw ValidationError("--names prints the names alone, without -o and --watch")
@@ -57,23 +98,38 @@ struct AgentsCommand: OperatorCommand {
         let settings = try await broker.resolved(as: sender.name)
         let reader = RosterReader(settings)
         let (roster, isComplete) = try await reader.roster(within: wait.duration)
+        let chosen = selection.agents(of: roster, now: WallClock.now())
         if names {
-            for name in roster.members.keys.sorted() { Terminal.print(TerminalText(name)) }
+            let all = sort == .attention ? chosen.map(\.agent).sorted() : chosen.map(\.agent)
+            for name in all {
+                if output.isJSON {
+                    Terminal.print(json: ["agent": .string(name)])
+                } else {
+                    Terminal.print(TerminalText(name))
+                }
+            }
         } else if output.isJSON {
-            for member in roster.json { Terminal.print(json: member) }
+            let all = sort == .attention ? chosen.sorted { $0.agent < $1.agent } : chosen
+            for agent in all { Terminal.print(json: roster.json(of: agent.agent)) }
         } else if roster.members.isEmpty {
             Terminal.print("no agents at \(settings.place) under \(settings.topics.root)")
             Terminal.note(
                 "Some brokers, such as RabbitMQ, send no retained messages to a subscription with a wildcard. Then name "
                     + "the agent: waypost ping --agent ID")
-        } else {
-            for line in roster.table(output.style, isWide: form != nil) { Terminal.print(line) }
+        } else if chosen.isEmpty, agents.isEmpty {
+            Terminal.print(
+                "none of the \(roster.members.count.counted("agent")) at \(settings.place) is meant")
+        } else if !chosen.isEmpty {
+            let table = roster.table(
+                output.style, isWide: form != nil, agents: chosen, within: Terminal.width, wraps: wrap)
+            for line in table { Terminal.print(line) }
         }
         if roster.isFull {
             Terminal.note(
                 "waypost: warning: only \(roster.members.count) agents are shown: there are more, or their documents are too long"
             )
         }
+        try throwIfUnknown(in: roster, settings.place)
         guard isComplete else {
             throw CommandError(
                 .failed,
@@ -82,12 +138,29 @@ struct AgentsCommand: OperatorCommand {
         if watch { try await follow(reader, roster) }
     }
 
+    private var selection: RosterFilter {
+        RosterFilter(
+            names: agents, group: group, states: states, haveProblem: problem, version: version, order: sort)
+    }
+
+    private func throwIfUnknown(in roster: Roster, _ place: String) throws {
+        let unknown = selection.unknownNames(in: roster).map { name, nearest in
+            "there is no agent \(name) at \(place)\(NearNames.question(nearest))"
+        }
+        guard unknown.isEmpty else { throw CommandError(.noReply, unknown.joined(separator: "; ")) }
+    }
+
     private func follow(_ reader: RosterReader, _ roster: Roster) async throws {
         ClosedOutputMonitor.begin()
         do {
+            let selection = selection
             try await reader.follow(roster) { roster, agent in
+                let now = WallClock.now()
+                guard let member = roster.members[agent],
+                    selection.holds(for: AgentSummary(agent, member, now: now), member, now)
+                else { return true }
                 if output.isJSON { return Terminal.print(json: roster.json(of: agent)) }
-                let line = roster.line(of: agent, output.style, now: WallClock.now(), isWide: form != nil)
+                let line = roster.line(of: agent, output.style, now: now, isWide: form != nil)
                 return line.map { Terminal.print($0) } ?? true
             }
         } catch is CancellationError where Signals.exit == .terminated {
@@ -95,3 +168,5 @@ struct AgentsCommand: OperatorCommand {
         }
     }
 }
+
+extension RosterFilter.Order: ExpressibleByArgument {}

@@ -9,9 +9,10 @@ struct DescribeCommand: OperatorCommand {
         abstract:
             "Print what can be opened and called, with parameters and methods; or all that is known of an agent.",
         discussion: """
-            describe agent ID prints its health, maps, screens, counters and limits, as the broker keeps them. A route is \
-            named by its pattern, or by a URL that it takes; a service by its name. Without a name all are listed. With --json and without a name it prints the whole contract, which resolve, check and routes read \
-            with --routes.
+            describe agent ID prints its health, maps, screens and counters: an agent that is online is asked, of \
+            another it is what the broker keeps, with the time that it is of. A route is named by its pattern, or by \
+            a URL that it takes; a service by its name. Without a name all are listed. With --json and without a name \
+            it prints the whole contract, which resolve, check and routes read with --routes.
 
             Examples:
               waypost describe agent k1
@@ -44,6 +45,14 @@ struct DescribeCommand: OperatorCommand {
         guard names.count <= 1 else {
             throw ValidationError("describe takes one name, or: describe agent ID")
         }
+        if let name = names.first, source.agent == nil, !source.routes.isGiven {
+            throw ValidationError(
+                name == "agent"
+                    ? "name the agent: waypost describe agent ID"
+                    : "choose exactly one of --agent ID, --routes FILE and --demo; "
+                        + "for an agent as a whole: waypost describe agent \(Name.isValid(name) ? name : "ID")"
+            )
+        }
         try source.validateGiven()
     }
 
@@ -54,7 +63,7 @@ struct DescribeCommand: OperatorCommand {
         if let agent {
             let page = try await AgentPage.read(
                 agent, source.broker.resolved(as: source.sender.name), within: source.wait.duration)
-            return show(page.json, page.lines(output.style))
+            return show(page.json, page.lines(output.style, within: Terminal.width))
         }
         let contract = try await source.contract()
         let text = ContractText(style: output.style)

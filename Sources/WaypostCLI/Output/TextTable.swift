@@ -58,11 +58,6 @@ struct TextTable {
         }
     }
 
-    /// The lines, the head first, where nothing is left out.
-    static func lines(head: [String], rows: [[String]]) -> [String] {
-        TextTable(columns: head.map { Column($0) }, rows: rows).lines(within: nil).flatMap(\.self)
-    }
-
     /// The columns that fit into the width, and the width of each.
     private func layout(_ natural: [Int], _ last: Int, _ width: Int) -> (shown: [Int], widths: [Int]) {
         // The last column holds what one came for, such as problems; it gets half of the terminal when it needs it.

@@ -1,4 +1,5 @@
 import MQTTLink
+import Threading
 import WaypostBackend
 import WaypostMessages
 
@@ -33,8 +34,16 @@ struct WatchFeed {
         var pause = ReconnectPause()
         // Some brokers close the connection of who may not send.
         var mayAsk = true
+        let asked = Guarded<BackendSession?>(nil)
+        let pings = Task {
+            for await agent in state.opened {
+                if let session = asked.withLock({ $0 }) { await askHealth(of: agent, session, state) }
+            }
+        }
+        defer { pings.cancel() }
         while true {
             let current = session
+            asked.withLock { $0 = mayAsk ? current : nil }
             pause.connectionMade()
             let broker = (profile.map { "[\($0)] " } ?? "") + session.connection.broker.description
             state.change { ($0.model.link, $0.model.isConnected) = (broker, true) }
@@ -65,9 +74,12 @@ struct WatchFeed {
 
     /// Asks for the failures of the last hour, once it is known who is there.
     private func askForFailures(_ session: BackendSession, _ state: WatchState) async {
-        guard await session.fence() != nil, !Task.isCancelled,
-            state.content.model.roster.members.count <= Self.mostAsked
-        else { return }
+        guard await session.fence() != nil, !Task.isCancelled else { return }
+        guard state.content.model.roster.members.count <= Self.mostAsked else {
+            return state.change {
+                $0.model.unaskedPast = "more than \(Self.mostAsked) agents: those before were not asked for"
+            }
+        }
         let audience = agent.map(Audience.agent) ?? .all
         let command = Command(
             sending: .failures(
@@ -75,6 +87,15 @@ struct WatchFeed {
                 FailureRequest(maximum: Self.failuresOfEach, query: "age:\(Self.past)")))
         state.change { $0.model.asked(command.id) }
         let topic = settings.topics.command(to: audience, from: settings.name)
+        try? await session.publish(.json(topic, command.encoded()))
+    }
+
+    /// Asks an agent how it is now: what the broker keeps is up to a minute old.
+    private func askHealth(of agent: String, _ session: BackendSession, _ state: WatchState) async {
+        guard state.content.model.roster.members[agent]?.isOnline == true else { return }
+        let command = Command(sending: .ping)
+        state.change { $0.model.asked(health: command.id) }
+        let topic = settings.topics.command(to: .agent(agent), from: settings.name)
         try? await session.publish(.json(topic, command.encoded()))
     }
 

@@ -27,6 +27,10 @@ struct WatchModel: Sendable {
     private var question: String?
     /// Whether an agent has told its past failures, or none was asked.
     private(set) var isAnswered = true
+    /// Why the failures of before are not on the screen; nil when they were asked for.
+    var unaskedPast: String?
+    /// The id of the command that asks an agent how it is.
+    private var ping: String?
     /// Where we are connected, or why not.
     var link = ""
     var isConnected = true
@@ -52,10 +56,15 @@ struct WatchModel: Sendable {
             if let line = LogLine.failure(message.payload, from: agent), add(failure: line) {
                 failureCount += 1
             }
-        case .state, .health, .applied: roster.saw(message)
+        case .state:
+            let before = roster.members[agent]?.isOnline
+            roster.saw(message)
+            if !message.retain, let line = presence(of: agent, before: before) { add(line) }
+        case .health, .applied: roster.saw(message)
         case .reply:
-            guard let question, let json = message.json, let reply = try? Reply(json), reply.id == question
-            else { return }
+            guard let json = message.json, let reply = try? Reply(json) else { return }
+            if reply.id == ping, reply.code == .ok { roster.answered(agent, reply.result) }
+            guard reply.id == question else { return }
             isAnswered = true
             for report in (reply.result["failures"]?.arrayValue ?? []).prefix(Command.maximumFailures) {
                 guard let line = LogLine.failure(report.serialized(), from: agent), add(failure: line)
@@ -68,6 +77,23 @@ struct WatchModel: Sendable {
 
     /// The answers to this command have failures of the past.
     mutating func asked(_ id: String) { (question, isAnswered) = (id, false) }
+
+    /// The answer to this command has the health of an agent.
+    mutating func asked(health id: String) { ping = id }
+
+    /// The line that says that an agent came or went; nil when it did neither.
+    private func presence(of agent: String, before: Bool?) -> LogLine? {
+        guard let member = roster.members[agent], let isOnline = member.isOnline, isOnline != before else {
+            return nil
+        }
+        let how = isOnline ? "online" : member.isStopped ? "shut down" : "lost: its connection ended"
+        let last = isOnline ? nil : member.state?.last?.text
+        let event = LogEvent(
+            time: WallClock.now(), level: isOnline || member.isStopped ? .info : .warning, tag: "Presence",
+            boot: "", sequence: 0, process: 0, thread: 0,
+            message: "\(agent) is \(how)\(last.map { "; \($0)" } ?? "")")
+        return LogLine(agent: agent, event: event, source: [])
+    }
 
     /// The newest lines first for which the query holds.
     func lines(of query: LogQuery?, now: Int64 = WallClock.now()) -> some Sequence<LogLine> {

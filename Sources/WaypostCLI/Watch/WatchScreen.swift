@@ -39,13 +39,15 @@ struct WatchScreen {
             .suffix(max(2, rows / 4 - 1))
         // A third for the agents, a quarter for failures, what is left for the log; what that does not need, too.
         let free = rows - 3 - failures.count - model.lines.count
-        let table = model.roster.rows(now: now)
+        let table = model.roster.rows(now: now, within: columns)
         var lines = part(table, around: view.selected, within: max(3, rows / 3, free)) { row in
-            let text = fitted(row.text)
+            let text = fitted(row.lines[0])
             return row.agent != nil && row.agent == view.selected
                 ? style.reversed(text) : row.drawn(text, style)
         }
-        let past = model.pastFailures > 0 ? ", \(model.pastFailures) before" : ""
+        let past =
+            model.pastFailures > 0
+            ? ", \(model.pastFailures) before" : model.unaskedPast.map { "; \($0)" } ?? ""
         lines.append(title("failures", "\(model.failureCount) since the start\(past)"))
         let width = nameWidth(model)
         lines += failures.map { draw($0, width) }
@@ -71,9 +73,12 @@ struct WatchScreen {
     ) -> [TerminalText] {
         let width = nameWidth(model)
         let mine = model.lines(of: view.query?.query, now: now).filter { $0.agent == agent }
+        let failures = model.failures.filter { $0.agent == agent }
         let all =
-            AgentPage(agent, model.roster).lines(Style(isOn: false), now: now).map { fitted($0.text) }
-            + [title("failures", "")] + model.failures.filter { $0.agent == agent }.map { draw($0, width) }
+            AgentPage(agent, model.roster).lines(Style(isOn: false), now: now, within: columns)
+            .map { fitted($0.text) }
+            + [title("failures", failures.isEmpty ? "none since the start" : "")]
+            + failures.flatMap { wrapped($0) }
             + [title("log", "the newest first")] + mine.map { draw($0, width) }
         return Array(all.dropFirst(min(view.offset, max(0, all.count - rows + 1))))
     }
@@ -123,6 +128,13 @@ struct WatchScreen {
     private func draw(_ line: LogLine, _ width: Int) -> TerminalText {
         let name = line.agent + String(repeating: " ", count: max(0, width - line.agent.utf8.count))
         return style.line(fitted("\(name) \(line.event.threadTime())"), at: line.event.level)
+    }
+
+    /// A line with all that it says, on as many lines of the screen as that takes.
+    private func wrapped(_ line: LogLine) -> [TerminalText] {
+        line.event.threadTime().printable.wrapped(to: columns).map {
+            style.line(TerminalText($0), at: line.event.level)
+        }
     }
 
     /// As much as fits into a line; escaped first, for that makes it longer.
