@@ -27,6 +27,9 @@ struct FailuresCommand: OperatorCommand {
             valueName: "time"), transform: { try LogStart($0) })
     var since: LogStart?
 
+    @Flag(help: "Wrap what does not fit into the terminal, instead of cutting it.")
+    var wrap = false
+
     @Flag(help: "Print each failure, the oldest first.")
     var each = false
 
@@ -93,7 +96,9 @@ struct FailuresCommand: OperatorCommand {
         } else if sorted.isEmpty {
             Terminal.print("no failures" + (since.map { " since \($0)" } ?? ""))
         } else {
-            for line in groups.table(output.style) { Terminal.print(line) }
+            for line in groups.table(output.style, within: Terminal.width, wraps: wrap) {
+                Terminal.print(line)
+            }
         }
     }
 

@@ -3,10 +3,18 @@ import WaypostMessages
 
 extension FailureGroups {
     /// A table for people, head line first.
-    func table(_ style: Style) -> [TerminalText] {
-        let head = ["COUNT", "AGENTS", "FIRST", "LAST", "CODE", "MAP", "URL OR DETAIL"]
-        let lines = TextTable.lines(head: head, rows: sorted.map(\.row)).map { TerminalText($0) }
-        return lines.enumerated().map { $0.offset == 0 ? style.bold($0.element) : $0.element }
+    ///
+    /// - Parameter width: of the terminal; nil where there is none.
+    func table(_ style: Style, within width: Int? = nil, wraps: Bool = false) -> [TerminalText] {
+        let table = TextTable(
+            columns: [
+                .init("COUNT", expendability: 2), .init("AGENTS", expendability: 1),
+                .init("FIRST", expendability: 4), .init("LAST", expendability: 3), .init("CODE"),
+                .init("MAP", expendability: 5), .init("URL OR DETAIL"),
+            ], rows: sorted.map(\.row))
+        return table.lines(within: width, wraps: wraps).enumerated().flatMap { number, lines in
+            lines.map { number == 0 ? style.bold(TerminalText($0)) : TerminalText($0) }
+        }
     }
 }
 
