@@ -94,6 +94,11 @@ struct ShippedBrokerTests {
         #expect(open.status == 0, "\(open)")
         try await logcat.printed("scheme://router/demo")
         try await watch.printed("scheme://router/demo")
+        // What finds faults makes none.
+        let doctor = try await start("doctor").ending()
+        #expect(
+            doctor.output.contains { $0.contains("3 of yours can be in use at a time (ops.3 is)") },
+            "\(doctor)")
         let third = try start("logcat")
         try await third.printedError("k1 is online")
         let fourth = try await start("agents").ending()
@@ -147,10 +152,17 @@ struct ShippedBrokerTests {
                 }
             }
         }
-        try await first.printedError("signed in under the same user name")
+        try await first.printedError("another program signed in as ops")
         others.cancel()
         first.send(signal: SIGTERM)
         #expect(try await first.ending().status == 0)
+        _ = await others.result
+        let doctor = try await RunningCommand.run(["doctor"] + site.signIn("ops"))
+        #expect(
+            doctor.output.contains {
+                $0.contains("a second program that signs in as ops ends the first one's")
+            },
+            "\(doctor)")
     }
 
     @Test func `what a broker with the shipped configuration has acknowledged survives its crash`()

@@ -64,10 +64,10 @@ package final class BackendSession: Sendable {
                     byteLimit: byteLimit)
             } catch {
                 try Task.checkCancellation()
-                failures.append("\(error)")
+                failures.append(refusalText(error))
             }
         }
-        throw BackendError(.noBroker, "no broker: \(failures.joined(separator: "; "))")
+        throw BackendError(.noBroker, failures.joined(separator: "; "))
     }
 
     private init(_ session: MQTTSession, _ settings: BackendConfiguration) {
@@ -127,11 +127,34 @@ package final class BackendSession: Sendable {
         if case .sessionTakenOver? = session.endReason?.cause {
             throw BackendError(
                 .denied,
-                "another program signed in under the same user name, and this broker has one connection for each; "
-                    + "give each program a name of its own")
+                "another program signed in as \(sender), and this broker has one connection for each user name; "
+                    + "give each program a name of its own, or see --accounts: waypost help broker")
         }
         throw BackendError(
-            .noBroker, "the connection to the broker ended: \(session.endReason?.description ?? "closed")")
+            .noBroker, session.endReason.map(endText) ?? "the connection to the broker was closed")
+    }
+
+    /// Why a connection that was made ended.
+    private func endText(_ reason: DisconnectReason) -> String {
+        guard reason.cause == .closedByBroker, reason.stage == .online || reason.stage == .subscribing else {
+            return "the connection to the broker ended: \(reason)"
+        }
+        return
+            "the broker closed the connection (\(reason.broker)): it ended, or another program signed in as \(sender)"
+    }
+
+    /// Why no connection was made.
+    private static func refusalText(_ error: any Error) -> String {
+        let reason: DisconnectReason? =
+            switch error as? MQTTSessionError {
+            case .notConnected(let reason), .ended(let reason): reason
+            default: nil
+            }
+        guard let reason, case .refused(let code, let detail) = reason.cause else {
+            return "no broker: \(error)"
+        }
+        return "the broker \(reason.broker) refused the login: \(code)" + (detail.map { " (\($0))" } ?? "")
+            + (reason.advice.map { "; \($0)" } ?? "")
     }
 
     /// Lets ``next()`` return `.alarm` once the time is over.

@@ -73,14 +73,23 @@ struct DoctorCommand: OperatorCommand {
         ]
         let settings = try await broker.settings(given.merging(broker.given) { own, _ in own })
         let place = local ? try await LocalAgent(settings) : nil
-        let brokers = local && !signIn ? nil : try await BackendConfiguration(settings, name: sender.name)
+        var brokers = local && !signIn ? nil : try await BackendConfiguration(settings, name: sender.name)
+        var accounts = 1
+        if !local, var own = brokers {
+            accounts = try await BrokerOptions.takeAccount(&own, settings)
+            brokers = own
+        }
         var report = DoctorReport()
         // Also what was found before the rest could not be.
         defer { show(report) }
         if let profile = settings.profile { report.add([DoctorFinding("profile", .ok, profile)]) }
         if let place { report.add(LocalCheck(directory: place.directory, isSigningIn: signIn).findings) }
         var reached: Int?
-        if let brokers { reached = try await check(brokers, place, &report) }
+        if let brokers {
+            reached = try await check(brokers, place, &report)
+            let sideBySide = SideBySideCheck(settings: brokers, accounts: accounts)
+            if !local, reached != 0, let finding = await sideBySide.finding() { report.add([finding]) }
+        }
         if let place { report.add(StateCheck(directory: place.directory).findings) }
         if reached == 0 { throw Exit.noBroker }
         if report.hasFailed { throw Exit.failed }

@@ -93,15 +93,27 @@ struct BrokerOptions: ParsableArguments {
     func resolved(as name: String? = nil) async throws(CommandError) -> BackendConfiguration {
         let settings = try await settings(given)
         var configuration = try await BackendConfiguration(settings, name: name)
-        if let user = configuration.credentials?.username, let count = try await Self.accounts(settings) {
-            let account = try Account.free(of: user, count: count, at: configuration.place)
-            configuration.credentials?.username = account
-        }
+        try await Self.takeAccount(&configuration, settings)
         return configuration
     }
 
-    private static func accounts(_ settings: Settings) async throws(CommandError) -> Int? {
-        guard let count = try await settings.number("accounts") else { return nil }
+    /// Signs in under a user name that no other program on this machine uses.
+    ///
+    /// - Returns: how many there are.
+    @discardableResult
+    static func takeAccount(
+        _ configuration: inout BackendConfiguration, _ settings: Settings
+    ) async throws(CommandError) -> Int {
+        let count = try await accounts(settings)
+        if let user = configuration.credentials?.username {
+            let account = try Account.free(of: user, count: count, at: configuration.place)
+            configuration.credentials?.username = account
+        }
+        return count
+    }
+
+    private static func accounts(_ settings: Settings) async throws(CommandError) -> Int {
+        guard let count = try await settings.number("accounts") else { return 1 }
         guard (1...Account.maximum).contains(count) else {
             throw CommandError(.usage, "accounts must be 1 to \(Account.maximum); found \(count)")
         }
