@@ -32,14 +32,17 @@ final class ProfileTests: Sendable {
         let file = home + "/waypost/profiles/test.yaml"
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        #expect(try await run("profile", "list").output == ["  other", "  test"])
+        let url = site.broker.url
+        #expect(try await run("profile", "list").output == ["  other  \(url)", "  test  \(url)"])
         #expect(try await run("profile", "show", "test").output.contains { $0.hasPrefix("broker: ") })
 
         // Named, by the environment, and in use.
         #expect(try await run("agents", "--names", "--profile", "test").output == ["k1"])
         #expect(try await run("agents", "--names", more: ["WAYPOST_PROFILE": "test"]).output == ["k1"])
-        #expect(try await run("profile", "use", "test").status == 0)
-        #expect(try await run("profile", "list").output == ["  other", "* test"])
+        #expect(
+            try await run("profile", "use", "test").output
+                == ["commands that name no broker use profile test from now on: \(url)"])
+        #expect(try await run("profile", "list").output == ["  other  \(url)", "* test  \(url)"])
         let ping = try await run("ping", "--agent", "k1", "--json")
         #expect(ping.status == 0)
         let doctor = try await run("doctor", "--agent", "k1")
@@ -51,7 +54,7 @@ final class ProfileTests: Sendable {
         #expect(unknown.status == 64)
         #expect(unknown.errorLines.first?.contains("there is no profile tset; did you mean test?") == true)
         #expect(try await run("profile", "remove", "test").status == 0)
-        #expect(try await run("profile", "list").output == ["  other"])
+        #expect(try await run("profile", "list").output == ["  other  \(url)"])
         #expect(try await run("profile", "use", "test").status == 64)
     }
 
@@ -73,7 +76,7 @@ final class ProfileTests: Sendable {
             #expect(ending.errorLines.joined().contains("current-profile names no profile"), "\(ending)")
         }
         #expect(try await run("profile", "use", "--none").status == 0)
-        #expect(try await run("profile", "list").output == ["  test"])
+        #expect(try await run("profile", "list").output == ["  test  \(site.broker.url)"])
     }
 
     @Test func `a broker that is named gets nothing of the profile in use`() async throws {

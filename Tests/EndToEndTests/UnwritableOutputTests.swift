@@ -19,12 +19,13 @@ struct UnwritableOutputTests {
         "logcat": ["-d", "--agent", "k1"], "navigate": ["back", "--agent", "k1"],
         "open": ["scheme://router/demo", "--agent", "k1"], "ping": ["--agent", "k1"],
         "profile add": ["p1", "--broker", "mqtt://127.0.0.1"], "profile list": [], "profile show": ["p1"],
+        "profile use": ["p1"],
         "relocate": ["--agent", "k1", "--delete", "scheme://router/nowhere"],
         "replay": ["--agent", "k1"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
         "services": ["--demo"], "watch": [],
     ]
     /// What prints nothing, or on standard error.
-    private static let silent: Set = ["agent", "profile use", "profile remove"]
+    private static let silent: Set = ["agent", "profile remove"]
 
     @Test func `every command is tried`() {
         let all = Set(Verbs.all.map { $0.joined(separator: " ") })

@@ -92,7 +92,8 @@ struct ProfileCommand: AsyncParsableCommand {
                 if output.isJSON {
                     Terminal.print(json: ["profile": .string(name), "inUse": .bool(name == inUse)])
                 } else {
-                    Terminal.print("\(name == inUse ? "*" : " ") \(name)")
+                    let broker = (try? store.broker(of: name)) ?? "cannot be read"
+                    Terminal.print("\(name == inUse ? "*" : " ") \(name)  \(broker)")
                 }
             }
             if store.names.isEmpty, !output.isJSON {
@@ -143,6 +144,14 @@ struct ProfileCommand: AsyncParsableCommand {
         func perform() async throws {
             let store = try ProfileStore.user
             if let name { try store.use(name) } else { try store.useNone() }
+            let broker = try name.map { name throws(CommandError) in try store.broker(of: name) }
+            if output.isJSON {
+                Terminal.print(json: ["profile": name.map { .string($0) } ?? .null])
+            } else if let name, let broker {
+                Terminal.print("commands that name no broker use profile \(name) from now on: \(broker)")
+            } else {
+                Terminal.print("commands that name no broker use no profile from now on")
+            }
         }
     }
 

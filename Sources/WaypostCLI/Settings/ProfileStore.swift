@@ -58,6 +58,12 @@ struct ProfileStore: Sendable {
         }
     }
 
+    /// The brokers that a profile names, for a sentence.
+    func broker(of name: String) throws(CommandError) -> String {
+        try SettingsFile(file(of: name)).settings["broker"]?.value.texts.joined(separator: ", ")
+            ?? "no broker"
+    }
+
     /// Throws 64, with the near names, when there is no such profile.
     func check(_ name: String) throws(CommandError) {
         guard Name.isValid(name), names.contains(name) else {
