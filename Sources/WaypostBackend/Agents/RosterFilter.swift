@@ -58,7 +58,9 @@ package struct RosterFilter: Sendable {
         (names.isEmpty || names.contains(agent.agent))
             && group.map(member.isIn) ?? true
             && (states.isEmpty || states.contains { isInState($0, agent.condition) })
-            && (!haveProblem || agent.condition.isTrouble || !agent.problemText(now).isEmpty)
+            && (!haveProblem || agent.condition.isTrouble
+                // Why it was shut down is none.
+                || agent.condition != .stopped && !agent.problemText(now).isEmpty)
             && version.map { agent.version == $0 } ?? true
     }
 

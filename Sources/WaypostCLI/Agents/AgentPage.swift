@@ -24,6 +24,8 @@ struct AgentPage {
 
     init(_ agent: String, topics: Topics) { self.init(agent, Roster(topics: topics)) }
 
+    /// How long an answer is one of just now, in milliseconds.
+    private static let freshness: Int64 = 5_000
     /// How long an agent that is online is waited for.
     private static let patience = TimeSpan.seconds(3)
 
@@ -128,9 +130,11 @@ struct AgentPage {
         let time =
             summary.asOf.map { "\(Timestamp.local($0)), \(AgentSummary.ago($0, now))" } ?? "an unknown time"
         let isOnline = member.isOnline == true
+        // A page of watch stays on the screen.
+        let isFresh = member.askedAt.map { now &- $0 < Self.freshness } ?? false
         let how =
             if member.askedAt != nil {
-                "the agent was asked just now"
+                isFresh ? "the agent was asked just now" : "the agent was asked"
             } else if let silence {
                 silence
             } else if isOnline {
@@ -138,7 +142,7 @@ struct AgentPage {
             } else {
                 "before it \(member.isStopped ? "was shut down" : "was lost"); what follows may be different now"
             }
-        return entry(member.askedAt != nil ? "now" : time, how, isProblem: silence != nil)
+        return entry(isFresh ? "now" : time, how, isProblem: silence != nil)
     }
 
     /// The limits that are not the usual ones.

@@ -46,10 +46,7 @@ struct AgentsCommand: OperatorCommand {
     @Option(help: ArgumentHelp("Only agents of this version of the program.", valueName: "version"))
     var version: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The order: \(RosterFilter.Order.allCases.map(\.rawValue).joined(separator: ", ")).",
-            valueName: "column"))
+    @Option(help: ArgumentHelp("What the list is sorted by.", valueName: "column"))
     var sort = RosterFilter.Order.attention
 
     @Flag(help: "Print only the names, one per line.")

@@ -34,7 +34,7 @@ enum Account {
         throw CommandError(
             .failed,
             "all \(count) user names of \(name) at the broker are in use by programs on this machine "
-                + "(\(name), \(name).2, … \(name).\(count)); end one of them, or use another --username")
+                + "(\(name) to \(name).\(count)); end one of them, or use another --username")
     }
 
     /// Whether the lock was free and is ours now; the descriptor stays open for as long as the process runs.
