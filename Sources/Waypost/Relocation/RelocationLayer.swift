@@ -22,6 +22,16 @@ public struct RelocationLayer: Sendable, Hashable {
 }
 
 extension RelocationEntry {
+    /// One list that does what two layers do of which the second lies over the first.
+    ///
+    /// An entry without a condition hides those below about the same path; one with a condition is tried before them.
+    package static func merged(
+        _ lower: [RelocationEntry], under upper: [RelocationEntry]
+    ) -> [RelocationEntry] {
+        let hidden = Set(upper.filter { $0.when == nil }.map(\.subject))
+        return upper + lower.filter { !hidden.contains($0.subject) }
+    }
+
     /// What the entry is about: two entries about the same thing do not add up, the later one counts.
     package var subject: String {
         switch kind {
