@@ -68,18 +68,19 @@ extension Agent {
         var payload =
             Array("{\"router\":".utf8) + events.redaction.masked(contract.settings.json).serialized()
         var missing = 0
-        let lists = [
+        var lists = [
             ("services", contract.services.map(\.json)),
             ("redirects", contract.redirects.map { .string($0) }),
         ]
+        if !contract.deletions.isEmpty { lists.append(("deleted", contract.deletions.map(\.json))) }
         for (name, values) in lists {
             payload += Array(",\"\(name)\":".utf8)
-            // Behind the services there must be space for an empty list.
-            let (list, rest) = array(values, within: maximumPayload - payload.count - 24)
+            // Behind the services there must be space for two empty lists.
+            let (list, rest) = array(values, within: maximumPayload - payload.count - 40)
             payload += list
             missing += rest
         }
-        report(missing, missingIn: "services and redirects")
+        report(missing, missingIn: "services, redirects and deleted paths")
         return payload + [UInt8(ascii: "}")]
     }
 

@@ -28,7 +28,7 @@ struct WaypostCommand: AsyncParsableCommand {
                 name: "Control agents",
                 subcommands: [
                     OpenCommand.self, CallCommand.self, NavigateCommand.self, CancelCommand.self,
-                    RelocateCommand.self,
+                    RelocateCommand.self, MapCommand.self,
                     LogCommand.self, DescribeCommand.self,
                 ]),
             CommandGroup(

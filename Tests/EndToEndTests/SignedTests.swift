@@ -62,7 +62,7 @@ import Waypost
         try await agent.online()
         let map = try ScratchFile(#"{"type":"map","rev":5,"entries":[]}"#, name: "map.json")
         let steps: [(arguments: [String], word: String)] = [
-            (["--file", map.path], "agent rev 5"),
+            (["--file", map.path], "map rev 5"),
             (["--from", "scheme://router/demo", "--to", "scheme://router/demo1"], "patch rev 6"),
             (["--from", "scheme://router/demo", "--to", "scheme://router/demo2"], "patch rev 7"),
             (["--reset", "scheme://router/demo", "--base", "5", "--rev", "8"], "ROLLBACK"),
@@ -90,7 +90,10 @@ import Waypost
                 #"{"layers":[],"entries":0,"inactive":[],"refused":null,"nextPatch":\#(next)}"#,
                 to: "waypost/v1/k9/map/applied", retain: true)
             let ending = try await RunningCommand.run(
-                ["relocate", "--agent", "k9", "--reset", "scheme://a", "--sign-key", release.secret],
+                [
+                    "relocate", "--agent", "k9", "--reset", "scheme://a", "--sign-key", release.secret,
+                    "--new-agent",
+                ],
                 environment: ["WAYPOST_BROKER": broker.url])
             #expect(ending.status == 1)
             #expect(ending.errorLines.first?.contains("--base and --rev") == true, "\(ending.errorLines)")

@@ -19,8 +19,10 @@ struct UnwritableOutputTests {
         "logcat": ["-d", "--agent", "k1"], "navigate": ["back", "--agent", "k1"],
         "open": ["scheme://router/demo", "--agent", "k1"], "ping": ["--agent", "k1"],
         "profile add": ["p1", "--broker", "mqtt://127.0.0.1"], "profile list": [], "profile show": ["p1"],
+        "map diff": ["--agent", "k1", "--file", "FILE"], "map history": ["--agent", "k1"],
+        "map show": ["--agent", "k1"], "map undo": ["--agent", "k1", "--dry-run"],
         "profile use": ["p1"],
-        "relocate": ["--agent", "k1", "--delete", "scheme://router/nowhere"],
+        "relocate": ["--agent", "k1", "--delete", "scheme://router/demo3"],
         "replay": ["--agent", "k1"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
         "services": ["--demo"], "watch": [],
     ]
@@ -42,7 +44,9 @@ struct UnwritableOutputTests {
             let add = ["profile", "add", "p1", "--broker", "mqtt://127.0.0.1"]
             #expect(try await RunningCommand.run(add, environment: environment).status == 0)
         }
-        let all = verb + words.map { $0 == "STATE" ? site.agent.directory : $0 }
+        let map = try ScratchFile(#"{"type":"map","rev":7,"entries":[]}"#, name: "map.json")
+        if verb.first == "map" { _ = try await site.run("relocate", "--agent", "k1", "--file", map.path) }
+        let all = verb + words.map { $0 == "STATE" ? site.agent.directory : $0 == "FILE" ? map.path : $0 }
         for form in verb == ["demo"] ? [[]] : [[], ["--json"]] {
             let command = try RunningCommand(
                 all + form, environment: environment, through: #"exec "$0" "$@" >/dev/full"#)

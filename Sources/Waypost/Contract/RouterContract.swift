@@ -1,4 +1,4 @@
-/// What a router can open and call, so that others know it in advance: `{"router","routes","services","redirects"}`.
+/// What a router can open and call, so that others know it in advance: `{"router","routes","services","redirects","deleted"}`.
 package struct RouterContract: Sendable, Hashable {
     /// The settings on which it depends what a URL opens.
     package var settings: Settings
@@ -6,6 +6,17 @@ package struct RouterContract: Sendable, Hashable {
     package var services: [ServiceDescription]
     /// The origins of all redirects in force: where a URL that one of them takes leads is not told.
     package var redirects: [String]
+    /// The paths that maps took away.
+    package var deletions: [Deletion] = []
+
+    /// A path that a map took away.
+    package struct Deletion: Sendable, Hashable {
+        package var path: String
+        /// The entry, for people: `entry 1 of patch`.
+        package var entry: String
+
+        package var json: JSONValue { ["path": .string(path), "by": .string(entry)] }
+    }
 
     package init(
         settings: Settings = Settings(), routes: [RouteDescription] = [],
@@ -79,10 +90,14 @@ package struct RouterContract: Sendable, Hashable {
     }
 
     package var json: JSONValue {
-        [
+        var members: [String: JSONValue] = [
             "router": settings.json, "routes": .array(routes.map(\.json)),
             "services": .array(services.map(\.json)), "redirects": .array(redirects.map { .string($0) }),
         ]
+        if !deletions.isEmpty {
+            members["deleted"] = .array(deletions.map(\.json))
+        }
+        return .object(members)
     }
 
     /// Reads a document, or a list of routes alone.
@@ -98,6 +113,11 @@ package struct RouterContract: Sendable, Hashable {
             routes: try RouteDescription.list(isList ? json : json["routes"] ?? .array([])),
             services: json["services"]?.arrayValue?.compactMap(ServiceDescription.init) ?? [],
             redirects: json["redirects"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+        deletions = (json["deleted"]?.arrayValue ?? []).compactMap { deletion in
+            deletion["path"]?.stringValue.map {
+                Deletion(path: $0, entry: deletion["by"]?.stringValue ?? "a map")
+            }
+        }
     }
 }
 
@@ -111,10 +131,12 @@ extension Router {
 
     /// The same without the routes, of which there may be very many.
     package var contractWithoutRoutes: RouterContract {
-        RouterContract(
+        var contract = RouterContract(
             settings: .init(configuration, hasHooks: !snapshot.state.hooks.isEmpty),
             services: services.services,
             redirects: Set(state.plan.redirects.map(\.redirect.origin.text)).sorted())
+        contract.deletions = state.deletions.map { .init(path: $0.pattern.text, entry: $0.place.text) }
+        return contract
     }
 }
 

@@ -59,7 +59,7 @@ public struct RelocationEntry: Sendable, Hashable {
     }
 
     /// Whether it redirects, or takes a redirect away.
-    var isRedirect: Bool {
+    package var isRedirect: Bool {
         switch kind {
         case .replace, .reset: true
         case .add, .delete: false

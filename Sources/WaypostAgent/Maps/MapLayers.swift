@@ -256,10 +256,14 @@ struct MapLayers: Sendable {
         }
     }
 
-    /// Remembers a refused document; false when that very one was refused before for the same reason.
+    /// Remembers a refused document; false when that very one was refused before for the same reason, and then it is
+    /// the newest again.
     mutating func remember(_ document: AppliedMap.Refused) -> Bool {
         let known = refused[document.layer]
-        guard known?.digest != document.digest || known?.code != document.code else { return false }
+        guard known?.digest != document.digest || known?.code != document.code else {
+            refused[document.layer]?.at = document.at
+            return false
+        }
         refused[document.layer] = document
         return true
     }

@@ -7,16 +7,19 @@ package struct MapSummary: Sendable {
 
     package init(_ json: JSONValue) { self.json = json }
 
-    /// `rev 42, 3 entries`; the revisions are each of a layer, the entries those of all layers.
+    /// `3 active, 1 inactive (rev 42, patch)`; the entries are those of all layers.
     package var text: String {
         let entries = json["entries"]?.intValue ?? 0
         guard !revisions.isEmpty || entries > 0 else { return "none" }
-        let isOneLayer = json["layers"]?.arrayValue?.count == 1
         let inactive = json["inactive"]?.arrayValue.map { Int64($0.count) } ?? json["inactive"]?.intValue ?? 0
-        return
-            ([revisions].filter { !$0.isEmpty }
-            + [entries.counted("entry", "entries") + (isOneLayer ? "" : " in all layers")]
-            + (inactive > 0 ? ["\(inactive) inactive"] : [])).joined(separator: ", ")
+        let counts = Self.counted(active: max(0, entries.subtractingClamped(inactive)), inactive: inactive)
+        return revisions.isEmpty ? counts : "\(counts) (\(revisions))"
+    }
+
+    /// `3 entries active`, or `3 active, 2 inactive`.
+    package static func counted(active: Int64, inactive: Int64) -> String {
+        inactive == 0
+            ? "\(active.counted("entry", "entries")) active" : "\(active) active, \(inactive) inactive"
     }
 
     /// `rev 42, @all rev 7`; empty when no layer is in force.
@@ -40,5 +43,13 @@ package struct MapSummary: Sendable {
         // What is sent to the agent itself is what is meant when no layer is named.
         return [name == "agent" && revision != nil ? nil : name, revision].compactMap(\.self).joined(
             separator: " ")
+    }
+}
+
+extension Int64 {
+    /// The difference; of numbers from outside, that of nothing when there is none.
+    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? 0 : difference
     }
 }

@@ -61,8 +61,12 @@ package struct CommandRequest {
     }
 
     /// Sends the command in a session that listens for the replies already.
-    package func perform(in session: BackendSession, _ each: (AgentReply) -> Void) async throws -> Int {
-        var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
+    ///
+    /// - Parameter known: What was read of the agents' presence so far; nil when it is still to come.
+    package func perform(
+        in session: BackendSession, knowing known: NoReplyDiagnosis? = nil, _ each: (AgentReply) -> Void
+    ) async throws -> Int {
+        var diagnosis = known ?? NoReplyDiagnosis(audience, topics: settings.topics)
         return try await send(in: session, &diagnosis, each)
     }
 

@@ -12,6 +12,12 @@ package struct ReplyWait: Sendable {
         isGiven = given != nil
     }
 
+    /// At most so long, and not for an agent that is offline.
+    package init(atMost limit: TimeSpan) {
+        self.limit = limit
+        isGiven = false
+    }
+
     /// Whether to wait at all.
     package var isOn: Bool { limit.milliseconds > 0 }
     package var duration: Duration { limit.duration }

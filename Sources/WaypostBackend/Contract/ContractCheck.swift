@@ -5,6 +5,8 @@ package import WaypostMessages
 package struct ContractCheck {
     private let contract: RouterContract
     private let router: Router
+    /// The paths that maps took away; nil when there are none.
+    private let deleted: Router?
     /// Whether it is known where redirects lead.
     private let isComplete: Bool
 
@@ -18,6 +20,7 @@ package struct ContractCheck {
             RelocationEntry(.replace(origin: $0, target: "elsewhere://elsewhere"))
         }
         _ = try? router.relocate([RelocationLayer(name: "redirects", entries: entries)])
+        deleted = Self.deleted(contract)
         isComplete = false
     }
 
@@ -34,6 +37,7 @@ package struct ContractCheck {
         router = Router(configuration: configuration)
         try Self.register(contract, in: router)
         _ = try? router.relocate(layers)
+        deleted = nil
         isComplete = true
     }
 
@@ -50,6 +54,15 @@ package struct ContractCheck {
         } catch {
             throw BackendError(.invalid, "the contract: \(error)")
         }
+    }
+
+    private static func deleted(_ contract: RouterContract) -> Router? {
+        guard !contract.deletions.isEmpty else { return nil }
+        let router = Router(configuration: contract.settings.configuration)
+        for deletion in contract.deletions {
+            try? router.register(deletion.path, replacing: true) { _ in .opened(.null) }
+        }
+        return router
     }
 
     /// What does not fit, without secrets; nothing where it can not be known.
@@ -69,7 +82,14 @@ package struct ContractCheck {
             guard !contract.settings.hasHooks, isComplete || !router.isRedirected(url) else {
                 return ContractReport()
             }
-            return router.checkOpen(url, parameters: parameters)
+            var report = router.checkOpen(url, parameters: parameters)
+            if report.fault?.code == .noRoute, let path = deleted?.resolve(url).route,
+                let deletion = contract.deletions.first(where: { $0.path == path })
+            {
+                report.fault = Rejection(
+                    .noRoute, "no route takes \(RouteURL.withoutValues(url)): deleted by \(deletion.entry)")
+            }
+            return report
         case .call(let service, let method, let arguments):
             return router.checkCall(service, method, arguments: ServiceArguments(arguments))
         case .navigate, .cancel, .failures, .inspect, .log, .maps, .ping, .replay, .resolve:

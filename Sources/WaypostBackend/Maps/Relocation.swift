@@ -24,11 +24,11 @@ package struct Relocation: Sendable {
         self.payload = payload
     }
 
-    /// Some entries as a patch, checked as the agent would.
+    /// Some entries as a patch of `author`, checked as the agent would.
     ///
     /// - Throws: ``BackendError`` naming the entry and the field.
-    package init(entries: JSONValue) throws(BackendError) {
-        try self.init(patch: entries, source: "the entry")
+    package init(entries: JSONValue, by author: String? = nil) throws(BackendError) {
+        try self.init(patch: entries, source: "the entry", by: author)
     }
 
     /// A document from a file.
@@ -37,7 +37,7 @@ package struct Relocation: Sendable {
     /// byte: the same file sent twice is the same map. Everything else is a patch; bare entries are put into an
     /// envelope.
     /// - Throws: ``BackendError`` naming what does not fit.
-    package init(file bytes: [UInt8], name: String) throws(BackendError) {
+    package init(file bytes: [UInt8], name: String, by author: String? = nil) throws(BackendError) {
         let json: JSONValue
         do {
             json = try JSONValue(parsing: bytes, limits: .trustedFile)
@@ -54,14 +54,14 @@ package struct Relocation: Sendable {
             try Self.check(name) { () throws(Rejection) in _ = try MapDocument(map: json) }
             self.init(document: bytes, .map)
         } else {
-            try self.init(patch: json["entries"] ?? json, source: name)
+            try self.init(patch: json["entries"] ?? json, source: name, by: author)
         }
     }
 
-    private init(patch json: JSONValue, source: String) throws(BackendError) {
+    private init(patch json: JSONValue, source: String, by author: String?) throws(BackendError) {
         let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
         try Self.check(source) { () throws(Rejection) in _ = try MapDocument(patch: entries) }
-        self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries), .patch)
+        self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries, by: author), .patch)
     }
 
     private static func isSignedPatch(_ json: JSONValue) -> Bool {

@@ -113,6 +113,7 @@ struct AgentPage {
                 [
                     entry("routes", "\(contract.routes.count); waypost routes --agent \(agent)"),
                     entry("services", "\(contract.services.count); waypost services --agent \(agent)"),
+                    entry("redirects", redirects(contract.redirects)),
                 ])
         }
         section("shows", screens())
@@ -191,12 +192,21 @@ struct AgentPage {
     private func map() -> [TextTable.Entry] {
         guard let json = member?.map else { return [] }
         let summary = MapSummary(json)
-        return [entry("in force", summary.text)]
+        return [entry("entries", summary.text)]
             + [summary.refusal].compactMap(\.self).map { entry("refused", $0) }
             + (json["inactive"]?.arrayValue ?? []).map { inactive in
-                let place = "\(inactive["layer"]?.stringValue ?? "?") \(inactive["index"]?.intValue ?? 0)"
+                let number = Int(clamping: inactive["index"]?.intValue ?? 0).addingReportingOverflow(1)
+                    .partialValue
+                let place = "entry \(number) of \(inactive["layer"]?.stringValue ?? "?")"
                 return entry("inactive", "\(place): \(inactive["reason"]?.stringValue ?? "?")")
             }
+    }
+
+    /// The origins of redirects, as far as there is space.
+    private func redirects(_ origins: [String]) -> String {
+        let shown = origins.prefix(3).joined(separator: ", ")
+        let more = origins.count > 3 ? " and \(origins.count - 3) more" : ""
+        return "\(origins.count)\(shown.isEmpty ? "" : ": \(shown)\(more)"); waypost map --agent \(agent)"
     }
 
     private func screens() -> [TextTable.Entry] {

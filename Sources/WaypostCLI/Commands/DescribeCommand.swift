@@ -73,16 +73,40 @@ struct DescribeCommand: OperatorCommand {
         if let service = contract.services.first(where: { $0.name == name }) {
             return show(service.json, text.lines(service))
         }
-        if let route = try contract.routes.first(where: { $0.path == name })
-            ?? ContractCheck(contract).route(of: name)
+        let resolved = await resolved(name)
+        if let failure = resolved?.failure, !contract.routes.contains(where: { $0.path == name }) {
+            throw CommandError(
+                .failed, "describe \(name): \(failure.detail)\(NearNames.question(failure.nearest))")
+        }
+        let hops = resolved?.hops ?? []
+        if let route = try contract.routes.first(where: { $0.path == resolved?.route ?? name })
+            ?? ContractCheck(contract).route(of: resolved?.final ?? name)
         {
-            return show(route.json, text.lines(route))
+            guard !hops.isEmpty, let resolved else { return show(route.json, text.lines(route)) }
+            let json = route.json.objectValue ?? [:]
+            let redirected = ResolvedText.hops(resolved)
+            return show(
+                .object(json.merging(["redirected": resolved.json["hops"] ?? .null]) { $1 }),
+                redirected + text.lines(route))
         }
         let near = NearestNames.find(
             name, among: contract.routes.map(\.path) + contract.services.map(\.name))
         throw CommandError(
             .failed,
             "describe \(name): there is no such route or service\(NearNames.question(near))")
+    }
+
+    /// Where the agent itself says that a URL leads; nil when it is no URL, or no agent answers.
+    private func resolved(_ name: String) async -> ResolvedURL? {
+        guard let agent = source.agent, name.contains("://"),
+            let settings = try? await source.broker.resolved(as: source.sender.name)
+        else { return nil }
+        let found = try? await URLResolver(settings, signer: nil, source.wait.replyWait)
+            .resolve([name], at: agent)
+        if found == nil {
+            Terminal.note("waypost: warning: \(agent) was not asked where redirects lead: no answer")
+        }
+        return found?.first
     }
 
     private func show(_ json: JSONValue, _ lines: [TerminalText]) {

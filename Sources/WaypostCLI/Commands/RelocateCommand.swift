@@ -11,8 +11,11 @@ struct RelocateCommand: OperatorCommand {
             Sends one entry, or a document with --file (- is standard input). In a file, an object of type map, or \
             one with a rev, is the complete map: it replaces all that was sent before, patches too. Anything else \
             (one of TheRouter's entries, an array of entries, or an object of type patch) is added to the map in \
-            force. A signed patch says what it builds on; that is read from the agent unless --base and --rev are \
-            given.
+            force, of one agent: a group takes complete maps only. A signed patch says what it builds on; that is read \
+            from the agent unless --base and --rev are given.
+
+            What it would change is printed first, as waypost map diff does. Then it asks, where entries disappear or a \
+            map that the broker keeps is replaced; without a terminal that needs --yes.
 
             Examples:
               waypost relocate --agent k1 --from scheme://router/demo \\
@@ -23,15 +26,22 @@ struct RelocateCommand: OperatorCommand {
               waypost relocate --agent k1 --delete scheme://router/demo2
               waypost relocate --agent k1 --from 'scheme://shop/**' \\
                 --to 'scheme://store/**' --except scheme://shop/help
-              waypost relocate --agent k1 --from scheme://cart --to scheme://cart2 \\
-                --when '{"share":{"percent":10,"salt":"cart-2"}}'
-              waypost relocate --agent k1 --file map.json
-              waypost relocate --group lobby --file map.json --wait 3
-              waypost relocate --agent k1 --file map.json --sign-key release.pem
+              waypost relocate --agent k1 --from scheme://cart \\
+                --to scheme://router/orders --when '{"share":{"percent":10,"salt":"cart-2"}}'
+              waypost relocate --agent k1 --file map.json --dry-run
+              waypost relocate --agent k1 --file map.json --yes
+              waypost relocate --group lobby --file map.json --yes
+              waypost relocate --agent k1 --file map.json --sign-key release.pem --yes
             """)
 
     @OptionGroup(title: "What")
     var entry: RelocationOptions
+
+    @Flag(help: "Only print what it would change; nothing is sent.")
+    var dryRun = false
+
+    @OptionGroup
+    var safety: MapSafetyOptions
 
     @OptionGroup
     var signing: SignOptions
@@ -54,48 +64,13 @@ struct RelocateCommand: OperatorCommand {
     func perform() async throws {
         let audience = try audience.audience
         let settings = try await broker.resolved(as: sender.name)
-        let request = RelocationRequest(
-            try entry.relocation(), to: audience, settings, signer: try signing.signer(), wait.replyWait)
-        var allApplied = true
-        let count = try await request.perform { result in
-            allApplied = allApplied && result.refused == nil
-            if output.isJSON {
-                Terminal.print(json: result.line)
-            } else {
-                for line in Self.lines(result, output.style) { Terminal.print(line) }
-            }
-        }
-        if count == 0 {
-            if output.isJSON {
-                Terminal.print(json: ["status": "sent"])
-            } else {
-                Terminal.print("sent to \(audience)")
-            }
-        }
-        guard allApplied else { throw Exit.failed }
-    }
-
-    /// What an agent says of the document, for people.
-    static func lines(_ result: RelocationResult, _ style: Style) -> [TerminalText] {
-        if let refused = result.refused {
-            return [
-                "\(style.red("refused")): \(refused.code) by \(result.agent): \(refused.detail); the map in force stays"
-            ]
-        }
-        let layers = result.applied.layers.map { layer in
-            layer.revision.map { "\(layer.name) rev \($0)" } ?? layer.name
-        }
-        let entries = result.applied.entries.counted("entry", "entries")
-        let applied: TerminalText =
-            "\(style.green("applied")): \(result.agent) has \(entries) in force (\(layers.joined(separator: ", ")))"
-        return [applied]
-            + result.inactive.map {
-                "  \(style.yellow("inactive")): entry \($0.index) of \($0.layer): \($0.reason)"
-            }
-            + result.applied.conditional.map { "  if: entry \($0.index) of \($0.layer): \($0.reason)" }
-            + (result.applied.omitted > 0
-                ? ["  \(result.applied.omitted) more are not listed: the broker takes no message as large"]
-                : [])
+        let relocation = try entry.relocation(by: settings.name)
+        let delivery = MapDelivery(
+            settings: settings, audience: audience, signer: try signing.signer(), wait: wait.replyWait,
+            safety: safety, output: output)
+        guard dryRun else { return try await delivery.send(relocation) }
+        let plan = try await delivery.preview(relocation)
+        guard plan.previews.allSatisfy({ $0.refusal == nil }) else { throw Exit.failed }
     }
 }
 
@@ -179,8 +154,8 @@ struct RelocationOptions: ParsableArguments {
     }
 
     /// The document to send.
-    func relocation() throws -> Relocation {
-        let document = try document()
+    func relocation(by author: String) throws -> Relocation {
+        let document = try document(by: author)
         guard let base, let revision else { return document }
         guard document.needsBase else {
             throw CommandError(.usage, "--base and --rev are for a patch that has none of its own")
@@ -188,11 +163,14 @@ struct RelocationOptions: ParsableArguments {
         return document.numbered(AppliedMap.NextPatch(base: base, revision: revision))
     }
 
-    private func document() throws -> Relocation {
-        if let file {
-            let bytes = try InputFile.read(file, purpose: "relocation file")
-            return try Relocation(file: bytes, name: file == "-" ? "standard input" : file)
-        }
+    /// The document in a file; bare entries become a patch of `author`.
+    static func relocation(file: String, by author: String) throws -> Relocation {
+        let bytes = try InputFile.read(file, purpose: "relocation file")
+        return try Relocation(file: bytes, name: file == "-" ? "standard input" : file, by: author)
+    }
+
+    private func document(by author: String) throws -> Relocation {
+        if let file { return try Self.relocation(file: file, by: author) }
         var entry: [String: JSONValue] = [:]
         if let origin, let target {
             entry = ["routerType": 1, "orginPath": .string(origin), "targetPath": .string(target)]
@@ -207,6 +185,6 @@ struct RelocationOptions: ParsableArguments {
         if !parameters.isEmpty { entry["params"] = .object(parameters) }
         if !exceptions.isEmpty { entry["except"] = .array(exceptions.map(JSONValue.string)) }
         if let when { entry["when"] = .object(try JSONArgument.object(when, option: "--when")) }
-        return try Relocation(entries: .object(entry))
+        return try Relocation(entries: .object(entry), by: author)
     }
 }

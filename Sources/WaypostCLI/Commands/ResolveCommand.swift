@@ -6,6 +6,8 @@ struct ResolveCommand: OperatorCommand {
         commandName: "resolve",
         abstract: "Find out what a URL would open. Nothing is opened; no broker is needed.",
         discussion: """
+            With --agent and without routes it asks that agent, whose maps are in force: waypost resolve URL --agent k1.
+
             With --cases it reads cases, one JSON object per line, and prints one answer per line in the same order: \
             a team can keep its URLs and their targets in a file and check them in CI. A case has "open" and, if \
             needed, "id", "routes" (patterns), "priorities", "params", "maps" (patches, in order), "dialect", \
@@ -16,6 +18,7 @@ struct ResolveCommand: OperatorCommand {
             with the answer, and the answer has "pass". The exit status is 1 when a case failed.
 
             Examples:
+              waypost resolve scheme://router/demo --agent k1
               waypost resolve --demo 'scheme://router/user/7?from=menu'
               waypost resolve --routes routes.json --map map.json scheme://router/demo
               waypost resolve --routes routes.json --map map.json --agent kiosk-7 \\
@@ -49,6 +52,9 @@ struct ResolveCommand: OperatorCommand {
     var client: ClientSetupOptions
 
     @OptionGroup
+    var asked: AskedAgentOptions
+
+    @OptionGroup
     var output: OutputOptions
 
     @OptionGroup(title: "Router")
@@ -58,7 +64,7 @@ struct ResolveCommand: OperatorCommand {
         guard (url == nil) != (cases == nil) else {
             throw ValidationError("give a URL, or a file of cases with --cases")
         }
-        if url != nil { try source.validateGiven() }
+        if url != nil, askedAgent == nil { try source.validateGiven() }
         guard cases == nil || (pairs.isEmpty && object == nil) else {
             throw ValidationError("with --cases, the parameters are in the cases")
         }
@@ -67,8 +73,19 @@ struct ResolveCommand: OperatorCommand {
         }
     }
 
+    /// The agent that is asked; nil when the routes are here.
+    private var askedAgent: String? {
+        let facts = client.client
+        let isAlone =
+            !source.isGiven && source.maps.isEmpty && client.at == nil && facts.build == nil
+            && facts.locale == nil && facts.labels.isEmpty
+        return isAlone ? client.agent : nil
+    }
+
     func perform() async throws {
-        if let url {
+        if let url, let agent = askedAgent {
+            try await asked.resolve(url, try JSONArgument.parameters(object, pairs), at: agent, output)
+        } else if let url {
             try resolve(url)
         } else if let cases {
             let defaults = try ResolveDefaults(source, router, try client.setup())

@@ -1,5 +1,7 @@
 public import ArgumentParser
 public import Waypost
+import WaypostBackend
+import WaypostMessages
 
 struct RoutesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
@@ -43,6 +45,7 @@ struct RoutesCommand: OperatorCommand {
             let contract = try await source.contract()
             router = Router(configuration: configuration.completed(by: contract))
             try StandInRoutes.register(RouteFile(contract), of: agent, in: router)
+            if !contract.redirects.isEmpty { try await redirect(router, as: agent) }
         } else {
             router = try source.routes.router(configuration)
         }
@@ -54,6 +57,22 @@ struct RoutesCommand: OperatorCommand {
         case .plist: Terminal.print(TerminalText(xml: text))
         case .markdown, .dot, .swift: Terminal.print(TerminalText(lines: text))
         }
+    }
+}
+
+extension RoutesCommand {
+    /// Lays the agent's redirects over its routes; paths that maps added or took away are in the routes already.
+    private func redirect(_ router: Router, as agent: String) async throws {
+        let settings = try await source.broker.resolved(as: source.sender.name)
+        let reader = MapReader(settings, signer: nil, source.wait.replyWait)
+        guard let maps = try? await reader.layers(of: .agent(agent)).values.first?.value else {
+            return Terminal.note(
+                "waypost: warning: \(agent) has redirects, which are not listed: it does not answer")
+        }
+        let layers = maps.relocationLayers.map { layer in
+            RelocationLayer(name: layer.name, entries: layer.entries.filter(\.isRedirect))
+        }
+        _ = try? router.relocate(layers)
     }
 }
 

@@ -1,0 +1,185 @@
+package import Waypost
+package import WaypostMessages
+
+/// What a document would do at agents that have the same routes and the same maps, found without sending it.
+package struct MapPreview: Sendable {
+    /// A URL that would lead elsewhere.
+    package struct Destination: Sendable, Hashable {
+        /// The origin or the route, as it is written.
+        package var subject: String
+        /// The route that takes it, or why none does.
+        package var before: String
+        package var after: String
+    }
+
+    /// An entry of the document that would have no effect.
+    package struct Inactive: Sendable, Hashable {
+        /// Its number in its layer, from 1.
+        package var number: Int
+        package var entry: RelocationEntry
+        package var reason: String
+    }
+
+    /// The agents for which it holds, by name.
+    package var agents: [String] = []
+    /// How the entries of the layer would change.
+    package private(set) var changes: RelocationChanges
+    /// Entries of patches that a new map of the agent's own empties.
+    package private(set) var emptiedPatches = 0
+    /// What would lead elsewhere; nil when the agent's routes are not known.
+    package private(set) var destinations: [Destination]?
+    /// The document's entries without effect; nil when the agent's routes are not known.
+    package private(set) var inactive: [Inactive]?
+    /// Why the agent would refuse the document.
+    package private(set) var refusal: Rejection?
+
+    /// How many entries would disappear.
+    package var disappearing: Int { changes.removed + emptiedPatches }
+
+    /// - Parameters:
+    ///   - contract: What the agent opens; nil when it is not known.
+    ///   - layers: What is in force.
+    ///   - layer: The layer to which the document goes, by its name on the wire.
+    package init(
+        of document: MapDocument, isPatch: Bool, to layer: String, over layers: [MapLayer],
+        _ contract: RouterContract?
+    ) {
+        let current = layers.first { $0.name == layer }
+        let before = current?.relocationEntries ?? []
+        var next = RelocationLayer(name: layer, entries: before)
+        if isPatch { next.patch(document.entries) } else { next.entries = document.entries }
+        changes = RelocationChanges(from: before, to: next.entries)
+        if !isPatch, layer == "agent" {
+            emptiedPatches = layers.first { $0.name == "patch" }?.count ?? 0
+        }
+        if let revision = document.revision, !isPatch, let known = current?.revision, revision < known {
+            refusal = Rejection(.rollback, "rev \(revision) is below \(known), which is in force")
+        }
+        guard let contract, let routers = Stage(contract, layers) else { return }
+        compare(routers, next, document)
+    }
+
+    private mutating func compare(_ stage: Stage, _ next: RelocationLayer, _ document: MapDocument) {
+        let report: RelocationReport
+        do throws(RelocationError) {
+            report = try stage.relocate(next)
+        } catch {
+            refusal = refusal ?? Rejection(error)
+            return
+        }
+        // Of a patch only its own entries are the sender's concern.
+        let own = Set(document.entries)
+        inactive = report.inactive.compactMap { found in
+            guard found.layer == next.name, next.entries.indices.contains(found.index),
+                case let entry = next.entries[found.index], own.contains(entry)
+            else { return nil }
+            // Destinations without a path are in no contract.
+            if case .add = entry.kind { return nil }
+            return Inactive(number: found.index + 1, entry: entry, reason: found.reason)
+        }
+        let changed = changes.list.compactMap { $0.after ?? $0.before }.map {
+            (subject: $0.subjectPath, sample: $0.sample)
+        }
+        destinations = stage.compare(changed)
+    }
+
+    /// Whether what is to be said is the same.
+    package func isSame(as other: MapPreview) -> Bool {
+        changes == other.changes && emptiedPatches == other.emptiedPatches
+            && destinations == other.destinations && inactive == other.inactive && refusal == other.refusal
+    }
+}
+
+/// Two routers with an agent's routes: one with its maps as they are, one as they would be.
+private struct Stage {
+    /// The most URLs that are compared.
+    private static let maximumSubjects = 5_000
+
+    private let routes: [String]
+    private let layers: [RelocationLayer]
+    private let before: Router
+    private let after: Router
+
+    /// Nil when the contract makes no sense here, such as one of a newer agent.
+    init?(_ contract: RouterContract, _ maps: [MapLayer]) {
+        let active = maps.filter { $0.state == .active }
+        layers = active.map { RelocationLayer(name: $0.name, entries: $0.relocationEntries.map(\.always)) }
+        let base = Self.routes(of: contract, below: active)
+        routes = base.map(\.path)
+        func router() -> Router? {
+            let router = Router(configuration: contract.settings.configuration)
+            let known = base.filter { $0.missingConverter(router.configuration) == nil }
+            guard
+                (try? router.register(known.map { Route($0) { _ in .opened(.null) } }, replacing: true))
+                    != nil
+            else { return nil }
+            return router
+        }
+        guard let before = router(), let after = router() else { return nil }
+        (self.before, self.after) = (before, after)
+        _ = try? before.relocate(layers)
+    }
+
+    /// The routes without those that maps added, and with those that maps took away.
+    private static func routes(of contract: RouterContract, below layers: [MapLayer]) -> [RouteDescription] {
+        var routes = contract.routes
+        for entry in layers.flatMap(\.entries) where entry.state == .active {
+            switch (try? RelocationEntry(entry.json))?.kind {
+            case .add(let path, _): routes.removeAll { $0.path == path }
+            case .delete(let path): routes.append(RouteDescription(path: path, className: ""))
+            default: break
+            }
+        }
+        return routes
+    }
+
+    /// Lays the maps over the routes as they would be.
+    func relocate(_ next: RelocationLayer) throws(RelocationError) -> RelocationReport {
+        var list = layers
+        let always = RelocationLayer(name: next.name, entries: next.entries.map(\.always))
+        if next.name == "agent" { list.removeAll { $0.name == "patch" } }
+        if let place = list.firstIndex(where: { $0.name == next.name }) {
+            list[place] = always
+        } else {
+            list.insert(always, at: place(of: next.name, in: list))
+        }
+        return try after.relocate(list)
+    }
+
+    private func place(of name: String, in list: [RelocationLayer]) -> Int {
+        func rank(_ name: String) -> Int {
+            switch name {
+            case "patch": 4
+            case "agent": 3
+            case "@all": 1
+            default: name.hasPrefix("@") ? 2 : 0
+            }
+        }
+        return list.firstIndex { rank($0.name) > rank(name) } ?? list.count
+    }
+
+    /// The origins and routes that would lead elsewhere.
+    func compare(_ changed: [(subject: String, sample: String?)]) -> [MapPreview.Destination] {
+        let all = changed + routes.map { (subject: $0, sample: RelocationEntry.sample(of: $0)) }
+        var seen: Set<String> = []
+        return all.prefix(Self.maximumSubjects).compactMap { subject, sample in
+            guard let sample, seen.insert(sample).inserted else { return nil }
+            let (old, new) = (Self.end(before.resolve(sample)), Self.end(after.resolve(sample)))
+            return old == new ? nil : MapPreview.Destination(subject: subject, before: old, after: new)
+        }
+    }
+
+    private static func end(_ resolution: Resolution) -> String {
+        if let error = resolution.error { return "\(error.code.number) \(error.code.name)" }
+        return resolution.route ?? resolution.url
+    }
+}
+
+extension RelocationEntry {
+    /// The same without its condition: what it does where that holds.
+    fileprivate var always: RelocationEntry {
+        var entry = self
+        if entry.when != nil { entry.when = [:] }
+        return entry
+    }
+}

@@ -1,0 +1,182 @@
+package import Waypost
+package import WaypostMessages
+
+/// Asks agents for their maps: what is in force, and the documents of the past.
+package struct MapReader {
+    /// What agents answered, and which did not.
+    package struct Answers<Value> {
+        /// By agent, in the order of the names.
+        package var values: [(agent: String, value: Value)] = []
+        /// Agents that refused to tell, such as those of an older version.
+        package var refusals: [AgentReply] = []
+        /// Why others did not answer.
+        package var silence: BackendError?
+    }
+
+    /// A document whole.
+    package struct Document: Sendable {
+        package var revision: MapRevision
+        package var entries: [RelocationEntry]
+        /// Whether values of secret keys are masked, so that it can't be sent again.
+        package var isMasked: Bool
+    }
+
+    /// More pages than a map of 2 000 entries has.
+    private static let maximumPages = 200
+
+    private let settings: BackendConfiguration
+    private let signer: Signer?
+    private let wait: ReplyWait
+
+    package init(_ settings: BackendConfiguration, signer: Signer?, _ wait: ReplyWait) {
+        (self.settings, self.signer, self.wait) = (settings, signer, wait)
+    }
+
+    /// The layers in force at one agent, or at those of a group.
+    ///
+    /// - Throws: ``BackendError`` when there is no broker.
+    package func layers(of audience: Audience, layer: String? = nil) async throws -> Answers<AgentMaps> {
+        try await connected(to: audience) { try await layers(of: audience, layer: layer, in: $0) }
+    }
+
+    /// The same in a session that listens for the replies already.
+    ///
+    /// - Parameter known: What was read of the agents' presence so far; nil when it is still to come.
+    package func layers(
+        of audience: Audience, layer: String? = nil, in session: BackendSession,
+        knowing known: NoReplyDiagnosis? = nil
+    ) async throws -> Answers<AgentMaps> {
+        try await read(audience, MapsRequest(layer: layer), in: session, knowing: known) { agent, pages in
+            try AgentMaps(agent, pages: pages, asOf: WallClock.now())
+        }
+    }
+
+    /// The last documents that were in force, of each layer the newest first.
+    ///
+    /// - Throws: ``BackendError`` when there is no broker.
+    package func history(
+        of audience: Audience, layer: String? = nil
+    ) async throws -> Answers<[MapRevision]> {
+        try await connected(to: audience) { session in
+            try await read(audience, MapsRequest(.history, layer: layer), in: session) { agent, pages in
+                try pages.flatMap { $0["history"]?.arrayValue ?? [] }.map { json in
+                    try Self.reading("the map history of \(agent)") { () throws(Rejection) in
+                        try MapRevision(json)
+                    }
+                }
+            }
+        }
+    }
+
+    /// One document whole.
+    ///
+    /// - Throws: ``BackendError`` when the agent does not have it, or does not answer.
+    package func document(
+        _ subject: MapsRequest.Subject, layer: String, of agent: String
+    ) async throws -> Document {
+        let audience = Audience.agent(agent)
+        let answers = try await connected(to: audience) { session in
+            try await read(audience, MapsRequest(subject, layer: layer), in: session) { agent, pages in
+                try Self.reading("the document of \(agent)") { () throws(Rejection) in
+                    try Document(pages)
+                }
+            }
+        }
+        if let silence = answers.silence { throw silence }
+        if let refusal = answers.refusals.first {
+            throw BackendError(.refused, "\(agent): \(refusal.reply.detail ?? refusal.reply.code.name)")
+        }
+        guard let document = answers.values.first?.value else {
+            throw BackendError(.noReply, "no answer from \(agent)")
+        }
+        return document
+    }
+
+    // MARK: Pages
+
+    private func connected<Value>(
+        to audience: Audience, _ body: (BackendSession) async throws -> Value
+    ) async throws -> Value {
+        let request = try request(audience, MapsRequest())
+        return try await BackendSession.with(
+            settings, required: [request.replyFilter], useful: request.presenceFilters, body)
+    }
+
+    /// Reads all pages of each agent.
+    private func read<Value>(
+        _ audience: Audience, _ wanted: MapsRequest, in session: BackendSession,
+        knowing known: NoReplyDiagnosis? = nil,
+        _ value: (_ agent: String, _ pages: [JSONValue]) throws -> Value
+    ) async throws -> Answers<Value> {
+        var answers = Answers<Value>()
+        var pages: [String: [JSONValue]] = [:]
+        var next: [(agent: String, before: Int64)] = []
+        func take(_ answer: AgentReply) {
+            guard answer.isOK else { return answers.refusals.append(answer) }
+            pages[answer.agent, default: []].append(answer.reply.result)
+            // An agent that never comes to an end is not followed.
+            guard let further = answer.reply.result["next"]?.intValue,
+                pages[answer.agent]?.count ?? 0 < Self.maximumPages
+            else { return }
+            next.append((answer.agent, further))
+        }
+        answers.silence = try await silence {
+            _ = try await request(audience, wanted).perform(in: session, knowing: known, take)
+        }
+        while let (agent, before) = next.popLast() {
+            var page = wanted
+            page.before = before
+            let silent = try await silence {
+                _ = try await request(.agent(agent), page).perform(in: session, take)
+            }
+            if let silent {
+                answers.silence = answers.silence ?? silent
+                pages[agent] = nil
+            }
+        }
+        for (agent, pages) in pages.sorted(by: { $0.key < $1.key }) {
+            answers.values.append((agent, try value(agent, pages)))
+        }
+        return answers
+    }
+
+    /// The error when there was no reply in time; all others are thrown.
+    private func silence(_ body: () async throws -> Void) async throws -> BackendError? {
+        do {
+            try await body()
+            return nil
+        } catch let error as BackendError where error.kind == .noReply {
+            return error
+        }
+    }
+
+    private func request(_ audience: Audience, _ wanted: MapsRequest) throws -> CommandRequest {
+        try CommandRequest(asking: .maps(wanted), of: audience, settings, signer: signer, wait)
+    }
+
+    private static func reading<Value>(
+        _ what: String, _ body: () throws(Rejection) -> Value
+    ) throws(BackendError) -> Value {
+        do throws(Rejection) {
+            return try body()
+        } catch {
+            throw BackendError(.refused, "read \(what): \(error.detail)")
+        }
+    }
+}
+
+extension MapReader.Document {
+    fileprivate init(_ pages: [JSONValue]) throws(Rejection) {
+        guard let first = pages.first?["document"] else {
+            throw Rejection(.badField, "document is missing")
+        }
+        revision = try MapRevision(first)
+        let list = JSONValue.array(pages.flatMap { $0["entries"]?.arrayValue ?? [] })
+        do throws(RelocationError) {
+            entries = try RelocationEntry.list(list, maximum: MapDocument.maximumEntries)
+        } catch {
+            throw Rejection(error)
+        }
+        isMasked = pages.contains { $0["masked"] == true }
+    }
+}

@@ -1,0 +1,13 @@
+import ArgumentParser
+
+struct MapCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "map",
+        abstract: "See the relocation maps of agents, try them, and take them back.",
+        discussion: """
+            Without another word it shows what is in force: waypost map --agent k1.
+            """,
+        subcommands: [
+            MapShowCommand.self, MapDiffCommand.self, MapHistoryCommand.self, MapUndoCommand.self,
+        ], defaultSubcommand: MapShowCommand.self)
+}

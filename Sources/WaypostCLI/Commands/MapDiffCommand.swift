@@ -1,0 +1,49 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct MapDiffCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Print what a document would change at agents. Nothing is sent to their maps.",
+        discussion: """
+            Entries that are added (+), removed (-) and changed (~), URLs that would lead elsewhere (before → after), \
+            entries that would have no effect, and why an agent would refuse it: once for agents with the same routes and \
+            maps. The exit status is 1 when an agent would refuse it.
+
+            Examples:
+              waypost map diff --agent k1 --file map.json
+              waypost map diff --group all --file map.json
+            """)
+
+    @OptionGroup(title: "Target")
+    var audience: AudienceOptions
+
+    @Option(help: ArgumentHelp("A document with entries; - is standard input.", valueName: "file"))
+    var file: String
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var signing: SignOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func perform() async throws {
+        let audience = try audience.audience
+        let settings = try await broker.resolved(as: sender.name)
+        let relocation = try RelocationOptions.relocation(file: file, by: settings.name)
+        let delivery = MapDelivery(
+            settings: settings, audience: audience, signer: try signing.signer(), wait: ReplyWait(),
+            safety: nil,
+            output: output)
+        let plan = try await delivery.preview(relocation)
+        guard plan.previews.allSatisfy({ $0.refusal == nil }) else { throw Exit.failed }
+    }
+}

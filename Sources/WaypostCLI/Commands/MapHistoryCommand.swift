@@ -1,0 +1,102 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct MapHistoryCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "List the maps that were in force at agents: the last eight of each layer.",
+        discussion: """
+            CHANGED counts the entries that were added (+), removed (-) and changed (~). BY is who published it, as far \
+            as the agent knows: the keys that signed it, what the document says, or its id. With --rev or --digest it \
+            prints one document, as waypost relocate --file sends it.
+
+            Examples:
+              waypost map history --agent k1
+              waypost map history --group lobby --layer @lobby
+              waypost map history --agent k1 --rev 41 > before.json
+            """)
+
+    @OptionGroup(title: "Target")
+    var audience: AudienceOptions
+
+    @Option(
+        help: ArgumentHelp("Only this layer: agent, patch, @ and the name of a group.", valueName: "name"))
+    var layer: String?
+
+    @Option(
+        name: .customLong("rev"),
+        help: ArgumentHelp("Print the document with this revision.", valueName: "number"))
+    var revision: Int64?
+
+    @Option(help: ArgumentHelp("Print the document whose digest begins so.", valueName: "digits"))
+    var digest: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var signing: SignOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func validate() throws {
+        guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+        guard revision == nil || digest == nil else {
+            throw ValidationError("use --rev or --digest, not both")
+        }
+        guard (revision == nil && digest == nil) || audience.group == nil else {
+            throw ValidationError("--rev and --digest need one --agent")
+        }
+    }
+
+    func perform() async throws {
+        let audience = try audience.audience
+        let settings = try await broker.resolved(as: sender.name)
+        let reader = MapReader(settings, signer: try signing.signer(), wait.replyWait)
+        if let subject, case .agent(let agent) = audience {
+            return show(try await reader.document(subject, layer: layer ?? "agent", of: agent))
+        }
+        let answers = try await reader.history(of: audience, layer: layer)
+        let text = MapText(style: output.style)
+        for (agent, history) in answers.values {
+            if output.isJSON {
+                for revision in history {
+                    var members = revision.json.objectValue ?? [:]
+                    members["agent"] = .string(agent)
+                    Terminal.print(json: .object(members))
+                }
+            } else {
+                for line in text.lines(agent, history) { Terminal.print(line) }
+            }
+        }
+        try MapAnswers.report(answers)
+    }
+
+    private var subject: MapsRequest.Subject? {
+        if let revision { return .revision(revision) }
+        return digest.map { .digest($0.hasPrefix("sha256:") ? $0 : "sha256:\($0)") }
+    }
+
+    /// A patch layer is a list of entries; everything else is a map.
+    private func show(_ document: MapReader.Document) {
+        if document.isMasked {
+            Terminal.note(
+                "waypost: warning: values of secret keys are masked: this document can't be sent again as it is"
+            )
+        }
+        let entries = JSONValue.array(document.entries.map(\.json))
+        guard document.revision.layer != "patch" else { return Terminal.print(json: entries) }
+        var members: [String: JSONValue] = ["type": "map", "entries": entries]
+        if let revision = document.revision.revision { members["rev"] = .int(revision) }
+        Terminal.print(json: .object(members))
+    }
+}

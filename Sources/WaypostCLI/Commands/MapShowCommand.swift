@@ -1,0 +1,98 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct MapShowCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print the relocation entries in force at agents, the layer that acts first on top.",
+        discussion: """
+            Layers are a program's own, @all, the agent's groups, its own map (agent) and patches (patch); a later one \
+            lies over those before. Entries are counted from 1. With --at it prints which entries act on a URL.
+
+            Examples:
+              waypost map --agent k1
+              waypost map --agent k1 --at scheme://router/demo
+              waypost map --group all --layer patch
+              waypost map --agent k1 --json
+            """)
+
+    @OptionGroup(title: "Target")
+    var audience: AudienceOptions
+
+    @Option(name: .customLong("at"), help: ArgumentHelp("Which entries act on this URL.", valueName: "url"))
+    var url: String?
+
+    @Option(
+        help: ArgumentHelp("Only this layer: agent, patch, @ and the name of a group.", valueName: "name"))
+    var layer: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var signing: SignOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func validate() throws {
+        guard url == nil || audience.group == nil else { throw ValidationError("--at needs one --agent") }
+        guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+    }
+
+    func perform() async throws {
+        let audience = try audience.audience
+        let settings = try await broker.resolved(as: sender.name)
+        let signer = try signing.signer()
+        let reader = MapReader(settings, signer: signer, wait.replyWait)
+        let answers = try await reader.layers(of: audience, layer: layer)
+        var resolved: ResolvedURL?
+        if let url, case .agent(let agent) = audience, !answers.values.isEmpty {
+            resolved = try await URLResolver(settings, signer: signer, wait.replyWait)
+                .resolve([url], at: agent).first
+        }
+        let text = MapText(style: output.style)
+        for (_, maps) in answers.values {
+            if output.isJSON {
+                var members = maps.json.objectValue ?? [:]
+                if let resolved { members["at"] = resolved.json }
+                Terminal.print(json: .object(members))
+            } else {
+                var marked: [String: Set<Int>] = [:]
+                for hop in resolved?.hops ?? [] {
+                    if let layer = hop.layer, let entry = hop.entry {
+                        marked[layer, default: []].insert(entry)
+                    }
+                }
+                for line in text.lines(maps, marked: marked) { Terminal.print(line) }
+                if let resolved {
+                    for line in ResolvedText.lines(resolved, output.style) { Terminal.print(line) }
+                }
+            }
+        }
+        try MapAnswers.report(answers)
+    }
+}
+
+/// What did not come of an answer about maps.
+enum MapAnswers {
+    /// - Throws: What the command ends with when something is missing.
+    static func report<Value>(_ answers: MapReader.Answers<Value>) throws {
+        for refusal in answers.refusals {
+            let hint = refusal.reply.code == .unknownType ? "; its version is too old for this" : ""
+            Terminal.note(
+                "waypost: \(refusal.agent): \(refusal.reply.code): \(refusal.reply.detail ?? "refused")\(hint)"
+            )
+        }
+        if let silence = answers.silence { throw silence }
+        guard answers.refusals.isEmpty else { throw Exit.failed }
+    }
+}

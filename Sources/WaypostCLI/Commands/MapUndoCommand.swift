@@ -1,0 +1,69 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct MapUndoCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undo",
+        abstract: "Send the map before the last change again, with the next revision.",
+        discussion: """
+            Agents keep the last eight documents of each layer, see: waypost map history. Of one agent a patch is a change \
+            too: then its map is sent with the patches before. When what was sent last was refused, the map in force is \
+            sent, so that the broker keeps that again. What it changes is printed first. A second undo takes the first one back.
+
+            Examples:
+              waypost map undo --agent k1 --dry-run
+              waypost map undo --agent k1
+              waypost map undo --group lobby --to 41 --yes
+            """)
+
+    @OptionGroup(title: "Target")
+    var audience: AudienceOptions
+
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("The map with this revision instead of the one before.", valueName: "rev"))
+    var revision: Int64?
+
+    @Flag(help: "Only print what it would change.")
+    var dryRun = false
+
+    @OptionGroup
+    var safety: MapSafetyOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup
+    var signing: SignOptions
+
+    @OptionGroup(title: "Waiting")
+    var wait: WaitOptions
+
+    @OptionGroup(title: "Sender")
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    func perform() async throws {
+        let audience = try audience.audience
+        let settings = try await broker.resolved(as: sender.name)
+        let signer = try signing.signer()
+        let undo = try await MapUndoer(settings, for: audience, signer: signer, wait.replyWait)
+            .undo(to: revision)
+        let relocation = Relocation(map: undo.entries, revision: undo.revision, by: settings.name)
+        if !output.isJSON {
+            Terminal.note("waypost: back to \(undo.origin); sent as rev \(undo.revision)")
+        }
+        let delivery = MapDelivery(
+            settings: settings, audience: audience, signer: signer, wait: wait.replyWait, safety: safety,
+            output: output)
+        if dryRun {
+            _ = try await delivery.preview(relocation)
+        } else {
+            try await delivery.send(relocation)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// What may go wrong with a document that is meant all the same.
+struct MapSafetyOptions: ParsableArguments {
+    @Flag(help: "Send it without a question when entries disappear, or a map at the broker is replaced.")
+    var yes = false
+
+    @Flag(help: "Send it to an agent or a group that nobody has heard of yet: the broker keeps a map for it.")
+    var newAgent = false
+
+    @Flag(help: "Send it although an entry would have no effect at any agent.")
+    var allowInactive = false
+}
+
+/// A document on its way to agents: what it would change is shown, then it is sent, then what became of it is shown.
+struct MapDelivery {
+    let settings: BackendConfiguration
+    let audience: Audience
+    let signer: Signer?
+    let wait: ReplyWait
+    /// Nil when nothing is sent.
+    let safety: MapSafetyOptions?
+    let output: OutputOptions
+
+    /// What a document would change.
+    ///
+    /// - Returns: The plan; it is printed already.
+    func preview(_ relocation: Relocation) async throws -> MapPlan {
+        let plan = try await MapPlanner(settings, for: audience, signer: signer).plan(relocation)
+        try checkReceivers(of: plan)
+        if output.isJSON {
+            Terminal.print(json: plan.json)
+        } else {
+            for line in text.lines(plan) { Terminal.print(line) }
+            if let kept = fate(plan, relocation) { Terminal.print("\(kept)") }
+        }
+        return plan
+    }
+
+    /// Shows what it would change, asks where that is called for, sends it and shows what agents say.
+    ///
+    /// - Throws: ``CommandError`` when it was not sent, ``Exit`` when an agent refused it.
+    func send(_ relocation: Relocation) async throws {
+        // What can't be sent is found before a connection is made.
+        _ = try relocation.message(to: audience, settings.topics)
+        let plan = try await MapPlanner(settings, for: audience, signer: signer).plan(relocation)
+        try check(plan)
+        if !output.isJSON { for line in text.lines(plan) { Terminal.note(line) } }
+        if plan.hasNoRevision {
+            Terminal.note(
+                "waypost: the document has no rev: it replaces all that was sent before; \(plan.disappearing.counted("entry goes", "entries go"))"
+            )
+        }
+        try confirm(plan)
+        let request = RelocationRequest(relocation, to: audience, settings, signer: signer, wait)
+        var refused = 0
+        let count = try await request.perform { result in
+            if result.refused != nil { refused += 1 }
+            if output.isJSON {
+                Terminal.print(json: result.line)
+            } else {
+                for line in text.lines(result) { Terminal.print(line) }
+            }
+        }
+        if count == 0 {
+            if output.isJSON {
+                Terminal.print(json: ["status": "sent"])
+            } else {
+                Terminal.print("sent to \(audience)")
+            }
+        }
+        guard refused > 0 else { return }
+        if relocation.kind == .map, !output.isJSON {
+            Terminal.note(
+                "waypost: the broker keeps the refused map for \(audience) and offers it at each connection; to take it "
+                    + "back: waypost map undo \(audience.option)")
+        }
+        throw Exit.failed
+    }
+
+    private var text: MapText { MapText(style: output.style) }
+
+    private func checkReceivers(of plan: MapPlan) throws {
+        if !plan.isKnown, safety?.newAgent != true {
+            let what =
+                if case .agent(let agent) = audience { "there is no agent \(agent) at this broker" } else {
+                    "no agent is in the group \(audience.name)"
+                }
+            throw CommandError(
+                .failed,
+                "not sent: \(what)\(NearNames.question(plan.nearest)); the broker would keep the map for the first "
+                    + "that comes: --new-agent sends it")
+        }
+    }
+
+    private func check(_ plan: MapPlan) throws {
+        try checkReceivers(of: plan)
+        let idle = plan.inactiveEverywhere
+        if safety?.allowInactive != true, let first = idle.first {
+            let more = idle.count > 1 ? " (and \(idle.count - 1) more)" : ""
+            throw CommandError(
+                .failed,
+                "not sent: entry \(first.number), \(first.entry.subjectPath), would have no effect at any agent: "
+                    + "\(first.reason)\(more); --allow-inactive sends it")
+        }
+    }
+
+    /// Asks before entries disappear or a map at the broker is replaced.
+    private func confirm(_ plan: MapPlan) throws {
+        guard safety?.yes != true else { return }
+        var reasons: [String] = []
+        if plan.disappearing > 0 {
+            reasons.append("\(plan.disappearing.counted("entry disappears", "entries disappear"))")
+        }
+        if let retained = plan.retained {
+            let name = retained.revision.map { "rev \($0)" } ?? "a map without rev"
+            reasons.append("\(name), which the broker keeps for \(audience), is replaced")
+        }
+        guard !reasons.isEmpty else { return }
+        let sentence = reasons.joined(separator: ", and ")
+        guard Confirmation.canAsk else {
+            throw CommandError(.failed, "not sent: \(sentence); --yes sends it")
+        }
+        guard Confirmation.ask("\(sentence). Send it?") else { throw CommandError(.failed, "not sent") }
+    }
+
+    /// What becomes of the retained document; nil for a patch, which is not retained.
+    private func fate(_ plan: MapPlan, _ relocation: Relocation) -> String? {
+        guard relocation.kind == .map else { return nil }
+        let replaced =
+            plan.retained.map { " in the place of \($0.revision.map { "rev \($0)" } ?? "a map without rev")" }
+            ?? ""
+        return
+            "nothing was sent; when it is sent, the broker keeps it for \(audience)\(replaced), also when agents "
+            + "refuse it: then what is in force stays"
+    }
+}
+
+extension Audience {
+    /// `k1`, `lobby`.
+    var name: String {
+        switch self {
+        case .agent(let name), .group(let name): name
+        }
+    }
+
+    /// `--agent k1`.
+    var option: String {
+        switch self {
+        case .agent(let name): "--agent \(name)"
+        case .group(let name): "--group \(name)"
+        }
+    }
+}
