@@ -123,9 +123,9 @@ struct DriveAgentTests {
         #expect(check.status == 1)
         #expect(
             check.output.first
-                == "badCommand: \(commands) line 2: c-2: 422 BAD_FIELD: add(a:b:) has no argument \"c\"; did you mean \"a\"?"
+                == "\(commands):2: badCommand: c-2: 422 BAD_FIELD: add(a:b:) has no argument \"c\"; did you mean \"a\"?"
         )
-        #expect(check.output.contains { $0.contains("line 3: c-3: the field trase is unknown") })
+        #expect(check.output.contains { $0.contains(":3: doubtfulCommand: c-3: the field trase is unknown") })
         #expect(check.output.last?.hasSuffix("1 problem, 1 note") == true)
     }
 

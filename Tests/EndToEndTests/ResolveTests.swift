@@ -32,7 +32,8 @@ struct ResolveTests {
         #expect(
             ending.errorLines == [
                 "line 2: case b failed: s://u/7", #"  params.id: expected "8", found "7""#,
-                "  params.x: expected 1, found nothing", "2 expectations: 1 passed, 1 failed",
+                "  params.x: expected 1, found nothing",
+                "2 cases, 2 with an expectation: 1 passed, 1 failed",
             ])
     }
 
@@ -44,6 +45,9 @@ struct ResolveTests {
             (#"{"open":"s://a","routes":[],"config":{"host":"h"}}"#, 422),
             (#"{"open":"s://a","routes":["s://a"],"priorities":{"s://b":1}}"#, 422),
             (#"{"open":"s://a","routes":["s://a"],"expect":{"rout":"s://a"}}"#, 422),
+            (#"{"open":"s://a","routes":["s://a"],"expects":{"route":"s://a"}}"#, 422),
+            (#"{"open":"s://a","routes":["s://a"],"config":{"webpath":"s://a"}}"#, 422),
+            (#"{"open":"s://a","routes":["s://a"],"client":{"agents":"k1"}}"#, 422),
         ])
     func `a line that is no case is answered in its place and fails the run`(_ line: String, _ code: Int)
         async throws
@@ -54,7 +58,41 @@ struct ResolveTests {
         let answers = try ending.output.map { try JSONValue(parsing: $0) }
         #expect(answers.map { $0["error"]?["code"] } == [nil, .int(Int64(code)), nil])
         #expect(answers.map { $0["id"] } == [1, .null, 1])
-        #expect(ending.errorLines.first?.hasPrefix("line 3: \(code) ") == true)
+        let fault = code == 400 ? "line 3 is not JSON: " : "line 3 is not a case: "
+        #expect(ending.errorLines.first?.hasPrefix(fault) == true, "\(ending.errorLines)")
+        #expect(ending.errorLines.last == "2 cases, none with an expectation, 1 line is not a case")
+    }
+
+    @Test func `a misspelt member is no case without an expectation, and the right name is said`()
+        async throws
+    {
+        let ending = try await cases([
+            #"{"id":"a","routes":["s://u"],"open":"s://u","expect":{"route":"s://u"}}"#,
+            #"{"id":"moved","routes":["s://u"],"open":"s://u","expects":{"route":"s://wrong"}}"#,
+            #"{"id":"c","routes":["s://u"],"open":"s://u"}"#,
+        ])
+        #expect(ending.status == 1)
+        #expect(
+            ending.errorLines == [
+                "line 2 is not a case: expects is unknown; did you mean expect?",
+                "2 cases, 1 with an expectation: 1 passed, 0 failed, 1 line is not a case",
+            ])
+    }
+
+    @Test func `which cases passed is written for CI too`() async throws {
+        let report = NSTemporaryDirectory() + "waypost-\(UUID().uuidString).xml"
+        defer { try? FileManager.default.removeItem(atPath: report) }
+        let lines = [
+            #"{"id":"a<&","routes":["s://u"],"open":"s://u","expect":{"route":"s://u"}}"#,
+            #"{"routes":["s://u"],"open":"s://u","expect":{"route":"s://\"<"}}"#, "{}",
+            #"{"routes":["s://u"],"open":"s://u"}"#,
+        ]
+        let ending = try await RunningCommand.run(
+            ["resolve", "--cases", "-", "--junit", report], input: lines.joined(separator: "\n"))
+        #expect(ending.status == 1 && ending.output.count == 4)
+        let junit = try JUnit(String(contentsOfFile: report, encoding: .utf8))
+        #expect(junit.suites == ["<stdin>"] && junit.tests == 3)
+        #expect(junit.failures == [#"route: expected "s://\"<", found "s://u""#, "open is missing"])
     }
 
     @Test func `a map that is refused is in the answer, and so is an entry that does nothing`() async throws {
@@ -87,14 +125,24 @@ struct ResolveTests {
     @Test func `one URL is resolved for people and for programs`() async throws {
         let text = try await RunningCommand.run(["resolve", "--demo", "scheme://router/user/7?from=menu"])
         #expect(text.status == 0)
-        #expect(text.output.first == "route   scheme://router/user/:id (UserScreen)")
-        #expect(text.output.contains(#"param   id = "7""#))
+        #expect(text.output.first == "route          scheme://router/user/:id (UserScreen)")
+        #expect(text.output.contains(#"param          id = "7""#))
 
         let json = try await RunningCommand.run(["resolve", "--demo", "--json", "https://example.com/x"])
         let answer = try JSONValue(parsing: try #require(json.output.first))
         #expect(answer["route"] == "scheme://webview/home")
         #expect(answer["class"] == "WebScreen")
         #expect(answer["params"]?["url"] == "https://example.com/x")
+    }
+
+    @Test func `the interceptors that an open would ask are named`() async throws {
+        let arguments = ["resolve", "--demo", "scheme://router/orders"]
+        let text = try await RunningCommand.run(arguments)
+        #expect(text.output.contains("interceptors   login (asked before it opens)"), "\(text.output)")
+        let json = try await RunningCommand.run(arguments + ["--json"])
+        #expect(try JSONValue(parsing: try #require(json.output.first))["interceptors"] == ["login"])
+        let open = try await RunningCommand.run(["resolve", "--demo", "scheme://router/demo"])
+        #expect(!open.output.contains { $0.hasPrefix("interceptors") })
     }
 
     @Test func `a URL that leads nowhere ends with 1 and names what is near`() async throws {

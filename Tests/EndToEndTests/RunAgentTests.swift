@@ -177,7 +177,7 @@ struct RunAgentTests {
         let ending = try await RunningCommand.run(
             ["agent", "--agent", "k1", "--routes", file.path, "--state", state])
         #expect(ending.status == 64)
-        #expect(ending.errorLines.last?.contains("\(file.path): route 0: path is missing") == true)
+        #expect(ending.errorLines.last?.contains("\(file.path):1:2: path is missing") == true)
     }
 
     @Test func `two agents do not share a state directory`() async throws {

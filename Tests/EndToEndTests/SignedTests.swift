@@ -102,6 +102,88 @@ import Waypost
         await rogue.disconnect()
     }
 
+    @Test func `a map is signed without a broker, verified, and applied as it is`() async throws {
+        let (release, ops) = (try await key("release"), try await key("ops"))
+        let map = try ScratchFile(
+            #"{"type":"map","rev":5,"entries":[{"routerType":3,"path":"scheme://router/demo2"}]}"#,
+            name: "map.json")
+        let (once, twice) = ("\(directory)/once.json", "\(directory)/twice.json")
+        let nobody = try await RunningCommand.run(["map", "sign", map.path, "--key", release.secret])
+        #expect(nobody.status == 1)
+        #expect(nobody.errorLines.first?.contains("aud is missing; name the receiver with --agent") == true)
+        let signed = try await RunningCommand.run(
+            ["map", "sign", map.path, "--key", release.secret, "--agent", "k1", "-o", once])
+        #expect(signed.output == ["signed: \(once): map rev 5 for k1, 1 entry, by release"])
+        let again = try await RunningCommand.run(["map", "sign", once, "--key", ops.secret, "-o", twice])
+        #expect(again.status == 0, "\(again.errorLines)")
+        let both = ["--key", release.open, "--key", ops.open, "--threshold", "2"]
+        let good = try await RunningCommand.run(["map", "verify", twice] + both)
+        #expect(good.output == ["valid: map rev 5 for k1, 1 entry, signed by release, ops"])
+        let bad = try await RunningCommand.run(["map", "verify", once] + both)
+        #expect(bad.status == 1)
+        #expect(
+            bad.errorLines.first?.hasSuffix(
+                "401 BAD_SIGNATURE: 1 of 2 required signatures are valid; found release (valid); "
+                    + "trusted keys: release, ops") == true, "\(bad.errorLines)")
+        let bare = try await RunningCommand.run(["map", "verify", map.path, "--key", release.open])
+        #expect(bare.errorLines.first?.contains("401 UNSIGNED") == true)
+
+        let broker = try await TestBroker.start()
+        let agent = try AgentProcess(
+            "k1", broker: broker.url,
+            arguments: [
+                "--demo", "--trust-key", release.open, "--trust-key", ops.open, "--trust-threshold", "2",
+            ])
+        try await agent.online()
+        for (file, word) in [(once, "found release (valid)"), (twice, "applied")] {
+            let ending = try await run(broker, "relocate", "--file", file)
+            #expect(ending.output.first?.contains(word) == true, "\(ending.output) \(ending.errorLines)")
+        }
+        #expect(try await agent.terminate() == 0)
+    }
+
+    @Test func `a signature that is not trusted is told from one that does not fit`() async throws {
+        let (release, other) = (try await key("release"), try await key("other"))
+        let map = try ScratchFile(#"{"type":"map","rev":5,"aud":"k1","entries":[]}"#, name: "map.json")
+        for (key, found) in [
+            ("temp=\(release.secret)", "temp (not trusted)"),
+            (
+                "release=\(other.secret)",
+                "release (not valid: another key has this id, or the document was changed)"
+            ),
+        ] {
+            let signed = try await RunningCommand.run(["map", "sign", map.path, "--key", key])
+            let file = try ScratchFile(signed.output.joined(), name: "signed.json")
+            let ending = try await RunningCommand.run(["map", "verify", file.path, "--key", release.open])
+            #expect(ending.status == 1)
+            #expect(
+                ending.errorLines.first?.contains("found \(found); trusted keys: release") == true,
+                "\(ending.errorLines)")
+        }
+    }
+
+    @Test func `a public key given as a private one is called that, and the other way round`() async throws {
+        let key = try await key("release")
+        let map = try ScratchFile(#"{"type":"map","rev":5,"aud":"k1","entries":[]}"#, name: "map.json")
+        let signed = try await RunningCommand.run(["map", "sign", map.path, "--key", key.open])
+        #expect(signed.status == 64)
+        #expect(signed.errorLines.first?.contains("release.pub: this is a public key") == true)
+        let sent = try await RunningCommand.run(
+            [
+                "relocate", "--agent", "k1", "--file", map.path, "--sign-key", key.open, "--broker",
+                "mqtt://[::1]:1",
+            ])
+        #expect(sent.errorLines.first?.contains("release.pub: this is a public key") == true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: key.secret)
+        for arguments in [["map", "verify", map.path, "--key"], ["agent", "--agent", "k1", "--trust-key"]] {
+            let ending = try await RunningCommand.run(arguments + [key.secret])
+            #expect(ending.status == 64)
+            #expect(
+                ending.errorLines.first?.contains("release.pem: this is a private key") == true,
+                "\(ending.errorLines)")
+        }
+    }
+
     @Test func `commands must be signed where that is configured`() async throws {
         let broker = try await TestBroker.start()
         let (ops, unknown) = (try await key("ops"), try await key("unknown"))

@@ -183,7 +183,7 @@ import Testing
         let twice = #expect(throws: RelocationError.self) {
             try layer("agent", [Self.entry("a://p/:id", "a://q"), Self.entry("A://p/<name>", "a://q")])
         }
-        #expect(twice?.detail.contains("entry 0") == true)
+        #expect(twice?.detail.contains("entry 1") == true)
     }
 
     static let circles: [([(String, String)], Code)] = [

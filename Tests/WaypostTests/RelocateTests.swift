@@ -90,7 +90,7 @@ import Testing
             ])
         }
         #expect(error?.index == 1)
-        #expect(error?.detail.contains("entry 0") == true)
+        #expect(error?.detail.contains("entry 1") == true)
     }
 
     @Test func `a document has at most its number of entries, and may be one entry alone`() throws {

@@ -21,15 +21,13 @@ struct ConditionCheck {
             self.place = place
             self.condition = condition
         }
-
-        var name: String { "layer \(place.layer), entry \(place.index)" }
     }
 
     private mutating func check(_ alternatives: [Subject]) {
         for (number, one) in alternatives.enumerated() {
             guard let condition = one.condition else { continue }
             if let contradiction = condition.contradiction {
-                add(.neverApplies, one, "\(one.name) never applies: \(contradiction)")
+                add(.neverApplies, one, "it never applies: \(contradiction)")
                 continue
             }
             // What a later layer says about it is meant to go first.
@@ -37,18 +35,22 @@ struct ConditionCheck {
             if let rival = rivals.first(where: { $0.condition.map { condition.isCovered(by: $0) } ?? true }) {
                 add(
                     .neverApplies, one,
-                    "\(one.name) never applies: entry \(rival.place.index) goes first whenever it would")
+                    "it never applies: entry \(rival.place.index + 1) goes first whenever it would", rival)
             } else if let rival = rivals.first(where: { $0.condition.map { !condition.excludes($0) } ?? true }
             ) {
                 add(
                     .overlap, one,
-                    "\(one.name) and entry \(rival.place.index) can hold together; entry \(rival.place.index) goes first"
-                )
+                    "its condition and that of entry \(rival.place.index + 1) can hold together; "
+                        + "entry \(rival.place.index + 1) goes first", rival)
             }
         }
     }
 
-    private mutating func add(_ kind: CheckReport.Finding.Kind, _ subject: Subject, _ detail: String) {
-        findings.append(.init(kind: kind, subject: subject.text, detail: detail))
+    private mutating func add(
+        _ kind: CheckReport.Finding.Kind, _ subject: Subject, _ reason: String, _ rivals: Subject...
+    ) {
+        findings.append(
+            .init(
+                kind, subject.place, about: subject.text, reason, field: "when", others: rivals.map(\.place)))
     }
 }

@@ -17,6 +17,12 @@ struct ListedRoutes {
         indices[Self.key(pattern, routes[index].priority)] = index
     }
 
+    /// Where a registered route stands in the list, from 0; nil for one that is not listed.
+    func index(_ record: StoredRoute) -> Int? { index(record.pattern.text, record.route.priority) }
+
+    /// The same by pattern and priority, which no two routes share.
+    func index(_ pattern: String, _ priority: Int) -> Int? { indices[Self.key(pattern, priority)] }
+
     /// For example `a://x/:id (class X, line 3)`.
     func name(_ index: Int) -> String {
         Self.name(routes[index].path, class: routes[index].className, place: place(index))
@@ -24,13 +30,13 @@ struct ListedRoutes {
 
     /// The same of a route that is registered.
     func name(_ record: StoredRoute) -> String {
-        indices[Self.key(record.pattern.text, record.route.priority)].map(name)
+        index(record).map(name)
             ?? Self.name(record.pattern.text, class: record.route.name ?? "")
     }
 
-    /// The same by pattern and priority, which no two routes share; the pattern alone for one that is not listed.
+    /// The same by pattern and priority; the pattern alone for one that is not listed.
     func name(_ pattern: String, _ priority: Int) -> String {
-        indices[Self.key(pattern, priority)].map(name) ?? pattern
+        index(pattern, priority).map(name) ?? pattern
     }
 
     /// A pattern, and a class and a place where there are any.

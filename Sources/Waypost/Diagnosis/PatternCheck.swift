@@ -16,15 +16,7 @@ struct PatternCheck {
         let syntax = state.configuration.syntax
         for record in state.routes.records {
             guard let hint = ForeignSyntax.hint(in: record.pattern.text, syntax) else { continue }
-            add(.foreignSyntax, record.pattern.text, "\(listed.name(record)): \(hint)")
-        }
-        for (redirect, place) in state.plan.redirects {
-            for text in [redirect.origin.text, redirect.target.text] {
-                guard let hint = ForeignSyntax.hint(in: text, PatternSyntax()) else { continue }
-                add(
-                    .foreignSyntax, text,
-                    "layer \(place.layer), entry \(place.index): \(text): \(hint)")
-            }
+            add(.foreignSyntax, "\(listed.name(record)): \(hint)", record)
         }
     }
 
@@ -37,7 +29,7 @@ struct PatternCheck {
             groups[key, default: []].append(record)
             guard let twin else { continue }
             let names = "\(listed.name(twin)) and \(listed.name(record))"
-            add(.lookAlike, record.pattern.text, "\(names) look alike: \(Self.forms(twin, record.pattern))")
+            add(.lookAlike, "\(names) look alike: \(Self.forms(twin, record.pattern))", record, twin)
         }
         let origins = state.plan.redirects.map { ($0.redirect.origin.text, $0.place) }
         let deletions = state.plan.deletions.map { ($0.pattern, $0.place) }
@@ -46,11 +38,9 @@ struct PatternCheck {
                 let routes = groups[key], let twin = routes.first,
                 !routes.contains(where: { $0.pattern.takesTheSame(as: pattern) })
             else { continue }
-            let subject = "layer \(place.layer), entry \(place.index), is about \(text)"
-            add(
-                .lookAlike, text,
-                "\(subject) and not about \(listed.name(twin)), which looks alike: \(Self.forms(twin, pattern))"
-            )
+            let reason =
+                "it is not about \(listed.name(twin)), which looks alike: \(Self.forms(twin, pattern))"
+            findings.append(.init(.lookAlike, place, about: RouteURL.withoutValues(text), reason))
         }
     }
 
@@ -59,7 +49,13 @@ struct PatternCheck {
             + "and \(PercentCoding.ascii(other.text))"
     }
 
-    private mutating func add(_ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String) {
-        findings.append(.init(kind: kind, subject: subject, detail: detail))
+    private mutating func add(
+        _ kind: CheckReport.Finding.Kind, _ detail: String, _ record: StoredRoute, _ twin: StoredRoute? = nil
+    ) {
+        findings.append(
+            .init(
+                kind: kind, subject: record.pattern.text, detail: detail,
+                place: listed.index(record).map { .route($0) },
+                others: [twin].compactMap { $0.flatMap(listed.index).map { .route($0) } }))
     }
 }

@@ -114,7 +114,7 @@ extension RouteDescription {
 
 /// Why an exported list of routes can't be read.
 public struct RouteImportError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The entry's place, from 0.
+    /// The entry's place, from 0; texts count from 1.
     public var index: Int?
     /// The entry's field.
     public var field: String?
@@ -122,5 +122,5 @@ public struct RouteImportError: Error, Hashable, Sendable, CustomStringConvertib
     public var detail: String
 
     /// Place and sentence.
-    public var description: String { (index.map { "route \($0): " } ?? "") + detail }
+    public var description: String { (index.map { "route \($0 + 1): " } ?? "") + detail }
 }

@@ -45,29 +45,39 @@ public struct JSONError: Error, Hashable, Sendable {
 
 extension JSONError: CustomStringConvertible {
     /// One sentence with the place.
-    public var description: String {
+    public var description: String { text(" at byte \(offset)") }
+
+    /// The same without the place, for a text that names line and column.
+    package var textWithoutPlace: String { text("") }
+
+    private func text(_ place: String) -> String {
         switch reason {
         case .empty: "the text is empty"
         case .byteOrderMark: "the text begins with a byte order mark"
-        case .notUTF8: "the string at byte \(offset) is not valid UTF-8"
+        case .notUTF8: "the string\(place) is not valid UTF-8"
         case .duplicateKey(let key):
-            "the key \"\(key.cut(to: 64))\" at byte \(offset) occurs twice in its object"
-        case .tooDeep(let limit): "the values at byte \(offset) are nested deeper than \(limit) levels"
-        case .tooManyKeys(let limit): "the object at byte \(offset) has more than \(limit) keys"
-        case .stringTooLong(let limit): "the string at byte \(offset) is longer than \(limit) bytes"
+            "the key \"\(key.cut(to: 64))\"\(place) occurs twice in its object"
+        case .tooDeep(let limit): "the values\(place) are nested deeper than \(limit) levels"
+        case .tooManyKeys(let limit): "the object\(place) has more than \(limit) keys"
+        case .stringTooLong(let limit): "the string\(place) is longer than \(limit) bytes"
         case .tooManyMarks(let limit):
-            "the string at byte \(offset) has more than \(limit) combining marks in a row"
+            "the string\(place) has more than \(limit) combining marks in a row"
         case .tooLong(let limit): "the text is longer than \(limit) bytes"
-        case .loneSurrogate: "the escape at byte \(offset) is half of a surrogate pair"
-        case .numberOutOfRange(let place):
-            "\(subject(place)) is a number beyond a double; send it as a string"
-        case .integerOutOfRange(let place):
-            "\(subject(place)) is an integer that does not fit in 64 bits; send it as a string"
-        case .syntax(let expected): "expected \(expected) at byte \(offset)"
+        case .loneSurrogate: "the escape\(place) is half of a surrogate pair"
+        case .numberOutOfRange(let path):
+            "\(subject(path, place)) is a number beyond a double; send it as a string"
+        case .integerOutOfRange(let path):
+            "\(subject(path, place)) is an integer that does not fit in 64 bits; send it as a string"
+        case .syntax(let expected): "expected \(expected)\(place)"
         }
     }
 
-    private func subject(_ place: String) -> String {
-        place.isEmpty ? "what is at byte \(offset)" : "\(place.cut(to: 128)), at byte \(offset),"
+    private func subject(_ path: String, _ place: String) -> String {
+        switch (path.isEmpty, place.isEmpty) {
+        case (true, true): "this"
+        case (true, false): "what is\(place)"
+        case (false, true): path.cut(to: 128)
+        case (false, false): "\(path.cut(to: 128)),\(place),"
+        }
     }
 }

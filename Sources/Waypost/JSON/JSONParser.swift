@@ -152,9 +152,9 @@ struct JSONParser {
 
     private mutating func word<T>(_ text: StaticString, _ value: T) throws(JSONError) -> T {
         let count = text.utf8CodeUnitCount
-        guard end - at >= count else { throw expected("\"\(text)\"") }
+        guard end - at >= count else { throw expected("a value") }
         let start = text.utf8Start
-        for place in 0..<count where bytes[at + place] != start[place] { throw expected("\"\(text)\"") }
+        for place in 0..<count where bytes[at + place] != start[place] { throw expected("a value") }
         at += count
         return value
     }

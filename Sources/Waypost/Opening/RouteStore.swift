@@ -66,8 +66,11 @@ struct RouteStore: Sendable {
     /// Whether there are routes, and none names a scheme.
     var takesAnyScheme: Bool { schemes.isEmpty && withoutScheme > 0 }
 
-    /// The schemes that routes name, while there are routes without one as well.
-    var schemesBesideNone: [String] { withoutScheme > 0 ? schemes.keys.sorted() : [] }
+    /// The schemes that routes name.
+    var schemeNames: [String] { schemes.keys.sorted() }
+
+    /// The same while there are routes without one as well.
+    var schemesBesideNone: [String] { withoutScheme > 0 ? schemeNames : [] }
 
     func pattern(_ text: String) throws(RegistrationError) -> RoutePattern {
         do throws(RoutePatternError) {

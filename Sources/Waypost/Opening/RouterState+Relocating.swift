@@ -17,6 +17,15 @@ public struct CompiledRelocation: Sendable {
     init(
         _ layers: [RelocationLayer], isDelivery: Bool = false, for state: RouterState
     ) throws(RelocationError) {
+        var refusals = RelocationRefusals()
+        try self.init(layers, isDelivery: isDelivery, for: state, &refusals)
+    }
+
+    /// The same with what is done about what is refused; one whose refusals are kept is for a check alone.
+    init(
+        _ layers: [RelocationLayer], isDelivery: Bool = false, for state: RouterState,
+        _ refusals: inout RelocationRefusals
+    ) throws(RelocationError) {
         self.layers = layers
         self.isDelivery = isDelivery
         builtIn = isDelivery ? state.builtIn : layers
@@ -24,15 +33,13 @@ public struct CompiledRelocation: Sendable {
         let configuration = state.configuration
         plan = try RelocationPlan(
             builtIn + delivered, maximumHops: configuration.maximumHops, converters: configuration.converters,
-            ignoresCase: configuration.ignoresCase)
+            ignoresCase: configuration.ignoresCase, &refusals)
         for (redirect, place) in plan.redirects {
-            for (text, field) in [(redirect.origin.text, "orginPath"), (redirect.target.text, "targetPath")] {
-                guard text.utf8.count <= configuration.maximumURLBytes else {
-                    throw place.error(
-                        .tooLarge, field,
-                        "\(field) has \(text.utf8.count) bytes, "
-                            + "\(configuration.maximumURLBytes) are allowed")
-                }
+            for (text, field) in [(redirect.origin.text, "orginPath"), (redirect.target.text, "targetPath")]
+            where text.utf8.count > configuration.maximumURLBytes {
+                let detail =
+                    "\(field) has \(text.utf8.count) bytes, \(configuration.maximumURLBytes) are allowed"
+                try refusals.add(place.error(.tooLarge, field, detail))
             }
             for (path, field) in [(redirect.originPath, "orginPath"), (redirect.target.path, "targetPath")] {
                 guard let path else { continue }
@@ -40,27 +47,31 @@ public struct CompiledRelocation: Sendable {
                     path.scheme == configuration.serviceScheme
                     && path.components.first == configuration.serviceHost
                     && (path.isSubtree || path.components.count == 1)
-                guard !isService else {
-                    throw place.error(
-                        .notAllowed, field, "\(path.shown) is a service URL, which can not be relocated")
-                }
+                guard isService else { continue }
+                let detail = "\(path.shown) is a service URL, which can not be relocated"
+                try refusals.add(place.error(.notAllowed, field, detail))
             }
-            guard state.mayAllow(scheme: redirect.target.scheme ?? "", host: redirect.target.host) else {
-                throw place.error(.notAllowed, "targetPath", "\(redirect.target.shown) is not allowed")
-            }
-        }
-        for addition in plan.additions {
-            let pattern = try state.pattern(addition.pattern, addition.place)
-            let host: String? = if case .literal(let host) = pattern.segments.first { host } else { nil }
-            guard state.mayAllow(scheme: pattern.scheme ?? "", host: host ?? "") else {
-                throw addition.place.error(.notAllowed, "path", "\(addition.pattern) is not allowed")
+            if !state.mayAllow(scheme: redirect.target.scheme ?? "", host: redirect.target.host) {
+                let detail = "\(redirect.target.shown) is not allowed"
+                try refusals.add(place.error(.notAllowed, "targetPath", detail))
             }
         }
-        for deletion in plan.deletions { _ = try state.pattern(deletion.pattern, deletion.place) }
+        for rule in plan.additions + plan.deletions {
+            _ = try refusals.attempt { () throws(RelocationError) in try state.check(rule) }
+        }
     }
 }
 
 extension RouterState {
+    fileprivate func check(_ rule: RelocationPathRule) throws(RelocationError) {
+        let pattern = try pattern(rule.pattern, rule.place)
+        guard rule.className != nil else { return }
+        let host: String? = if case .literal(let host) = pattern.segments.first { host } else { nil }
+        guard mayAllow(scheme: pattern.scheme ?? "", host: host ?? "") else {
+            throw rule.place.error(.notAllowed, "path", "\(rule.pattern) is not allowed")
+        }
+    }
+
     /// Puts a map in force, and says which entries do nothing in this build.
     mutating func install(_ compiled: CompiledRelocation) -> RelocationReport {
         // The layers that were to stay may have changed since it was checked.
@@ -82,8 +93,7 @@ extension RouterState {
         builtIn = compiled.builtIn
         delivered = compiled.delivered
         plan = compiled.plan
-        let faults = plan.faults.map { $0.place.inactive($0.reason) }
-        let inactive = faults + relocateRoutes() + inactiveRedirects()
+        let inactive = inactiveEntries()
         let order = Dictionary(
             layers.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         return RelocationReport(
@@ -94,6 +104,11 @@ extension RouterState {
             conditional: conditional.sorted {
                 (order[$0.layer] ?? 0, $0.index) < (order[$1.layer] ?? 0, $1.index)
             })
+    }
+
+    /// Makes the routes in force, and says which entries do nothing in this build.
+    mutating func inactiveEntries() -> [RelocationReport.Inactive] {
+        plan.faults.map { $0.place.inactive($0.reason) } + relocateRoutes() + inactiveRedirects()
     }
 
     private var conditional: [RelocationReport.Conditional] {
@@ -172,7 +187,7 @@ extension RouterState {
                 let pattern = try routes.pattern(addition.pattern)
                 guard allows(scheme: pattern.scheme ?? "") else {
                     inactive.append(
-                        addition.place.inactive("no registered route has the scheme of \(addition.pattern)"))
+                        addition.place.inactive("no registered route has the scheme \(pattern.scheme ?? "")"))
                     continue
                 }
                 // The map wants this path to open that destination, so it takes a held place.
@@ -198,12 +213,9 @@ extension RouterState {
     private func inactiveRedirects() -> [RelocationReport.Inactive] {
         var steps = RelocationSteps.ofMap
         return plan.redirects.compactMap { redirect, place in
-            for (scheme, shown) in [
-                (redirect.origin.scheme, redirect.origin.shown),
-                (redirect.target.scheme, redirect.target.shown),
-            ] {
+            for scheme in [redirect.origin.scheme, redirect.target.scheme] {
                 if let scheme, !allows(scheme: scheme) {
-                    return place.inactive("no registered route has the scheme of \(shown)")
+                    return place.inactive("no registered route has the scheme \(scheme)")
                 }
             }
             // Where what is opened says more of the target, it is only known then.

@@ -24,7 +24,7 @@ struct RelocationConditionReader {
                 let text = try self.text(value, "when.build")
                 guard let range = VersionRange(text) else {
                     throw Fault(
-                        reason: "when.build should be a range like >=2.1 <3 but is \(text.cut(to: 64))")
+                        reason: "when.build is \(text.cut(to: 64)); it must be a range like >=2.1 <3")
                 }
                 condition.build = (range, text)
             case "locale": condition.locales = try texts(value, "when.locale")
@@ -60,7 +60,7 @@ struct RelocationConditionReader {
     ) throws(Fault) -> (draw: RelocationShare, list: [RelocationCondition.Variant]) {
         let members = try members(json, "when.targets", ["of", "salt", "by"])
         guard case .array(let elements) = members["of"], !elements.isEmpty else {
-            throw Fault(reason: "when.targets.of should be an array of targets")
+            throw Fault(reason: "when.targets.of must be an array of targets")
         }
         guard elements.count <= Self.maximumCount else {
             throw Fault(reason: "when.targets.of has more than \(Self.maximumCount) targets")
@@ -97,7 +97,7 @@ struct RelocationConditionReader {
         guard (0...100).contains(percent), scaled > 0 || percent == 0,
             abs(scaled / 1000 - percent) <= 4 * percent.ulp
         else {
-            throw Fault(reason: "\(place) should be a number from 0 to 100 with at most three decimals")
+            throw Fault(reason: "\(place) must be a number from 0 to 100 with at most three decimals")
         }
         return UInt64(scaled)
     }
@@ -108,7 +108,7 @@ struct RelocationConditionReader {
         _ json: JSONValue, _ place: String, _ known: Set<String>? = nil
     ) throws(Fault) -> [String: JSONValue] {
         guard case .object(let members) = json else {
-            throw Fault(reason: "\(place) should be an object but is \(json.kind)")
+            throw Fault(reason: "\(place) is \(json.kind); it must be an object")
         }
         guard members.count <= Self.maximumCount else {
             throw Fault(reason: "\(place) has more than \(Self.maximumCount) members")
@@ -123,7 +123,7 @@ struct RelocationConditionReader {
         _ json: JSONValue, _ place: String, maximum: Int = Self.maximumBytes
     ) throws(Fault) -> String {
         guard case .string(let text) = json, !text.isEmpty else {
-            throw Fault(reason: "\(place) should be a text but is \(json.kind)")
+            throw Fault(reason: "\(place) is \(json.kind); it must be a text")
         }
         guard text.utf8.count <= maximum else {
             throw Fault(reason: "\(place) has more than \(maximum) bytes")
@@ -136,7 +136,7 @@ struct RelocationConditionReader {
         guard case .array(let elements) = json else { return [try text(json, place)] }
         guard (1...Self.maximumCount).contains(elements.count) else {
             throw Fault(
-                reason: "\(place) should hold 1 to \(Self.maximumCount) texts but holds \(elements.count)")
+                reason: "\(place) holds \(elements.count) texts; it must hold 1 to \(Self.maximumCount)")
         }
         var texts: [String] = []
         for element in elements { texts.append(try text(element, place)) }
@@ -145,7 +145,7 @@ struct RelocationConditionReader {
 
     private func time(_ json: JSONValue, _ place: String) throws(Fault) -> Int64 {
         guard case .int(let time) = json, time >= 0 else {
-            throw Fault(reason: "\(place) should be milliseconds since 1970 but is \(json.kind)")
+            throw Fault(reason: "\(place) is \(json.kind); it must be milliseconds since 1970")
         }
         return time
     }

@@ -19,6 +19,8 @@ public struct RelocationDecision: Sendable, Hashable {
 }
 
 extension RelocationDecision: CustomStringConvertible {
-    /// Layer, entry and reason in one line.
-    public var description: String { "layer \(layer), entry \(index): \(reason)" }
+    /// Entry, layer and reason in one line; the entry is counted from 1.
+    public var description: String {
+        "\(RelocationPlan.Place(layer: layer, index: index).text): \(reason)"
+    }
 }

@@ -38,31 +38,50 @@ public struct RelocationEntry: Sendable, Hashable {
         self.when = when
     }
 
+    /// Reads one entry.
+    ///
+    /// - Throws: `RelocationError` 422 naming index and field.
+    package init(_ json: JSONValue, index: Int = 0) throws(RelocationError) {
+        var refusals = RelocationRefusals()
+        guard let entry = try RelocationEntry(json, index: index, &refusals) else {
+            throw RelocationError(.badField, index: index, detail: "the entry can't be read")
+        }
+        self = entry
+    }
+
     /// Reads one entry; both TheRouter's spelling `orginPath` and `originPath` are accepted.
     ///
     /// - Parameters:
     ///   - json: The entry.
     ///   - index: Its place in its document, for the error.
-    /// - Throws: `RelocationError` 422 naming index and field.
-    package init(_ json: JSONValue, index: Int = 0) throws(RelocationError) {
-        let reader = try RelocationEntryReader(json, index: index)
-        switch try reader.routerType() {
-        case 1: kind = .replace(origin: try reader.origin(), target: try reader.required("targetPath"))
-        case 2: kind = .add(path: try reader.required("path"), className: try reader.required("className"))
-        case 3: kind = .delete(path: try reader.required("path"))
-        default: kind = .reset(origin: try reader.origin(), target: try reader.optional("targetPath"))
+    ///   - refusals: Gets what is refused.
+    /// - Throws: `RelocationError` 422 naming index and field, unless all refusals are kept; the entry is nil then.
+    init?(
+        _ json: JSONValue, index: Int, _ refusals: inout RelocationRefusals
+    ) throws(RelocationError) {
+        func read<Value>(
+            _ body: () throws(RelocationError) -> Value
+        ) throws(RelocationError) -> Value? { try refusals.attempt(body) }
+        let reader = try read { () throws(RelocationError) in try RelocationEntryReader(json, index: index) }
+        guard let reader else { return nil }
+        let kind = try reader.kind(&refusals)
+        let params = try read(reader.params)
+        // What `except` may stand beside is known only then.
+        let except = try kind.map(\.isRedirect).map { (isRedirect) throws(RelocationError) in
+            try read { () throws(RelocationError) in try reader.except(isRedirect: isRedirect) }
         }
-        params = try reader.params()
-        when = reader.condition
-        except = []
-        except = try reader.except(isRedirect: isRedirect)
+        guard let kind, let params, let except = except ?? nil else { return nil }
+        self.init(kind, params: params, except: except, when: reader.condition)
     }
 
     /// Whether it redirects, or takes a redirect away.
-    package var isRedirect: Bool {
+    package var isRedirect: Bool { kind.isRedirect }
+
+    /// What the entry is about as it was written: its origin or path.
+    var subjectText: String {
         switch kind {
-        case .replace, .reset: true
-        case .add, .delete: false
+        case .replace(let origin, _), .reset(let origin, _): origin
+        case .add(let path, _), .delete(let path): path
         }
     }
 
@@ -92,35 +111,64 @@ public struct RelocationEntry: Sendable, Hashable {
     public static func list(
         _ json: JSONValue, maximum: Int = 2000
     ) throws(RelocationError) -> [RelocationEntry] {
-        let elements: [JSONValue]
+        var refusals = RelocationRefusals()
+        return try list(json, maximum: maximum, &refusals).compactMap(\.self)
+    }
+
+    /// The same with what is done about what is refused; an entry that is refused is nil where that is kept.
+    static func list(
+        _ json: JSONValue, maximum: Int, _ refusals: inout RelocationRefusals
+    ) throws(RelocationError) -> [RelocationEntry?] {
+        var elements: [JSONValue] = []
         switch json {
         case .array(let array): elements = array
         case .object: elements = [json]
         default:
-            throw RelocationError(
-                .badField, field: "entries", detail: "entries should be an array but is \(json.kind)")
+            try refusals.add(
+                RelocationError(
+                    .badField, field: "entries", detail: "entries is \(json.kind); it must be an array"))
         }
-        guard elements.count <= maximum else {
-            throw RelocationError(.tooLarge, detail: "\(elements.count) entries are more than \(maximum)")
+        if elements.count > maximum {
+            try refusals.add(
+                RelocationError(
+                    .tooLarge, field: "entries",
+                    detail: "the document has \(elements.count) entries; at most \(maximum) are accepted"))
+            // Each costs a look at the patterns of the others.
+            elements.removeSubrange(maximum...)
         }
-        var entries: [RelocationEntry] = []
+        var entries: [RelocationEntry?] = []
         entries.reserveCapacity(elements.count)
         var origins = RelocationSubjects(field: "orginPath", verb: "is the origin of")
         var paths = RelocationSubjects(field: "path", verb: "is added by")
         for (index, element) in elements.enumerated() {
-            let entry = try RelocationEntry(element, index: index)
-            switch entry.kind {
-            case .replace(let origin, _), .reset(let origin, _):
-                let place = RelocationPlan.Place(layer: "", index: index)
-                guard let rule = try RelocationRule(entry, place, .ofDocuments) else { break }
-                try origins.add(origin, rule.origin.key, isDefault: entry.when == nil, index)
-            case .add(let path, _):
-                try paths.add(path, RelocationPath.Key(of: path), isDefault: entry.when == nil, index)
-            case .delete: break
+            guard let entry = try RelocationEntry(element, index: index, &refusals) else {
+                entries.append(nil)
+                continue
             }
-            entries.append(entry)
+            let isGood: ()? = try refusals.attempt { () throws(RelocationError) in
+                switch entry.kind {
+                case .replace(let origin, _), .reset(let origin, _):
+                    let place = RelocationPlan.Place(layer: "", index: index)
+                    guard let rule = try RelocationRule(entry, place, .ofDocuments) else { return }
+                    try origins.add(origin, rule.origin.key, isDefault: entry.when == nil, index)
+                case .add(let path, _):
+                    try paths.add(path, RelocationPath.Key(of: path), isDefault: entry.when == nil, index)
+                case .delete: return
+                }
+            }
+            entries.append(isGood == nil ? nil : entry)
         }
         return entries
+    }
+}
+
+extension RelocationEntry.Kind {
+    /// Whether it redirects, or takes a redirect away.
+    fileprivate var isRedirect: Bool {
+        switch self {
+        case .replace, .reset: true
+        case .add, .delete: false
+        }
     }
 }
 
@@ -141,8 +189,9 @@ private struct RelocationSubjects {
         var known = entries[key] ?? (0, nil)
         if isDefault, let earlier = known.plain {
             throw RelocationError(
-                .badField, index: index, field: field,
-                detail: "\(RouteURL.withoutValues(text)) \(verb) entry \(earlier) already")
+                .badField, layer: nil, index: index, field: field,
+                detail: "\(RouteURL.withoutValues(text)) \(verb) entry \(earlier + 1) already",
+                others: [.init(layer: "", index: earlier)])
         }
         known.count += 1
         guard known.count <= RelocationEntry.maximumAlternatives else {

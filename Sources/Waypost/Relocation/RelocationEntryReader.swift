@@ -6,23 +6,46 @@ struct RelocationEntryReader {
     init(_ json: JSONValue, index: Int) throws(RelocationError) {
         guard case .object(let members) = json else {
             throw RelocationError(
-                .badField, index: index, detail: "an entry should be an object but is \(json.kind)")
+                .badField, index: index, detail: "the entry is \(json.kind); it must be an object")
         }
         self.members = members
         self.index = index
     }
 
-    func routerType() throws(RelocationError) -> Int64 {
+    /// What the entry does; nil when what it needs is refused.
+    func kind(_ refusals: inout RelocationRefusals) throws(RelocationError) -> RelocationEntry.Kind? {
+        func read<Value>(
+            _ body: () throws(RelocationError) -> Value
+        ) throws(RelocationError) -> Value? { try refusals.attempt(body) }
+        guard let type = try read(routerType) else { return nil }
+        switch type {
+        case 1, 4:
+            let origin = try read(self.origin)
+            let target = try read { () throws(RelocationError) in
+                type == 1 ? try required("targetPath") : try optional("targetPath")
+            }
+            guard let origin, let target else { return nil }
+            return type == 1
+                ? .replace(origin: origin, target: target ?? "") : .reset(origin: origin, target: target)
+        case 2:
+            let path = try read { () throws(RelocationError) in try required("path") }
+            let name = try read { () throws(RelocationError) in try required("className") }
+            guard let path, let name else { return nil }
+            return .add(path: path, className: name)
+        default:
+            return try read { () throws(RelocationError) in .delete(path: try required("path")) }
+        }
+    }
+
+    private func routerType() throws(RelocationError) -> Int64 {
         guard let value = members["routerType"] else { throw bad("routerType", "is missing") }
         guard case .int(let type) = value, (1...4).contains(type) else {
-            throw bad(
-                "routerType",
-                "should be an integer from 1 to 4 but is \(value.kind), \(value.text.cut(to: 64))")
+            throw bad("routerType", "is \(value.text.cut(to: 64)); it must be 1, 2, 3 or 4")
         }
         return type
     }
 
-    func origin() throws(RelocationError) -> String {
+    private func origin() throws(RelocationError) -> String {
         let theirs = try optional("orginPath")
         let alias = try optional("originPath")
         if let theirs, let alias, theirs != alias {
@@ -32,12 +55,12 @@ struct RelocationEntryReader {
         return origin
     }
 
-    func required(_ field: String) throws(RelocationError) -> String {
+    private func required(_ field: String) throws(RelocationError) -> String {
         guard let text = try optional(field) else { throw bad(field, "is missing") }
         return text
     }
 
-    func optional(_ field: String) throws(RelocationError) -> String? {
+    private func optional(_ field: String) throws(RelocationError) -> String? {
         switch members[field] {
         case nil, .null: return nil
         case .string(let text):
@@ -45,7 +68,7 @@ struct RelocationEntryReader {
                 throw bad(field, "is empty")
             }
             return text
-        case let other?: throw bad(field, "should be a string but is \(other.kind)")
+        case let other?: throw bad(field, "is \(other.kind); it must be a string")
         }
     }
 
@@ -53,7 +76,7 @@ struct RelocationEntryReader {
         switch members["params"] {
         case nil, .null: return [:]
         case .object(let params): return params
-        case let other?: throw bad("params", "should be an object but is \(other.kind)")
+        case let other?: throw bad("params", "is \(other.kind); it must be an object")
         }
     }
 
@@ -73,12 +96,12 @@ struct RelocationEntryReader {
             var patterns: [String] = []
             for element in elements {
                 guard case .string(let text) = element else {
-                    throw bad("except", "should hold strings but holds \(element.kind)")
+                    throw bad("except", "holds \(element.kind); it must hold strings")
                 }
                 patterns.append(text)
             }
             return patterns
-        case let other?: throw bad("except", "should be an array but is \(other.kind)")
+        case let other?: throw bad("except", "is \(other.kind); it must be an array")
         }
     }
 

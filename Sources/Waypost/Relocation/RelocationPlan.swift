@@ -52,6 +52,17 @@ struct RelocationPlan: Sendable {
         _ layers: [RelocationLayer], maximumHops: Int, converters: [String: RouteConverter] = [:],
         ignoresCase: Bool = false, allowed: RelocationSteps = .ofMap
     ) throws(RelocationError) {
+        var refusals = RelocationRefusals()
+        try self.init(
+            layers, maximumHops: maximumHops, converters: converters, ignoresCase: ignoresCase,
+            allowed: allowed, &refusals)
+    }
+
+    /// The same with what is done about what is refused; one whose refusals are kept is for a check alone.
+    init(
+        _ layers: [RelocationLayer], maximumHops: Int, converters: [String: RouteConverter],
+        ignoresCase: Bool, allowed: RelocationSteps = .ofMap, _ refusals: inout RelocationRefusals
+    ) throws(RelocationError) {
         self.maximumHops = maximumHops
         self.allowed = allowed
         tree = RelocationTree(ignoresCase: ignoresCase)
@@ -63,6 +74,7 @@ struct RelocationPlan: Sendable {
             for (index, entry) in layer.entries.enumerated() {
                 entries += 1
                 let place = Place(layer: layer.name, index: index)
+                guard !refusals.leftOut.contains(place) else { continue }
                 if let rule = RelocationPathRule(entry, place) {
                     if let fault = rule.fault {
                         faults.append((place, fault))
@@ -79,16 +91,15 @@ struct RelocationPlan: Sendable {
                     } else {
                         let earlier = origins.add(
                             rule, at: rule.origin.key, isDefault: rule.condition == nil)
-                        guard earlier.map({ $0.origin.shown == rule.origin.shown }) ?? true else {
+                        if let earlier, earlier.origin.shown != rule.origin.shown {
                             throw RelocationError(
-                                .badField, index: index, field: "orginPath",
-                                detail:
-                                    "\(rule.origin.shown) differs only by case from the origin of an earlier entry"
-                            )
+                                .badField, layer: nil, index: index, field: "orginPath",
+                                detail: "\(rule.origin.shown) differs only by case from the origin of entry "
+                                    + "\(earlier.place.index + 1)", others: [earlier.place])
                         }
                     }
                 } catch {
-                    throw error.inLayer(layer.name)
+                    try refusals.add(error.inLayer(layer.name))
                 }
             }
             origins.endLayer(&hidden)
@@ -105,7 +116,7 @@ struct RelocationPlan: Sendable {
         try checkPatterns(language, &steps)
         redirects = rules.joined().flatMap { rule in rule.redirects.map { ($0, rule.place) } }
         if rules.contains(where: { $0.count > 1 }) { redirects.sort { isEarlier($0.place, $1.place) } }
-        try checkChains(&steps)
+        try checkChains(&steps, &refusals)
         effort = 100 - 100 * steps.left / allowed.left
     }
 

@@ -16,10 +16,10 @@ package struct CommandCheck {
     ///
     /// - Parameters:
     ///   - bytes: Nil for one that is longer than a command may be.
-    ///   - subject: Where it is written, for instance `commands.jsonl line 3`.
+    ///   - subject: Where it is written, for instance `commands.jsonl:3`.
     package func findings(_ bytes: [UInt8]?, at subject: String) -> [CheckReport.Finding] {
         func finding(_ kind: CheckReport.Finding.Kind, _ detail: String) -> CheckReport.Finding {
-            CheckReport.Finding(kind: kind, subject: subject, detail: "\(subject): \(detail)")
+            CheckReport.Finding(kind: kind, subject: subject, detail: detail)
         }
         do {
             guard let bytes else {

@@ -82,7 +82,7 @@ struct AgentSettings: Sendable {
         var trust = MapTrust()
         for text in try await settings.texts("trust-key") {
             let key = KeyFile(text)
-            let content = try key.read(purpose: "trust key")
+            let content = try key.readPublic(purpose: "trust key")
             do throws(MapTrust.KeyError) {
                 try trust.pin(key.id, key: content)
             } catch {

@@ -9,15 +9,17 @@ struct CheckCommand: OperatorCommand {
         abstract: "Check routes and maps before they go to agents; for CI.",
         discussion: """
             Finds routes that conflict, invalid patterns, routes that no URL reaches, redirects in a circle or to \
-            nothing, unknown classes, deletions of unknown paths, conditions that never hold or that hold together, \
-            and entries that an agent would refuse. The exit status is 0 when nothing is wrong, else 1. What is only \
-            good to know is listed too, for instance a route that a redirect leads away from; with --strict the exit \
-            status is 1 then as well.
+            nothing, origins that take no URL, resets of nothing, unknown classes, deletions of unknown paths, \
+            conditions that can never be true, or that overlap, and entries that an agent would refuse. Maps are read \
+            to their end. Each finding is named by file, line and column, and by its entry, counted from 1. The exit \
+            status is 0 when nothing is wrong, else 1. Notes are listed too, for instance a route that a redirect \
+            leads away from; with --strict the exit status is 1 then as well.
 
             Examples:
               waypost check --routes routes.json
               waypost check --routes routes.json --map map.json
               waypost check --routes routes.json --map map.json --strict
+              waypost check --routes routes.json --map map.json --format sarif > check.sarif
               waypost check --demo --map all.json --map kiosk.json --json \\
                 | jq -r '.[].detail'
               waypost describe --agent k1 --json > contract.json
@@ -29,12 +31,18 @@ struct CheckCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Commands of a backend as they are sent, JSON Lines; each is held against the routes and services.",
+            "Commands of a backend as they are sent, JSON Lines; each is checked against the routes and services.",
             valueName: "file"))
     var commands: String?
 
-    @Flag(help: "Exit with 1 also for what is only good to know.")
+    @Flag(help: "Exit with 1 also for notes.")
     var strict = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How to print: \(CheckFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
+            discussion: "Default: text; json with --json.", valueName: "form"))
+    var format: CheckFormat?
 
     @OptionGroup
     var output: OutputOptions
@@ -44,6 +52,9 @@ struct CheckCommand: OperatorCommand {
 
     func validate() throws {
         try source.validateGiven()
+        guard !output.isJSON || format ?? .json == .json else {
+            throw ValidationError("use --json or --format, not both")
+        }
         guard commands != "-" || !([source.routes].compactMap(\.self) + source.maps).contains("-") else {
             throw ValidationError("only one file can be standard input")
         }
@@ -52,51 +63,43 @@ struct CheckCommand: OperatorCommand {
     func perform() async throws {
         let list = try source.file()
         let contract = list.contract
-        let routes = contract.routes
-        let (layers, refused) = try layers()
+        var maps: [MapSource] = []
+        for file in source.maps { maps.append(try MapSource(file)) }
         let configuration = try router.setup().configuration.completed(by: contract)
-        var report = Router.check(
-            routes: routes, layers: layers, configuration: configuration, place: list.place)
-        report.findings += list.notes + refused
+        let report = Router.check(
+            routes: contract.routes, maps: maps.map(\.map), configuration: configuration, place: list.place)
+        var found = list.notes.map { CheckFinding($0.finding, at: $0.place) } + maps.flatMap(\.findings)
+        found += report.findings.map { located($0, list, maps) }
         if let commands {
-            let check = try ContractCheck(contract, configuration, layers)
-            report.findings += try CommandCheck(check, hasServices: !contract.services.isEmpty).findings(
-                commands)
+            let check = CommandCheck(
+                try ContractCheck(contract, configuration, maps.map(\.map.layer)),
+                hasServices: !contract.services.isEmpty)
+            found += try check.findings(commands)
         }
-        if output.isJSON {
-            Terminal.print(json: report.json)
-        } else {
-            let entries = layers.map(\.entries.count).reduce(0, +)
-            for finding in report.findings { Terminal.print(line(finding)) }
-            let mistakes = report.findings.count(where: \.kind.isMistake)
-            let notes = report.findings.count - mistakes
-            let summary: TerminalText =
-                mistakes == 0 ? output.style.green("no problems") : "\(mistakes.counted("problem"))"
-            let more = notes == 0 ? "" : ", \(notes.counted("note"))"
-            Terminal.print(
-                "\(routes.count.counted("route")), \(entries.counted("map entry", "map entries")): \(summary)\(more)"
-            )
-        }
-        guard strict ? report.findings.isEmpty : report.isClean else { throw Exit.failed }
+        let result = CheckResult(
+            routes: list, file: source.routes, maps: maps, commands: commands, found: found)
+        (format ?? (output.isJSON ? .json : .text)).print(result, output.style, strict: strict)
+        guard result.isGood(strict: strict) else { throw Exit.failed }
     }
 
-    /// The maps, and those that an agent would refuse before it looks at the routes.
-    private func layers() throws -> ([RelocationLayer], [CheckReport.Finding]) {
-        var layers: [RelocationLayer] = []
-        var refused: [CheckReport.Finding] = []
-        for file in source.maps {
-            do {
-                layers.append(RelocationLayer(name: file, entries: try MapFile.entries(file)))
-            } catch let refusal as Rejection {
-                let detail = "\(file): \(refusal.code): \(refusal.detail)"
-                refused.append(.init(kind: .refused, subject: file, detail: detail))
+    private func located(
+        _ finding: CheckReport.Finding, _ list: RouteFile, _ maps: [MapSource]
+    ) -> CheckFinding {
+        func source(_ place: CheckReport.Finding.Place) -> MapSource? {
+            switch place {
+            case .route: nil
+            case .map(let layer, _), .entry(let layer, _, _): maps.first { $0.map.name == layer }
             }
         }
-        return (layers, refused)
-    }
-
-    private func line(_ finding: CheckReport.Finding) -> TerminalText {
-        let kind = TerminalText(finding.kind.rawValue)
-        return "\(finding.kind.isMistake ? output.style.red(kind) : kind): \(finding.detail)"
+        func filePlace(_ place: CheckReport.Finding.Place) -> FilePlace? {
+            if case .route(let index) = place {
+                list.filePlace(index)
+            } else {
+                source(place)?.place(of: place)
+            }
+        }
+        return CheckFinding(
+            finding, at: finding.place.flatMap(filePlace), others: finding.others.compactMap(filePlace),
+            entries: finding.place.flatMap(source)?.count ?? 0)
     }
 }

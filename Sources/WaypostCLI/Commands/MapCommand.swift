@@ -3,11 +3,12 @@ import ArgumentParser
 struct MapCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "map",
-        abstract: "See the relocation maps of agents, try them, and take them back.",
+        abstract: "See the relocation maps of agents, try them, take them back, and sign them.",
         discussion: """
             Without another word it shows what is in force: waypost map --agent k1.
             """,
         subcommands: [
             MapShowCommand.self, MapDiffCommand.self, MapHistoryCommand.self, MapUndoCommand.self,
+            MapSignCommand.self, MapVerifyCommand.self,
         ], defaultSubcommand: MapShowCommand.self)
 }

@@ -15,7 +15,8 @@ struct ResolveCommand: OperatorCommand {
             to what it leaves out. An answer has "route", "params", "url", "hops", "presentation" and "error", and \
             "rules" where map entries have conditions or exceptions, "refused" where maps are refused, and "inactive" where \
             entries do nothing. If a case has "expect", each of its keys is compared \
-            with the answer, and the answer has "pass". The exit status is 1 when a case failed.
+            with the answer, and the answer has "pass". A member with another name makes the line an error. The exit status is \
+            1 when a case failed.
 
             Examples:
               waypost resolve scheme://router/demo --agent k1
@@ -25,7 +26,7 @@ struct ResolveCommand: OperatorCommand {
                 --label region=eu scheme://home
               waypost resolve --routes keys.json --dialect reerRouter --param id=1 \\
                 app://user/profile
-              waypost resolve --routes routes.json --cases contract.jsonl
+              waypost resolve --routes routes.json --cases contract.jsonl --junit contract.xml
               echo '{"routes":["a://b/:c"],"open":"a://b/1","expect":{"url":"a://b/1"}}' \\
                 | waypost resolve --cases -
             """)
@@ -35,6 +36,11 @@ struct ResolveCommand: OperatorCommand {
 
     @Option(help: ArgumentHelp("A file of cases, JSON Lines; - is standard input.", valueName: "file"))
     var cases: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --cases: also write which cases passed, as JUnit's XML for CI.", valueName: "file"))
+    var junit: String?
 
     @OptionGroup(title: "What")
     var source: RouteSource
@@ -64,6 +70,7 @@ struct ResolveCommand: OperatorCommand {
         guard (url == nil) != (cases == nil) else {
             throw ValidationError("give a URL, or a file of cases with --cases")
         }
+        guard junit == nil || cases != nil else { throw ValidationError("--junit is for --cases") }
         if url != nil, askedAgent == nil { try source.validateGiven() }
         guard cases == nil || (pairs.isEmpty && object == nil) else {
             throw ValidationError("with --cases, the parameters are in the cases")
@@ -89,7 +96,12 @@ struct ResolveCommand: OperatorCommand {
             try resolve(url)
         } else if let cases {
             let defaults = try ResolveDefaults(source, router, try client.setup())
-            guard try CaseRun(defaults).answer(cases) else { throw Exit.failed }
+            let run = CaseRun(defaults, of: cases, reports: junit != nil)
+            let isGood = try run.answer()
+            if let junit {
+                try OutputFile.write(Array("\(run.report.text)\n".utf8), to: junit, purpose: "JUnit report")
+            }
+            guard isGood else { throw Exit.failed }
         }
     }
 
@@ -103,6 +115,7 @@ struct ResolveCommand: OperatorCommand {
             var answer = ResolveAnswer(resolution).writer(for: nil)
             if let name = resolution.className { answer.member("class", name) }
             if let method = resolution.method { answer.member("method", method.name) }
+            if !resolution.interceptors.isEmpty { answer.member("interceptors", resolution.interceptors) }
             if let error = resolution.error { answer.member("nearest", error.nearest) }
             answer.endObject()
             Terminal.print(json: answer.bytes)

@@ -18,11 +18,6 @@ struct SignOptions: ParsableArguments {
     /// - Throws: ``CommandError`` 64 naming the file.
     func signer() throws(CommandError) -> Signer? {
         guard let file = signKey.map(KeyFile.init) else { return nil }
-        let text = try file.readSecret(purpose: "signing key")
-        do {
-            return Signer(id: file.id, key: try SigningKey(text: text))
-        } catch {
-            throw CommandError(.usage, "signing key \(file.path): \(error)")
-        }
+        return Signer(id: file.id, key: try file.signingKey(purpose: "signing key"))
     }
 }

@@ -32,8 +32,9 @@ struct ResolveCase {
     /// - Throws: ``Rejection`` 422 naming the field.
     init(_ json: JSONValue) throws(Rejection) {
         guard case .object = json else {
-            throw Rejection(.badField, "a case should be an object but is \(json.kind)")
+            throw Rejection(.badField, "the case is \(json.kind); it must be an object")
         }
+        try Self.check(json, for: Self.members)
         id = json["id"] ?? .null
         guard let url = try Self.text(json["open"], "open") else {
             throw Rejection(.badField, "open is missing")
@@ -44,7 +45,7 @@ struct ResolveCase {
         for (pattern, priority) in try Self.object(json["priorities"], "priorities") ?? [:] {
             guard let number = priority.intValue.flatMap(Int.init(exactly:)) else {
                 throw Rejection(
-                    .badField, "priorities: \(pattern) should have an integer but has \(priority.kind)")
+                    .badField, "priorities: \(pattern) has \(priority.kind); it must have an integer")
             }
             guard table.routes?.contains(pattern) == true else {
                 throw Rejection(.badField, "priorities: \(pattern) is none of the routes")
@@ -56,20 +57,33 @@ struct ResolveCase {
         table.client = try Self.object(json["client"], "client").map { (client) throws(Rejection) in
             try Self.client(.object(client))
         }
-        for (key, value) in try Self.object(json["expect"], "expect") ?? [:] {
-            guard let key = Expected(rawValue: key) else {
-                let known = Expected.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Rejection(
-                    .badField, "expect: \(key.debugDescription) is not in an answer; possible keys: \(known)")
-            }
-            expected[key] = value
-        }
+        let expect = try Self.object(json["expect"], "expect") ?? [:]
+        try Self.check(.object(expect), for: Expected.allCases.map(\.rawValue), in: "expect.")
+        for (key, value) in expect { if let key = Expected(rawValue: key) { expected[key] = value } }
+    }
+
+    /// The members of a case.
+    private static let members = [
+        "client", "config", "dialect", "expect", "id", "maps", "open", "params", "priorities", "routes",
+    ]
+
+    /// A misspelt member would be a test that never runs.
+    private static func check(_ json: JSONValue, for known: [String], in place: String = "") throws(Rejection)
+    {
+        guard let key = json.objectValue?.keys.filter({ !known.contains($0) }).min() else { return }
+        let near = NearestNames.find(key, among: known, limit: 1)
+        throw Rejection(
+            .badField,
+            "\(place)\(key.cut(to: 64)) is unknown; "
+                + (near.first.map { "did you mean \($0)?" } ?? "known: \(known.joined(separator: ", "))"))
     }
 
     private static func setup(_ json: JSONValue) throws(Rejection) -> RouterSetup? {
         let dialect = try text(json["dialect"], "dialect")
         let config = try object(json["config"], "config").map(JSONValue.object)
         guard dialect != nil || config != nil else { return nil }
+        let known = ["allowedSchemes", "host", "ignoresCase", "webPath"]
+        try check(config ?? [:], for: known, in: "config.")
         let host = try text(config?["host"], "config.host")
         let webPath = try text(config?["webPath"], "config.webPath")
         let schemes = try texts(config?["allowedSchemes"], "config.allowedSchemes")
@@ -85,6 +99,7 @@ struct ResolveCase {
     }
 
     private static func client(_ json: JSONValue) throws(Rejection) -> ClientSetup {
+        try check(json, for: ["agent", "at", "build", "labels", "locale"], in: "client.")
         var client = ClientSetup()
         client.agent = try text(json["agent"], "client.agent")
         client.facts.build = try text(json["build"], "client.build")
@@ -104,7 +119,7 @@ struct ResolveCase {
     ) throws(Rejection) -> Value? {
         guard let json, !json.isNull else { return nil }
         guard let value = read(json) else {
-            throw Rejection(.badField, "\(name) should be \(wanted) but is \(json.kind)")
+            throw Rejection(.badField, "\(name) is \(json.kind); it must be \(wanted)")
         }
         return value
     }
@@ -126,7 +141,7 @@ struct ResolveCase {
         var texts: [String] = []
         for (index, element) in elements.enumerated() {
             guard let text = element.stringValue else {
-                throw Rejection(.badField, "\(name)[\(index)] should be a string but is \(element.kind)")
+                throw Rejection(.badField, "\(name)[\(index)] is \(element.kind); it must be a string")
             }
             texts.append(text)
         }

@@ -9,9 +9,11 @@ struct RouteFile {
     /// What is in it; what is listed twice, alike, is one route.
     private(set) var contract: RouterContract
     /// What is only good to know of it.
-    private(set) var notes: [CheckReport.Finding] = []
+    private(set) var notes: [(finding: CheckReport.Finding, place: FilePlace?)] = []
     /// Where each route of the contract stands, for instance `line 3`; empty when there is no file.
     private var places: [String] = []
+    /// The same as places of the file.
+    private var filePlaces: [FilePlace] = []
 
     /// What is in no file.
     init(_ contract: RouterContract) { self.contract = contract }
@@ -20,10 +22,11 @@ struct RouteFile {
     ///
     /// - Throws: ``CommandError`` 64 naming the file, the entry and the field.
     init(_ file: String) throws(CommandError) {
-        let bytes = try InputFile.read(file, purpose: "routes file")
+        let source = try JSONFile(file, purpose: "routes file")
+        let (json, values) = (source.json, source.values)
+        let elements = values.elements(of: values.member("routes", of: values.root) ?? values.root)
         let list: [JSONValue]
         do {
-            let json = try JSONValue(parsing: bytes, limits: .trustedFile)
             guard let elements = (json["routes"] ?? json).arrayValue, elements.count <= Self.maximum else {
                 throw CommandError(
                     .usage,
@@ -34,34 +37,45 @@ struct RouteFile {
             contract = try RouterContract(json)
         } catch let error as CommandError {
             throw error
+        } catch let error as RouteImportError {
+            let element = error.index.flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+            let field = element.flatMap { element in error.field.flatMap { values.member($0, of: element) } }
+            let place = (field ?? element).map(source.place)
+            throw CommandError(.usage, "routes file \(place?.description ?? file): \(error.detail)")
         } catch {
             throw CommandError(.usage, "routes file \(file): \(error)")
         }
-        keepEachOnce(list, ElementLines.find(in: bytes))
+        keepEachOnce(list, elements.map(source.place))
     }
 
     /// Where a route of the contract stands; nil when it is in no file.
     func place(_ index: Int) -> String? { places.indices.contains(index) ? places[index] : nil }
+
+    /// The same as a place of the file.
+    func filePlace(_ index: Int) -> FilePlace? {
+        filePlaces.indices.contains(index) ? filePlaces[index] : nil
+    }
 
     /// Has each route run again after a crash.
     mutating func makeIdempotent() {
         for index in contract.routes.indices { contract.routes[index].idempotent = true }
     }
 
-    private mutating func keepEachOnce(_ list: [JSONValue], _ lines: [Int]) {
-        // In a file of one line, or where the lines are not found, the number of the entry says more.
-        let saysLines = lines.count == list.count && lines.first != lines.last
-        let all = list.indices.map { saysLines ? "line \(lines[$0])" : "entry \($0)" }
+    private mutating func keepEachOnce(_ list: [JSONValue], _ elements: [FilePlace]) {
+        // In a file of one line the number of the entry says more.
+        let saysLines = elements.count == list.count && elements.first?.line != elements.last?.line
+        let all = list.indices.map { saysLines ? "line \(elements[$0].line ?? 0)" : "entry \($0 + 1)" }
         var first: [RouteBytes: Int] = [:]
         var kept: [Int] = []
         for (index, route) in contract.routes.enumerated() {
             let name = "\(route.path) (\(all[index]))"
+            let place = elements.indices.contains(index) ? elements[index] : nil
             for field in RouteDescription.unreadFields(of: list[index]) {
-                note(.unreadField, route.path, "\(name): the field \(field) is not read")
+                note(.unreadField, route.path, "\(name): the field \(field) is not read", place)
             }
             let key = RouteBytes(route: route)
             if let earlier = first[key] {
-                note(.duplicate, route.path, "\(name) is the same as \(all[earlier])")
+                note(.duplicate, route.path, "\(name) is the same as \(all[earlier])", place)
             } else {
                 first[key] = index
                 kept.append(index)
@@ -69,10 +83,13 @@ struct RouteFile {
         }
         contract.routes = kept.map { contract.routes[$0] }
         places = kept.map { all[$0] }
+        filePlaces = elements.count == list.count ? kept.map { elements[$0] } : []
     }
 
-    private mutating func note(_ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String) {
-        notes.append(.init(kind: kind, subject: subject, detail: detail))
+    private mutating func note(
+        _ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String, _ place: FilePlace?
+    ) {
+        notes.append((.init(kind: kind, subject: subject, detail: detail), place))
     }
 
     /// The routes whose converters are known here; the others are named on standard error.

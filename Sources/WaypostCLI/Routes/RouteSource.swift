@@ -59,7 +59,7 @@ struct RouteSource: ParsableArguments {
         do {
             let report = try router.relocate(try layers())
             for entry in report.inactive {
-                Terminal.note("waypost: map \(entry.layer): entry \(entry.index): \(entry.reason)")
+                Terminal.note("waypost: map \(entry.layer): entry \(entry.index + 1): \(entry.reason)")
             }
         } catch let error as RelocationError {
             throw CommandError(.failed, "map: \(error)")

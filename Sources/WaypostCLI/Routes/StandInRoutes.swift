@@ -24,7 +24,7 @@ enum StandInRoutes {
             let conflict =
                 if case .conflict = error {
                     Router.check(
-                        routes: contract.routes, layers: [], configuration: router.configuration,
+                        routes: contract.routes, maps: [], configuration: router.configuration,
                         place: list.place
                     ).findings(.conflict).first?.detail
                 } else { String?.none }

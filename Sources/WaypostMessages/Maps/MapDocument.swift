@@ -6,6 +6,17 @@ package struct MapDocument: Sendable, Hashable {
     package static let maximumEntries = 2_000
     private static let maximumAuthorBytes = 128
 
+    /// What an enveloped document has beside its entries, in the order in which it is read.
+    enum Member: String, CaseIterable {
+        case type
+        case version = "v"
+        case id
+        case revision = "rev"
+        case audience = "aud"
+        case expires = "exp"
+        case base
+    }
+
     /// The sender's name for the document; nil in the bare forms.
     package var id: String?
     /// Only rises, across restarts; nil in the bare forms.
@@ -37,23 +48,26 @@ package struct MapDocument: Sendable, Hashable {
     ///
     /// - Throws: ``Rejection`` naming the entry's index and the field.
     package init(patch json: JSONValue) throws(Rejection) {
-        switch json {
-        case .array:
-            self.init(entries: try Self.entries(json))
-        case .object(let members) where members["routerType"] != nil || members["entries"] == nil:
-            self.init(entries: try Self.entries(.array([json])))
-        default:
+        if Self.isEnvelopedPatch(json) {
             try self.init(enveloped: json, type: "patch")
-            base = try Fields(of: json).integer("base", in: 0...Fields.largestInteger)
-            guard (base == nil) == (revision == nil) else {
-                throw Rejection(
-                    .badField, "\(base == nil ? "base" : "rev") is missing; a patch has both or none")
-            }
+        } else {
+            self.init(entries: try Self.entries(json))
         }
     }
 
-    private init(entries: [RelocationEntry]) {
+    init(entries: [RelocationEntry]) {
         self.entries = entries
+    }
+
+    /// Whether a document of which the topic is not known is a whole map: one of that type, or with a revision.
+    package static func isMap(_ json: JSONValue) -> Bool {
+        json["type"] == "map" || json["type"] != "patch" && json["rev"] != nil
+    }
+
+    /// Whether a patch is no array of entries, and no entry alone.
+    static func isEnvelopedPatch(_ json: JSONValue) -> Bool {
+        json.objectValue == nil && json.arrayValue == nil
+            || json["routerType"] == nil && json["entries"] != nil
     }
 
     private init(enveloped json: JSONValue, type: String) throws(Rejection) {
@@ -61,18 +75,33 @@ package struct MapDocument: Sendable, Hashable {
             throw Rejection(
                 .badField, "a \(type) is a JSON object or an array of entries; found \(json.kind)")
         }
+        self.init(entries: [])
         let fields = Fields(of: json)
-        if let found = try fields.text("type"), found != type {
-            throw Rejection(.badField, "type must be \(type) on this topic; found \(found.quoted)")
-        }
-        try fields.checkVersion()
-        if json["id"] != nil { id = try Command.id(in: json) }
-        revision = try fields.integer("rev", in: 1...Fields.largestInteger)
-        audience = try fields.text("aud")
-        expires = try fields.integer("exp", in: 0...Fields.latestTime)
+        for member in Member.allCases { try read(member, of: fields, type: type) }
         author = fields["by"]?.stringValue.map { $0.cut(to: Self.maximumAuthorBytes) }
         guard let list = fields["entries"] else { throw Rejection(.badField, "entries is missing") }
         entries = try Self.entries(list)
+    }
+
+    /// Reads one of its members.
+    mutating func read(_ member: Member, of fields: Fields, type: String) throws(Rejection) {
+        switch member {
+        case .type:
+            guard let found = try fields.text("type"), found != type else { return }
+            throw Rejection(.badField, "type must be \(type) on this topic; found \(found.quoted)")
+        case .version: try fields.checkVersion()
+        case .id: if fields.names.contains("id") { id = try Command.id(in: fields) }
+        case .revision: revision = try fields.integer("rev", in: 1...Fields.largestInteger)
+        case .audience: audience = try fields.text("aud")
+        case .expires: expires = try fields.integer("exp", in: 0...Fields.latestTime)
+        case .base:
+            guard type == "patch" else { return }
+            base = try fields.integer("base", in: 0...Fields.largestInteger)
+            guard (base == nil) == (revision == nil) else {
+                throw Rejection(
+                    .badField, "\(base == nil ? "base" : "rev") is missing; a patch has both or none")
+            }
+        }
     }
 
     private static func entries(_ json: JSONValue) throws(Rejection) -> [RelocationEntry] {

@@ -89,6 +89,26 @@ package struct SigningKey: Sendable {
 package struct KeyError: Error, CustomStringConvertible {
     package let detail: String
     package var description: String { detail }
+
+    init(detail: String) { self.detail = detail }
+
+    /// That a text is a public key where a private one is needed; nil when it is none.
+    package init?(publicKey text: String) { self.init(text: text, wanting: "PRIVATE KEY") }
+
+    /// That a text is a private key where a public one is needed; nil when it is none.
+    package init?(privateKey text: String) { self.init(text: text, wanting: "PUBLIC KEY") }
+
+    fileprivate init?(text: String, wanting label: String) {
+        guard let line = text.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix("-----BEGIN") })
+        else { return nil }
+        switch label {
+        case "PRIVATE KEY" where line.contains("PUBLIC KEY"):
+            detail = "this is a public key; to sign, give the private key"
+        case "PUBLIC KEY" where line.contains("PRIVATE KEY"):
+            detail = "this is a private key; give the public one: openssl pkey -in FILE -pubout"
+        default: return nil
+        }
+    }
 }
 
 /// A key as text: PEM or base64.
@@ -97,6 +117,7 @@ private enum KeyText {
         let lines = text.split(whereSeparator: \.isNewline).map { $0.filter { !$0.isWhitespace } }
         guard let start = lines.firstIndex(of: "-----BEGIN\(label.filter { $0 != " " })-----") else {
             if let found = lines.first(where: { $0.hasPrefix("-----BEGIN") }) {
+                if let fault = KeyError(text: text, wanting: label) { throw fault }
                 guard !found.contains("ENCRYPTED") else {
                     throw KeyError(detail: "the key is encrypted; it must be one without a passphrase")
                 }

@@ -130,7 +130,7 @@ package struct TrustedKeys: Sendable {
 
     /// Verifies the signatures of an envelope; returns the keys whose signature is good, each once.
     ///
-    /// A signature with a `keyid` is checked against that key, one without against every key.
+    /// A signature with a key id is checked against that key, one without against every key.
     ///
     /// - Throws: ``Rejection``: 422 when there are more signatures than twice the threshold, before any is verified;
     ///   401 `BAD_SIGNATURE` when the good ones are too few.
@@ -144,6 +144,7 @@ package struct TrustedKeys: Sendable {
         }
         let message = envelope.signedBytes
         var good: Set<VerifyingKey> = []
+        var goodSignatures: [SignedEnvelope.Signature] = []
         var verifications = 0
         for signature in envelope.signatures {
             for trusted in keys where signature.keyID == nil || signature.keyID == trusted.id {
@@ -151,17 +152,35 @@ package struct TrustedKeys: Sendable {
                 verifications += 1
                 if trusted.key.verifies(signature.bytes, of: message) {
                     good.insert(trusted.key)
+                    goodSignatures.append(signature)
                     break
                 }
             }
         }
         guard good.count >= threshold else {
+            let signatures = envelope.signatures.map { signature in
+                "\(Self.shown(signature.keyID)) (\(fault(of: signature, isGood: goodSignatures.contains(signature))))"
+            }
             throw Rejection(
                 .badSignature,
-                "\(good.count) of \(threshold) required signatures are valid; the document has "
-                    + "\(envelope.signatures.count), and the trusted keys are "
-                    + keys.map(\.id).joined(separator: ", "))
+                "\(good.count) of \(threshold) required signatures are valid; found "
+                    + (signatures.isEmpty ? "none" : signatures.joined(separator: ", "))
+                    + "; trusted keys: " + keys.map { Self.shown($0.id) }.joined(separator: ", "))
         }
         return good
+    }
+
+    private func fault(of signature: SignedEnvelope.Signature, isGood: Bool) -> String {
+        if isGood { return "valid" }
+        guard let id = signature.keyID else { return "not valid for any trusted key" }
+        return keys.contains { $0.id == id }
+            ? "not valid: another key has this id, or the document was changed" : "not trusted"
+    }
+
+    /// A key id as it may be shown: one from outside may be anything.
+    private static func shown(_ id: String?) -> String {
+        guard let id else { return "a signature without a key id" }
+        let isPlain = id.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ",") }
+        return isPlain ? id.cut(to: 64) : id.cut(to: 64).debugDescription
     }
 }

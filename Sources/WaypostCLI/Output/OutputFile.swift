@@ -1,0 +1,30 @@
+import Glibc
+
+/// A file that a command writes.
+enum OutputFile {
+    /// Writes a whole file, or leaves the one that is there.
+    ///
+    /// - Throws: ``CommandError`` 1 naming the file and what the system says.
+    static func write(_ bytes: [UInt8], to path: String, purpose: String) throws(CommandError) {
+        func fault(_ error: Int32 = errno) -> CommandError {
+            CommandError(.failed, "write \(purpose) \(path): \(Descriptor.text(of: error))")
+        }
+        var status = stat()
+        // What is no file, such as /dev/stdout or a pipe, can't be replaced.
+        let isReplaced = stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+        let draft = isReplaced ? "\(path).\(getpid())" : path
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw fault() }
+        var error = Descriptor.write(bytes, to: descriptor)
+        if Glibc.close(descriptor) != 0, error == 0 { error = errno }
+        guard isReplaced else {
+            if error != 0 { throw fault(error) }
+            return
+        }
+        if error == 0, rename(draft, path) != 0 { error = errno }
+        guard error == 0 else {
+            unlink(draft)
+            throw fault(error)
+        }
+    }
+}
