@@ -110,6 +110,9 @@ let package = Package(
             name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost"], exclude: ["Vectors"]),
         // A process of its own, so that what it declares is in no other test's routers.
         .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
+        // A process that can be killed while it sends.
+        .executableTarget(
+            name: "SenderProbe", dependencies: ["Waypost", "WaypostBackend"], path: "Tests/SenderProbe"),
         // Empty without the trait.
         .testTarget(
             name: "WaypostMacrosTests",
@@ -136,7 +139,7 @@ let package = Package(
         .testTarget(
             name: "SnippetTests",
             dependencies: [
-                "Threading", "Waypost", "MQTTLink", "WaypostAgent",
+                "TestSupport", "Threading", "Waypost", "MQTTLink", "WaypostAgent", "WaypostBackend",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -157,7 +160,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "DemoFeatures",
-                "WaypostCLI", "TestSupport",
+                "WaypostCLI", "TestSupport", "SenderProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
             ],

@@ -80,6 +80,11 @@ public final class MQTTLink: Sendable {
         }
     }
 
+    /// Gives up filters that were subscribed to with ``subscribe(_:)``; messages that are on their way may still come.
+    public func unsubscribe(_ filters: [String]) {
+        mailbox.post(.unsubscribe(filters))
+    }
+
     /// Connects anew, with other credentials and certificates, or with the same files read again.
     ///
     /// A connection that is there is given up without a goodbye; a session that the broker keeps goes on.

@@ -44,6 +44,7 @@ struct WaypostCommand: AsyncParsableCommand {
                 name: "Try routes and maps, also without a broker",
                 subcommands: [
                     ResolveCommand.self, CheckCommand.self, RoutesCommand.self, ServicesCommand.self,
+                    GenerateCommand.self,
                 ]),
         ])
 }

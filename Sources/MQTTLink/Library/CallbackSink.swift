@@ -62,6 +62,9 @@ final class CallbackSink {
             let code = count > 0 ? codes?.pointee ?? 0x80 : 0x80
             sink.subacks.append((id, UInt8(truncatingIfNeeded: code)))
         }
+        mosquitto_unsubscribe_v5_callback_set(client) { _, context, _, _ in
+            CallbackSink.of(context)?.completedPacket()
+        }
         mosquitto_message_v5_callback_set(client) { _, context, message, properties in
             guard let message else { return }
             CallbackSink.of(context)?.received(message.pointee, properties)

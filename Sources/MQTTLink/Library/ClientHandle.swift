@@ -168,6 +168,9 @@ final class ClientHandle: @unchecked Sendable {
         return .success(id)
     }
 
+    /// Whether the broker hears of it does not matter: what still comes has no reader.
+    func unsubscribe(_ filter: String) { _ = mosquitto_unsubscribe(client, nil, filter) }
+
     /// The broker's certificate, when the connection is secured.
     var certificate: Certificate? { Certificate(ofServerOf: client) }
 

@@ -116,6 +116,13 @@ extension LinkLoop {
         begin(SubscribeRound(wanted), wanted, reply: reply)
     }
 
+    /// Gives up filters, now and for later connects.
+    func unsubscribe(_ filters: [String]) {
+        subscriptions.removeAll { filters.contains($0.filter) }
+        guard state.isOnline else { return }
+        for filter in filters { handle?.unsubscribe(filter) }
+    }
+
     private func begin(
         _ round: SubscribeRound, _ wanted: [Subscription],
         reply: (@Sendable ([SubscriptionResult]?) -> Void)?

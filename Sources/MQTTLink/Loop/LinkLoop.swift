@@ -219,6 +219,7 @@ final class LinkLoop {
             case .attempted(let number, let outcome): attempted(number, outcome)
             case .probed(let isThere): perform(state.probed(isThere: isThere, at: now))
             case .subscribe(let wanted, let reply): subscribe(wanted, reply)
+            case .unsubscribe(let filters): unsubscribe(filters)
             case .renew(let credentials, let tls):
                 configuration.credentials = credentials
                 configuration.tls = tls

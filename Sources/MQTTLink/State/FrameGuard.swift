@@ -133,7 +133,7 @@ struct FrameGuard: Sendable {
     static let acknowledgement: UInt8 = 4
     static let pingRequest: UInt8 = 12
     static let pingResponse: UInt8 = 13
-    /// CONNACK, PUBLISH, PUBACK, SUBACK, PINGRESP, DISCONNECT: we neither use QoS 2 nor unsubscribe nor
-    /// authenticate in steps, so nothing else has a reason to come.
-    private static let expected: Set<UInt8> = [2, publish, acknowledgement, 9, pingResponse, 14]
+    /// CONNACK, PUBLISH, PUBACK, SUBACK, UNSUBACK, PINGRESP, DISCONNECT: we neither use QoS 2 nor authenticate in
+    /// steps, so nothing else has a reason to come.
+    private static let expected: Set<UInt8> = [2, publish, acknowledgement, 9, 11, pingResponse, 14]
 }

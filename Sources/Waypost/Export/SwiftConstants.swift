@@ -18,7 +18,8 @@ struct SwiftConstants {
         for route in routes {
             let name = Self.unique(Self.name(route.path), &used)
             if !route.className.isEmpty { text += "    /// \(Self.line(route.className))\n" }
-            text += "    public static let \(Self.escaped(name)): RouteKey = \(Self.literal(route.path))\n"
+            text +=
+                "    public static let \(SwiftWords.escaped(name)): RouteKey = \(Self.literal(route.path))\n"
         }
         return text + "}\n"
     }
@@ -74,19 +75,6 @@ struct SwiftConstants {
         }
         return candidate
     }
-
-    private static let reserved: Set<String> = [
-        "as", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do", "else",
-        "enum",
-        "extension", "fallthrough", "false", "for", "func", "guard", "if", "import", "in", "init", "inout",
-        "internal", "is", "let", "nil", "operator", "private", "protocol", "public", "repeat", "rethrows",
-        "return",
-        "self", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
-        "typealias",
-        "var", "where", "while", "Self", "Any",
-    ]
-
-    private static func escaped(_ name: String) -> String { reserved.contains(name) ? "`\(name)`" : name }
 
     private static func line(_ text: String) -> String { String(text.map { $0.isNewline ? " " : $0 }) }
 

@@ -21,8 +21,7 @@ package struct RosterReader {
     /// Calls `changed` for each agent of which there is something else to be said, until it returns false.
     ///
     /// - Throws: ``BackendError`` when the connection ends, `CancellationError` when the task is cancelled.
-    package func follow(_ roster: Roster, _ changed: (Roster, _ agent: String) -> Bool) async throws {
-        var roster = roster
+    package func follow(_ roster: inout Roster, _ changed: (Roster, _ agent: String) -> Bool) async throws {
         try await withSession { session in
             while true {
                 guard case .message(let message) = try await session.next(),

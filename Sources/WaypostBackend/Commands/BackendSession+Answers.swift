@@ -57,7 +57,9 @@ extension BackendSession {
 
         func throwIfSilent(_ limit: String?) throws(BackendError) {
             if let silence = diagnosis.silence(besides: answered, after: limit) {
-                throw BackendError(.noReply, silence)
+                var error = BackendError(.noReply, silence)
+                error.silent = diagnosis.silentAgents(besides: answered)
+                throw error
             }
             if answered.isEmpty { throw BackendError(.noReply, diagnosis.explanation(after: limit)) }
         }

@@ -45,6 +45,19 @@ package struct NoReplyDiagnosis {
         return roster.members[agent]?.state != nil && !wereOnline.contains(agent)
     }
 
+    /// Whether the agent is there now; nil of a group, and while it is not known.
+    var isOnline: Bool? {
+        guard case .agent(let agent) = audience else { return nil }
+        return roster.members[agent]?.isOnline
+    }
+
+    /// The members of a group that did not reply.
+    func silentAgents(besides answered: Set<String>) -> [SilentAgent] {
+        asked.filter { !answered.contains($0.key) }.sorted { $0.key < $1.key }.map { name, member in
+            SilentAgent(name: name, isOnline: member.isOnline, isStopped: member.isStopped)
+        }
+    }
+
     /// The members of a group that are worth waiting for; nil when they are not known.
     ///
     /// - Parameter isPatient: whether those that are offline are waited for too.

@@ -1,19 +1,29 @@
-package import Logging
-package import MQTTLink
+public import Logging
+public import MQTTLink
 package import WaypostMessages
 
 /// Where the broker is, how to log in, and under which name a backend sends.
-package struct BackendConfiguration: Sendable {
-    /// Tried in turn.
-    package var brokers: [BrokerURL]
-    package var credentials: Credentials?
-    package var tls: TLSOptions?
-    package var version = MQTTLinkConfiguration.ProtocolVersion.automatic
-    package var topics = Topics.standard
-    /// The sender, as agents and the broker's rules see it.
-    package var name: String
+///
+///     var configuration = try BackendConfiguration(broker: "mqtts://broker.example", name: "shop")
+///     configuration.credentials = Credentials(username: "shop", password: password)
+public struct BackendConfiguration: Sendable {
+    /// The brokers, tried in turn.
+    public var brokers: [BrokerURL]
+    /// The user name and the password.
+    public var credentials: Credentials?
+    /// Certificates for `mqtts`; the system's authorities are trusted unless it says others.
+    public var tls: TLSOptions?
+    /// The version of MQTT: 5 first unless given.
+    public var version = MQTTLinkConfiguration.ProtocolVersion.automatic
+    /// The sender's name, as agents and the broker's rules see it: it stands in the topics.
+    public var name: String
+    /// Signs commands and maps.
+    public var signer: Signer?
     /// Takes warnings, such as messages that were dropped.
-    package var logger: Logger
+    public var logger: Logger
+    package var topics = Topics.standard
+    /// A connection that all share; nil for one of each session's own.
+    package var shared: SharedLink?
 
     package init(
         brokers: [BrokerURL], name: String, logger: Logger = Logger(label: "waypost.backend")
@@ -22,6 +32,33 @@ package struct BackendConfiguration: Sendable {
         self.name = name
         self.logger = logger
     }
+
+    /// A broker as `mqtt://host:1883`, `mqtts://host:8883` or `unix:///path`, and the sender's name.
+    ///
+    /// - Parameter root: The prefix of all topics.
+    /// - Throws: ``BackendError`` of kind `invalid` naming what is wrong.
+    public init(
+        broker: String, name: String, root: String = "waypost/v1"
+    ) throws(BackendError) {
+        let url: BrokerURL
+        do {
+            url = try BrokerURL(broker)
+        } catch {
+            throw BackendError(.invalid, "broker: \(error)")
+        }
+        guard Name.isValid(name) else {
+            throw BackendError(
+                .invalid, "the name \(name.debugDescription) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        guard let topics = Topics(root: root) else {
+            throw BackendError(.invalid, "root \(root.debugDescription) is not a topic prefix")
+        }
+        self.init(brokers: [url], name: name)
+        self.topics = topics
+    }
+
+    /// The prefix of all topics.
+    public var root: String { topics.root }
 
     /// A link that the broker forgets when it ends.
     package func oneShot(clientID: String) -> MQTTLinkConfiguration {

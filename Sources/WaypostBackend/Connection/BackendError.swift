@@ -1,3 +1,5 @@
+public import Waypost
+
 /// Why a backend did not get what it asked for.
 ///
 /// Its description says what was being done, to what, what was found, and what to do.
@@ -10,10 +12,12 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
         case notSent
         /// The broker does not allow it, or ended the session for another program of the same name.
         case denied
-        /// The agent refused the command, or it failed there.
+        /// The agent refused the command, or it failed there: see ``BackendError/code``.
         case refused
-        /// There was no reply in time; the command may have run, or may still run.
+        /// There is no reply yet; the command may have run, or may still run.
         case noReply
+        /// The command has run, and its result is not of the type that was asked for.
+        case unreadable
         /// No broker accepts the connection, or it was lost.
         case noBroker
     }
@@ -22,9 +26,29 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// One sentence or two for people.
     public var description: String
+    /// The command that it is about, with which ``AgentClient/inspect(_:sender:)`` finds out more.
+    public var id: String?
+    /// How the agent ended the command; nil for other kinds than `refused`.
+    public var code: Code?
+    /// Names close to the one that the agent did not find.
+    public var nearest: [String] = []
+    /// The agents of a group that did not reply, with what is known of each.
+    public var silent: [SilentAgent] = []
 
-    package init(_ kind: Kind, _ description: String) {
-        self.kind = kind
-        self.description = description
+    package init(_ kind: Kind, _ description: String, id: String? = nil) {
+        (self.kind, self.description, self.id) = (kind, description, id)
     }
+
+    /// Whether sending the same again, under a new id, may help.
+    public var isRetryable: Bool { code?.isRetryable ?? (kind == .noBroker) }
+}
+
+/// An agent of a group that did not reply.
+public struct SilentAgent: Sendable, Hashable {
+    /// Its name.
+    public let name: String
+    /// Whether it says that it is online; nil when that is not known.
+    public let isOnline: Bool?
+    /// Whether it was shut down, rather than lost.
+    public let isStopped: Bool
 }

@@ -15,7 +15,7 @@ package final class BackendSession: Sendable {
     package let sender: String
     package let topics: Topics
     package let connection: Connection
-    private let session: MQTTSession
+    private let session: any SessionTransport
 
     /// Connects and subscribes.
     ///
@@ -36,10 +36,22 @@ package final class BackendSession: Sendable {
         configuration.subscriptions = (required + useful).map {
             Subscription($0, qos: rosters.contains($0) ? .atMostOnce : .atLeastOnce)
         }
-        let session = try await firstSession(
-            configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
-        for (filter, result) in zip(required, session.connection.subscriptions) where !result.isGranted {
-            await session.disconnect()
+        let session: any SessionTransport
+        let answers: [SubscriptionResult]
+        if let link = settings.shared {
+            let queue = MessageQueue(limit: messageLimit, byteLimit: byteLimit)
+            guard let opened = await link.open(queue, configuration.subscriptions, within: limit) else {
+                try Task.checkCancellation()
+                throw BackendError(.noBroker, "no broker: \(link.reason.map { "\($0)" } ?? "no answer")")
+            }
+            (session, answers) = opened
+        } else {
+            let own = try await firstSession(
+                configuration, within: limit, messageLimit: messageLimit, byteLimit: byteLimit)
+            (session, answers) = (own, own.connection.subscriptions)
+        }
+        for (filter, result) in zip(required, answers) where !result.isGranted {
+            await session.disconnect(within: .seconds(2))
             throw BackendError(
                 .denied,
                 "the broker refused the subscription to \(filter) (\(result.answer)); check its rules for \(settings.name)"
@@ -70,7 +82,7 @@ package final class BackendSession: Sendable {
         throw BackendError(.noBroker, failures.joined(separator: "; "))
     }
 
-    private init(_ session: MQTTSession, _ settings: BackendConfiguration) {
+    private init(_ session: any SessionTransport, _ settings: BackendConfiguration) {
         self.session = session
         sender = settings.name
         topics = settings.topics
@@ -168,7 +180,7 @@ package final class BackendSession: Sendable {
 
     /// Leaves the broker.
     package func close() async {
-        await session.disconnect()
+        await session.disconnect(within: .seconds(2))
     }
 
     /// The messages that could not be shown so far.

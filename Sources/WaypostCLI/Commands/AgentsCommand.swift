@@ -151,7 +151,8 @@ struct AgentsCommand: OperatorCommand {
         ClosedOutputMonitor.begin()
         do {
             let selection = selection
-            try await reader.follow(roster) { roster, agent in
+            var roster = roster
+            try await reader.follow(&roster) { roster, agent in
                 let now = WallClock.now()
                 guard let member = roster.members[agent],
                     selection.holds(for: AgentSummary(agent, member, now: now), member, now)

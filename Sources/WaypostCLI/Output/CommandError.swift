@@ -21,7 +21,7 @@ extension BackendError {
     var exit: Exit {
         switch kind {
         case .invalid: .usage
-        case .notSent, .denied, .refused: .failed
+        case .notSent, .denied, .refused, .unreadable: .failed
         case .noReply: .noReply
         case .noBroker: .noBroker
         }

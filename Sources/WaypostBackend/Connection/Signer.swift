@@ -2,13 +2,25 @@ import Waypost
 package import WaypostMessages
 
 /// A private key and the name that its signatures go by.
-package struct Signer: Sendable {
-    package let id: String
-    package let key: SigningKey
+public struct Signer: Sendable {
+    /// The key's id, as agents know it.
+    public let id: String
+    private let key: SigningKey
 
     package init(id: String, key: SigningKey) {
         self.id = id
         self.key = key
+    }
+
+    /// An Ed25519 key as PEM.
+    ///
+    /// - Throws: ``BackendError`` of kind `invalid` when it is none.
+    public init(id: String, pem: String) throws(BackendError) {
+        do {
+            self.init(id: id, key: try SigningKey(text: pem))
+        } catch {
+            throw BackendError(.invalid, "signing key \(id): \(error)")
+        }
     }
 
     /// A command as it is sent, with the names of its receiver and its sender.

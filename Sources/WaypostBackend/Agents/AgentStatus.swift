@@ -1,0 +1,46 @@
+/// What is known of an agent from what the broker keeps.
+public struct AgentStatus: Sendable, Hashable {
+    /// What it is like, by how soon somebody should look.
+    public enum Condition: Int, Sendable, Hashable, Comparable {
+        /// Its connection was lost.
+        case lost
+        /// A check failed.
+        case failing
+        /// It refused the newest map.
+        case mapRefused
+        /// What the broker keeps does not tell.
+        case unknown
+        /// It was shut down.
+        case stopped
+        /// It is online, and all is well.
+        case healthy
+
+        /// The one that somebody should look at first is less.
+        public static func < (one: Condition, other: Condition) -> Bool { one.rawValue < other.rawValue }
+    }
+
+    private let summary: AgentSummary
+
+    init(_ summary: AgentSummary) { self.summary = summary }
+
+    /// The agent's name.
+    public var name: String { summary.agent }
+    /// What it is like.
+    public var condition: Condition { Condition(rawValue: summary.condition.rawValue) ?? .unknown }
+    /// Whether it is there; nil when that is not known.
+    public var isOnline: Bool? {
+        switch summary.condition {
+        case .healthy, .failing, .mapRefused: true
+        case .lost, .stopped: false
+        case .unknown: nil
+        }
+    }
+    /// From when on, in milliseconds since 1970, by the agent's clock; nil when that is not known.
+    public var since: Int64? { summary.since }
+    /// Its version.
+    public var version: String { summary.version }
+    /// The revisions of the maps in force, for people.
+    public var map: String { summary.map }
+    /// What is wrong, for people; empty when nothing is.
+    public var problem: String { summary.problem }
+}

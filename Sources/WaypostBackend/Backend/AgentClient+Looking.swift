@@ -1,0 +1,96 @@
+import Waypost
+import WaypostMessages
+
+/// What an agent knows: none of it changes anything.
+extension AgentClient {
+    /// Asks what became of a command.
+    ///
+    /// - Parameter sender: Who sent it; this backend unless given.
+    /// - Returns: nil when the agent does not know it: it never came, or was forgotten.
+    public func inspect(
+        _ id: String, sender: String? = nil
+    ) async throws(BackendError) -> CommandTimeline? {
+        let command = Command(
+            sending: .inspect(target: id, sender: sender), isTimed: backend.settings.signer != nil)
+        let reply = try await send(command, SendOptions()).result()
+        return reply.result["commands"]?.arrayValue?.first.map { CommandTimeline(id, $0) }
+    }
+
+    /// The failures that the agent still has, the newest first; it keeps the last 500 on disk.
+    ///
+    /// - Parameters:
+    ///   - query: Terms such as `code:404 age:1h`, as `waypost logcat --query` has them.
+    ///   - maximum: The most that are read.
+    public func failures(
+        _ query: String = "", atMost maximum: Int = 500
+    ) async throws(BackendError) -> [AgentFailure] {
+        var failures: [AgentFailure] = []
+        var before = Fields.largestInteger
+        while true {
+            let command = Command(
+                sending: .failures(
+                    FailureRequest(
+                        before: before, maximum: max(1, min(maximum, Command.maximumFailures)), query: query)),
+                isTimed: backend.settings.signer != nil)
+            let result = try await send(command, SendOptions()).result().result
+            failures += (result["failures"]?.arrayValue ?? []).compactMap { AgentFailure($0, of: name) }
+            // An agent that never comes to an end is not followed.
+            guard failures.count < maximum, let next = result["next"]?.intValue, next < before else {
+                return Array(failures.prefix(maximum))
+            }
+            before = next
+        }
+    }
+
+    /// The recent events that the agent still has in memory, in order.
+    ///
+    /// - Parameters:
+    ///   - query: Terms such as `tag:Router level:W -message:demo`, as `waypost logcat --query` has them.
+    ///   - last: Only so many, the newest.
+    public func replay(_ query: String? = nil, last: Int? = nil) async throws(BackendError) -> [AgentEvent] {
+        let settings = backend.settings
+        var filter = try LogFilter([], level: nil, tag: nil)
+        if let query { filter.query = try LogQuery.read(query) }
+        var collector = ReplayCollector(
+            agent: name, sender: settings.name, topics: settings.topics, filter: filter,
+            history: LogHistoryRange(last: last))
+        do {
+            try await BackendSession.with(
+                settings, required: [settings.topics.reply(of: name, to: settings.name)],
+                useful: [settings.topics.state(of: name)]
+            ) { session in
+                try await session.read(&collector, first: .seconds(10), further: .seconds(2)) { _ in }
+            }
+        } catch {
+            throw BackendError(error)
+        }
+        if let refusal = collector.refusals.first {
+            throw BackendError(
+                refusal: CommandReply(
+                    AgentReply(agent: name, reply: refusal.reply, payload: [], roundTrip: 0)))
+        }
+        guard collector.hasAnswers else {
+            throw BackendError(.noReply, "no reply from \(name) within 10 s; see: waypost agents")
+        }
+        return collector.wanted.map(AgentEvent.init)
+    }
+
+    /// What the agent can open and call, as the broker keeps it.
+    ///
+    ///     let problems = try await agent.contract().check(.call("DoorService", "open", [5]))
+    public func contract() async throws(BackendError) -> AgentContract {
+        do {
+            let contract = try await ContractReader(backend.settings).contract(of: name, within: .seconds(10))
+            return try AgentContract(contract)
+        } catch {
+            throw BackendError(error)
+        }
+    }
+}
+
+extension BackendError {
+    /// An error that is one of ours, or the cancellation of the task.
+    init(_ error: any Error) {
+        self = error as? BackendError ?? BackendError(.noReply, "the task was cancelled")
+    }
+}

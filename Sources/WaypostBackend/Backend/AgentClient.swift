@@ -1,0 +1,103 @@
+public import Waypost
+import WaypostMessages
+
+/// One agent, as a backend sees it.
+///
+///     let lights = backend.agent("kiosk-7")
+///     try await lights.open("kiosk://orders/17")
+///     let sum = try await lights.call("CalculatorService", "add", [2, 40], as: Int.self)
+public struct AgentClient: Sendable {
+    /// The agent's name.
+    public let name: String
+    let backend: Backend
+
+    // MARK: Commands
+
+    /// Opens a URL.
+    ///
+    /// - Throws: ``BackendError``; of kind `refused` with the code when nothing was opened.
+    @discardableResult
+    public func open(
+        _ url: String, parameters: [String: JSONValue] = [:], _ options: SendOptions = SendOptions()
+    ) async throws(BackendError) -> OpenResult {
+        OpenResult(try await send(.open(url, parameters: parameters), options).result(), of: url)
+    }
+
+    /// Calls a method of an exposed service, the arguments by position.
+    ///
+    /// - Throws: ``BackendError``; of kind `refused` with the code when it was not called, or failed.
+    public func call<T: Decodable>(
+        _ service: String, _ method: String, _ arguments: [JSONValue] = [], as type: T.Type,
+        _ options: SendOptions = SendOptions()
+    ) async throws(BackendError) -> T {
+        try await send(.call(service, method, arguments), options).result().result(as: type)
+    }
+
+    /// Calls a method of an exposed service, the arguments by label.
+    ///
+    /// - Throws: ``BackendError``; of kind `refused` with the code when it was not called, or failed.
+    public func call<T: Decodable>(
+        _ service: String, _ method: String, labeled arguments: [String: JSONValue], as type: T.Type,
+        _ options: SendOptions = SendOptions()
+    ) async throws(BackendError) -> T {
+        try await send(.call(service, method, labeled: arguments), options).result().result(as: type)
+    }
+
+    /// Calls a method of an exposed service; returns its result as JSON.
+    @discardableResult
+    public func call(
+        _ service: String, _ method: String, _ arguments: [JSONValue] = [],
+        _ options: SendOptions = SendOptions()
+    ) async throws(BackendError) -> JSONValue {
+        try await send(.call(service, method, arguments), options).result().result
+    }
+
+    /// Changes what is shown: back, dismiss, to the root, to a tab.
+    public func navigate(
+        _ move: NavigationMove, _ options: SendOptions = SendOptions()
+    ) async throws(BackendError) {
+        _ = try await send(.navigate(move), options).result()
+    }
+
+    /// Cancels a command of this backend that waits or runs.
+    public func cancel(_ id: String, _ options: SendOptions = SendOptions()) async throws(BackendError) {
+        _ = try await send(.cancel(id), options).result()
+    }
+
+    /// Asks for the health.
+    public func ping(_ options: SendOptions = SendOptions()) async throws(BackendError) -> AgentHealth {
+        AgentHealth(try await send(.ping, options).result().result)
+    }
+
+    /// Sends a command; what becomes of it is awaited there.
+    public func send(
+        _ command: AgentCommand, _ options: SendOptions = SendOptions()
+    ) throws(BackendError) -> PendingCommand {
+        try send(Command(command, options, isSealed: backend.settings.signer != nil), options)
+    }
+
+    func send(_ command: Command, _ options: SendOptions) throws(BackendError) -> PendingCommand {
+        try checkName()
+        let settings = backend.settings
+        let sealed = try SealedCommand(command, to: name, from: settings.name, signer: settings.signer)
+        return PendingCommand(
+            backend.delivery(sealed, options.deadline ?? .seconds(10), isPatient: options.deadline != nil))
+    }
+
+    /// A command that is not sent yet, but ready to be, as often as needed.
+    public func seal(
+        _ command: AgentCommand, _ options: SendOptions = SendOptions()
+    ) throws(BackendError) -> SealedCommand {
+        try checkName()
+        let settings = backend.settings
+        return try SealedCommand(
+            Command(command, options, isSealed: true), to: name, from: settings.name, signer: settings.signer)
+    }
+
+    private func checkName() throws(BackendError) {
+        guard Name.isValid(name) else {
+            throw BackendError(
+                .invalid, "an agent's name is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(name.quoted)")
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import MQTTLink
+import Waypost
+import WaypostMessages
+
+extension Backend {
+    /// All agents that the broker knows, those that need attention first.
+    ///
+    /// - Throws: ``BackendError`` when the broker does not show them, or has not sent all in time.
+    public func agents(within limit: Duration = .seconds(10)) async throws(BackendError) -> [AgentStatus] {
+        do {
+            let (roster, isComplete) = try await RosterReader(settings).roster(within: limit)
+            guard isComplete else {
+                throw BackendError(
+                    .noReply, "the broker had not sent all agents within \(TimeText.span(limit.milliseconds))"
+                )
+            }
+            return roster.summaries.map(AgentStatus.init)
+        } catch {
+            throw BackendError(error)
+        }
+    }
+
+    /// The state of each agent, then each change of one.
+    public func agentChanges(buffer: Int = 1_000) -> BackendStream<AgentStatus> {
+        BackendStream(buffer: buffer) { [settings] element in
+            var roster = Roster(topics: settings.topics)
+            var pause = ReconnectPause()
+            while true {
+                do {
+                    pause.connectionMade()
+                    try await RosterReader(settings).follow(&roster) { roster, agent in
+                        roster.members[agent].map { element(AgentStatus(AgentSummary(agent, $0))) } ?? true
+                    }
+                    return
+                } catch let error as BackendError where error.kind == .noBroker {
+                    try await Task.sleep(for: pause.next())
+                }
+            }
+        }
+    }
+
+    /// What agents log from now on.
+    ///
+    /// - Parameters:
+    ///   - agent: Only this agent; nil for all.
+    ///   - query: Terms such as `tag:Router level:W -message:demo`, as `waypost logcat --query` has them.
+    /// - Throws: ``BackendError`` of kind `invalid` when the query can't be read.
+    public func log(
+        of agent: String? = nil, _ query: String? = nil, buffer: Int = 1_000
+    ) throws(BackendError) -> BackendStream<AgentEvent> {
+        var filter = try LogFilter([], level: nil, tag: nil)
+        if let query { filter.query = try LogQuery.read(query) }
+        return follow(agent, filter, buffer: buffer) { line in
+            line.isReport ? nil : AgentEvent(line)
+        }
+    }
+
+    /// What fails at agents from now on.
+    public func failures(of agent: String? = nil, buffer: Int = 1_000) -> BackendStream<AgentFailure> {
+        BackendStream(buffer: buffer) { [settings] element in
+            var pause = ReconnectPause()
+            while true {
+                do {
+                    pause.connectionMade()
+                    return try await BackendSession.with(
+                        settings, required: [settings.topics.failures(of: agent ?? "+")]
+                    ) { session in
+                        try await Self.readFailures(session, element)
+                    }
+                } catch let error as BackendError where error.kind == .noBroker {
+                    try await Task.sleep(for: pause.next())
+                }
+            }
+        }
+    }
+
+    /// Hands over failures until the reader wants no more.
+    private static func readFailures(
+        _ session: BackendSession, _ element: (AgentFailure) -> Bool
+    ) async throws {
+        while case .message(let message) = try await session.next() {
+            guard case (let agent, .failure)? = session.topics.outbound(message.topic),
+                let json = message.json,
+                let failure = AgentFailure(json, of: agent)
+            else { continue }
+            guard element(failure) else { return }
+        }
+    }
+
+    private func follow<Element: Sendable>(
+        _ agent: String?, _ filter: LogFilter, buffer: Int, _ make: @escaping @Sendable (LogLine) -> Element?
+    ) -> BackendStream<Element> {
+        BackendStream(buffer: buffer) { [settings] element in
+            var pause = ReconnectPause()
+            while true {
+                // It reconnects by itself, but for the first time.
+                var follower = LogFollower(settings, agent: agent, filter: filter) { entry in
+                    guard case .line(let line) = entry, let made = make(line) else { return true }
+                    return element(made)
+                }
+                do {
+                    return try await follower.run()
+                } catch let error as BackendError where error.kind == .noBroker {
+                    try await Task.sleep(for: pause.next())
+                }
+            }
+        }
+    }
+}

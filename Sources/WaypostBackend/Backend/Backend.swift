@@ -1,0 +1,85 @@
+import MQTTLink
+public import ServiceLifecycle
+import WaypostMessages
+
+/// A backend: one connection over which a server reaches its clients.
+///
+/// It comes back by itself when the connection is lost. Run it among the services of your server:
+///
+///     let backend = Backend(try BackendConfiguration(broker: "mqtt://127.0.0.1:1883", name: "shop"))
+///     try await ServiceGroup(services: [backend, server], logger: logger).run()
+///
+/// Or for the time of a task, with ``with(_:_:)``.
+public final class Backend: Service {
+    /// The connection's settings, shared by all that is read and sent.
+    package let settings: BackendConfiguration
+    private let link: SharedLink
+    private let configuration: MQTTLinkConfiguration
+
+    /// A backend that is not connected yet: that is what ``run()`` does.
+    public init(_ configuration: BackendConfiguration) {
+        link = SharedLink(topics: configuration.topics, name: configuration.name)
+        self.configuration = configuration.lasting(
+            clientID: "waypost-\(configuration.name.prefix(40))-\(Identifier.short())")
+        var settings = configuration
+        settings.shared = link
+        self.settings = settings
+    }
+
+    /// Connects, and keeps the connection until the service group is told to stop, or the task is cancelled.
+    public func run() async throws {
+        link.start(configuration)
+        try? await gracefulShutdown()
+        await link.stop(within: .seconds(5))
+    }
+
+    /// Connects, does `body` and leaves, whatever comes of it.
+    ///
+    /// - Throws: ``BackendError`` of kind `noBroker` when there is no connection within 10 s.
+    public static func with<Value>(
+        _ configuration: BackendConfiguration, _ body: (Backend) async throws -> Value
+    ) async throws -> Value {
+        let backend = Backend(configuration)
+        backend.link.start(backend.configuration)
+        let result: Result<Value, any Error>
+        do {
+            try await backend.waitUntilConnected()
+            result = .success(try await body(backend))
+        } catch {
+            result = .failure(error)
+        }
+        await backend.link.stop(within: .seconds(5))
+        return try result.get()
+    }
+
+    /// Waits until there is a connection.
+    ///
+    /// - Throws: ``BackendError`` of kind `noBroker` when there is none in time.
+    public func waitUntilConnected(within limit: Duration = .seconds(10)) async throws(BackendError) {
+        if await link.connected(until: .now + limit) == nil {
+            throw BackendError(.noBroker, "no broker: \(link.reason.map { "\($0)" } ?? "no answer")")
+        }
+    }
+
+    /// Whether there is a connection now.
+    public var isConnected: Bool { link.current != nil }
+
+    /// One agent.
+    public func agent(_ name: String) -> AgentClient { AgentClient(name: name, backend: self) }
+
+    /// A group of agents; every agent is in the group `all`.
+    public func group(_ name: String) -> GroupClient { GroupClient(name: name, backend: self) }
+
+    /// Sends a command that was sealed before, and has perhaps been sent before.
+    ///
+    /// - Parameter deadline: How long it is sent again while there is no reply; nil until its agent has certainly
+    ///   forgotten it, five minutes after it expired.
+    public func send(_ command: SealedCommand, deadline: Duration? = nil) -> PendingCommand {
+        PendingCommand(delivery(command, deadline, isPatient: true))
+    }
+
+    func delivery(_ command: SealedCommand, _ deadline: Duration?, isPatient: Bool) -> Delivery {
+        Delivery(
+            command: command, settings: settings, link: link, deadline: deadline, isPatient: isPatient)
+    }
+}

@@ -1,0 +1,49 @@
+import Waypost
+import WaypostMessages
+
+/// A group of agents, as a backend sees it.
+///
+///     let answer = try await backend.group("lobby").send(.open("kiosk://welcome"))
+///     for agent in answer.silent { logger.warning("\(agent.name) did not reply") }
+public struct GroupClient: Sendable {
+    /// The group's name; every agent is in `all`.
+    public let name: String
+    let backend: Backend
+
+    /// What a group answered.
+    public struct Answer: Sendable {
+        /// The replies, good and bad, one from each agent.
+        public internal(set) var replies: [CommandReply] = []
+        /// The members that are known and did not reply.
+        public internal(set) var silent: [SilentAgent] = []
+        /// Whether all known members did it.
+        public var isComplete: Bool { silent.isEmpty && replies.allSatisfy(\.isOK) }
+    }
+
+    /// Sends a command to all members, and waits for the replies of those that are online.
+    ///
+    /// With a deadline in the options those that are offline are waited for, too.
+    /// - Throws: ``BackendError`` when nothing was sent, or no member is known.
+    public func send(
+        _ command: AgentCommand, _ options: SendOptions = SendOptions()
+    ) async throws(BackendError) -> Answer {
+        guard Name.isValid(name) else {
+            throw BackendError(
+                .invalid, "a group's name is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(name)")
+        }
+        let settings = backend.settings
+        let content = try Command(command, options, isSealed: settings.signer != nil)
+        let request = try CommandRequest(
+            content, to: .group(name), settings, signer: settings.signer,
+            ReplyWait(options.deadline.map { TimeSpan(milliseconds: $0.milliseconds) }))
+        var answer = Answer()
+        do {
+            _ = try await request.perform { answer.replies.append(CommandReply($0)) }
+        } catch {
+            let error = BackendError(error)
+            guard error.kind == .noReply, !error.silent.isEmpty else { throw error }
+            answer.silent = error.silent
+        }
+        return answer
+    }
+}

@@ -1,0 +1,77 @@
+public import Waypost
+import WaypostMessages
+
+/// How a command ended at an agent.
+public struct CommandReply: Sendable, Hashable {
+    /// The agent.
+    public let agent: String
+    /// The command's id.
+    public let id: String
+    /// OK, or why not.
+    public let code: Code
+    /// What the method or the route answered.
+    public let result: JSONValue
+    /// What was found, for people; nil when it went well.
+    public let detail: String?
+    /// Names close to the one that was not found.
+    public let nearest: [String]
+    /// Probable mistakes in the command, for people.
+    public let warnings: [String]
+    /// How often the command was started: more than 1 when the agent was interrupted.
+    public let attempt: Int
+    /// Whether the agent had replied before, and repeats it.
+    public let isRepeated: Bool
+    /// How long the work took at the agent.
+    public let time: Duration
+
+    init(_ answer: AgentReply) {
+        let reply = answer.reply
+        agent = answer.agent
+        (id, code, result, detail) = (reply.id, reply.code, reply.result, reply.detail)
+        (nearest, warnings, attempt) = (reply.nearest, reply.warnings, reply.attempt)
+        (isRepeated, time) = (reply.isDuplicate, .milliseconds(reply.milliseconds))
+    }
+
+    /// Whether it went well.
+    public var isOK: Bool { code == .ok }
+
+    /// The result as a type of yours.
+    ///
+    /// - Throws: ``BackendError`` of kind `unreadable` when it is none: the command has run.
+    public func result<T: Decodable>(as type: T.Type) throws(BackendError) -> T {
+        do {
+            return try JSONValueDecoder().decode(type, from: result)
+        } catch {
+            throw BackendError(
+                .unreadable, "the result of \(id) from \(agent) is no \(type): \(error)", id: id)
+        }
+    }
+}
+
+/// What an open came to.
+public struct OpenResult: Sendable, Hashable {
+    /// The URL that was opened, after all redirects.
+    public let url: String
+    /// The pattern of its route.
+    public let route: String?
+    /// The URLs that were redirected, in order.
+    public let redirects: [String]
+    /// What the handler answered.
+    public let value: JSONValue
+
+    init(_ reply: CommandReply, of url: String) {
+        self.url = reply.result["url"]?.stringValue ?? url
+        route = reply.result["route"]?.stringValue
+        redirects = (reply.result["hops"]?.arrayValue ?? []).compactMap(\.stringValue)
+        value = reply.result["value"] ?? .null
+    }
+}
+
+extension BackendError {
+    /// An agent did not do what it was asked.
+    init(refusal reply: CommandReply) {
+        self.init(
+            .refused, "\(reply.agent): \(reply.code): \(reply.detail ?? "no detail given")", id: reply.id)
+        (code, nearest) = (reply.code, reply.nearest)
+    }
+}

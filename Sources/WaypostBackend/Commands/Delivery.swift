@@ -1,0 +1,156 @@
+import MQTTLink
+import Threading
+import Waypost
+import WaypostMessages
+
+/// Brings one command to its agent: sends the same bytes again until a reply is there.
+struct Delivery: Sendable {
+    /// After so long the same is sent again: the broker may have lost it together with the agent's session.
+    private static let resendAfter = Duration.seconds(30)
+    /// When it is first looked whether the agent is there at all.
+    private static let lookAfter = Duration.seconds(1)
+
+    let command: SealedCommand
+    let settings: BackendConfiguration
+    let link: SharedLink
+    /// Nil until the agent has certainly forgotten it.
+    let deadline: Duration?
+    /// Whether an agent that is offline is waited for.
+    let isPatient: Bool
+    let progress = CommandProgress()
+
+    func run() async throws(BackendError) -> CommandReply {
+        let started = ContinuousClock.now
+        let rest = Duration.milliseconds(max(0, command.forgottenAt - WallClock.now()))
+        let end = started + min(deadline ?? rest, rest)
+        let queue = link.expect(command.id)
+        defer { link.forget(command.id) }
+        var diagnosis = NoReplyDiagnosis(.agent(command.agent), topics: settings.topics)
+        var presence: SharedReader?
+        var sentOn: Int?
+        var (next, look) = (end, min(end, started + Self.lookAfter))
+        while ContinuousClock.now < end, !link.isStopped {
+            if let current = await link.connected(until: end),
+                current.number != sentOn || ContinuousClock.now >= next
+            {
+                try await publish()
+                (sentOn, next) = (current.number, .now + Self.resendAfter)
+            }
+            if presence == nil, ContinuousClock.now >= look {
+                look = end
+                presence = await watch(queue)
+                queue.alarm()
+            }
+            let alarm = Task { [due = min(end, next, look)] in
+                try await Task.sleep(until: due)
+                queue.alarm()
+            }
+            defer { alarm.cancel() }
+            switch await queue.next() {
+            case .message(let message)?:
+                if let reply = take(message, since: started) { return reply }
+                let wasOnline = diagnosis.isOnline == true
+                diagnosis.saw(message)
+                // It came back just now: the broker may have lost what it kept for it.
+                if !wasOnline, diagnosis.isOnline == true, !message.retain { next = .now }
+            case .alarm?:
+                guard presence != nil, !isPatient, diagnosis.isKnownOffline else { continue }
+                throw BackendError(.noReply, diagnosis.explanation(after: nil), id: command.id)
+            case nil:
+                throw BackendError(
+                    .noReply, "the task that waited for \(command.id) was cancelled", id: command.id)
+            }
+        }
+        throw silence(diagnosis, wasSent: sentOn != nil)
+    }
+
+    /// Has the queue take what the broker knows of the agent, and what becomes of it.
+    private func watch(_ queue: MessageQueue) async -> SharedReader? {
+        let filters = NoReplyDiagnosis.filters(of: .agent(command.agent), settings.topics)
+        let reader = await link.open(
+            queue, filters.map { Subscription($0) }, within: .seconds(2), lasts: true)?
+            .reader
+        // What is retained comes before the answer to one more request.
+        _ = try? await reader?.subscribe([Subscription(settings.topics.reply(of: "+", to: settings.name))])
+        return reader
+    }
+
+    private func publish() async throws(BackendError) {
+        var properties = MQTTProperties()
+        properties.messageExpiry = UInt32(clamping: max(1, (command.expires - WallClock.now() + 999) / 1000))
+        let topic = settings.topics.command(to: .agent(command.agent), from: settings.name)
+        switch await link.publish(.json(topic, Array(command.payload.utf8), properties: properties)) {
+        case .acknowledged, .lost: break
+        case .refused(let code):
+            throw BackendError(
+                .denied,
+                "the broker refused the message to \(topic): \(code); check its rules for \(settings.name)",
+                id: command.id)
+        case .rejected(let reason):
+            throw BackendError(.notSent, "publish to \(topic): \(reason)", id: command.id)
+        }
+    }
+
+    /// The reply in a message; nil while there is none.
+    private func take(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> CommandReply? {
+        guard case (command.agent, .reply)? = settings.topics.outbound(message.topic),
+            let reply = message.json.flatMap({ try? Reply($0) }), reply.id == command.id
+        else { return nil }
+        progress.accept()
+        guard reply.status != .accepted else { return nil }
+        return CommandReply(
+            AgentReply(
+                agent: command.agent, reply: reply, payload: message.payload,
+                roundTrip: (ContinuousClock.now - started).milliseconds))
+    }
+
+    private func silence(_ diagnosis: NoReplyDiagnosis, wasSent: Bool) -> BackendError {
+        let id = command.id
+        guard WallClock.now() < command.forgottenAt else {
+            return BackendError(
+                .noReply,
+                "\(id) was not answered before \(command.agent) forgot it; whether it ran is not known",
+                id: id)
+        }
+        guard wasSent else {
+            let reason = link.reason.map { "\($0)" } ?? "there was no connection in time"
+            return BackendError(.noBroker, "\(id) was not sent: \(reason)", id: id)
+        }
+        let limit = deadline.map { TimeText.span($0.milliseconds) }
+        return BackendError(.noReply, "\(diagnosis.explanation(after: limit)) (\(id))", id: id)
+    }
+}
+
+/// What is known of a command on its way: whether the agent has taken it.
+final class CommandProgress: Sendable {
+    private struct State {
+        var isAccepted = false
+        var hasEnded = false
+        var waiting: [CheckedContinuation<Bool, Never>] = []
+    }
+
+    private let state = Guarded(State())
+
+    func accept() { change { $0.isAccepted = true } }
+    func end() { change { $0.hasEnded = true } }
+
+    func accepted() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let known = state.withLock { state -> Bool? in
+                if state.isAccepted || state.hasEnded { return state.isAccepted }
+                state.waiting.append(continuation)
+                return nil
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+    }
+
+    private func change(_ change: (inout State) -> Void) {
+        let (waiting, isAccepted) = state.withLock { state in
+            change(&state)
+            defer { state.waiting = [] }
+            return (state.waiting, state.isAccepted)
+        }
+        for continuation in waiting { continuation.resume(returning: isAccepted) }
+    }
+}

@@ -1,0 +1,51 @@
+import Waypost
+package import WaypostMessages
+
+/// A command as it is sent, once or many times: its id, its times and its bytes are fixed.
+///
+/// Store it before it is first sent, and remove it when there is a reply. Sent again after a restart it is the same
+/// command: the agent runs it once and repeats its reply.
+///
+///     let command = try backend.agent("k1").seal(.call("DoorService", "open", [5]))
+///     try store.insert(command.id, JSONEncoder().encode(command))
+///     let reply = try await backend.send(command).reply()
+///     try store.delete(command.id)
+public struct SealedCommand: Sendable, Hashable, Codable {
+    /// The command's id.
+    public let id: String
+    /// The agent that it is for.
+    public let agent: String
+    /// When it must have been started, in milliseconds since 1970.
+    public let expires: Int64
+    /// The JSON that is sent, or the signed envelope around it.
+    let payload: String
+
+    package init(
+        _ command: Command, to agent: String, from name: String, signer: Signer?
+    ) throws(BackendError) {
+        (id, self.agent, expires) = (command.id, agent, command.expires)
+        let bytes = try signer?.payload(command, to: .agent(agent), from: name) ?? command.encoded()
+        payload = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Agents know an id for five minutes after its command expired; later a repetition would be a new command.
+    var forgottenAt: Int64 { expires + 5 * 60_000 }
+}
+
+extension Command {
+    /// A command with these options.
+    init(_ content: AgentCommand, _ options: SendOptions, isSealed: Bool) throws(BackendError) {
+        for (what, name) in [("id", options.id), ("lane", options.lane)] {
+            guard let name, !Name.isValid(name) else { continue }
+            throw BackendError(
+                .invalid, "the \(what) \(name.quoted) must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+        }
+        let lifetime = options.lifetime.milliseconds
+        guard (1_000...Command.maximumLifetime).contains(lifetime) else {
+            throw BackendError(.invalid, "the lifetime must be 1 s to 1 d; it is \(options.lifetime)")
+        }
+        self.init(
+            sending: content.operation, id: options.id, lifetime: lifetime, lane: options.lane,
+            isTimed: isSealed)
+    }
+}

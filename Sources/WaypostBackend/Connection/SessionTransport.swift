@@ -1,0 +1,54 @@
+import MQTTLink
+
+/// What a session sends and reads through: a connection of its own, or a part of one that many share.
+protocol SessionTransport: Sendable {
+    var connection: Connection { get }
+    var queue: MessageQueue { get }
+    /// Why the connection ended; nil while it lasts.
+    var endReason: DisconnectReason? { get }
+    var droppedMessages: Int { get }
+    var skippedMessages: Int { get }
+    func publish(_ message: MQTTMessage) async throws(MQTTSessionError) -> PublishReceipt.Result
+    func subscribe(_ subscriptions: [Subscription]) async throws(MQTTSessionError) -> [SubscriptionResult]
+    func disconnect(within limit: Duration) async
+}
+
+extension MQTTSession: SessionTransport {}
+
+/// A reader's part of a shared connection: what its filters name comes into a queue of its own.
+final class SharedReader: SessionTransport {
+    let connection: Connection
+    let queue: MessageQueue
+    private let link: SharedLink
+    private let id: UInt64
+
+    init(_ link: SharedLink, _ id: UInt64, _ queue: MessageQueue, _ connection: Connection) {
+        (self.link, self.id, self.queue, self.connection) = (link, id, queue, connection)
+    }
+
+    deinit { link.remove(id) }
+
+    var endReason: DisconnectReason? { link.endReason(of: id) }
+    var droppedMessages: Int { queue.dropped }
+    var skippedMessages: Int { 0 }
+
+    func publish(_ message: MQTTMessage) async throws(MQTTSessionError) -> PublishReceipt.Result {
+        let result = await link.publish(message)
+        if case .lost = result { throw endReason.map { .ended($0) } ?? .closed }
+        return result
+    }
+
+    func subscribe(
+        _ subscriptions: [Subscription]
+    ) async throws(MQTTSessionError) -> [SubscriptionResult] {
+        guard let results = await link.subscribe(id, subscriptions) else {
+            throw endReason.map { .ended($0) } ?? .noAnswer
+        }
+        return results
+    }
+
+    func disconnect(within limit: Duration) async {
+        link.remove(id)
+        queue.finish()
+    }
+}

@@ -1,0 +1,261 @@
+package import MQTTLink
+import Threading
+import Waypost
+import WaypostMessages
+
+/// One connection that all of a backend shares: it comes back by itself, and each reader gets what its filters name.
+package final class SharedLink: MQTTLinkDelegate {
+    /// A connection, and the how manieth it is.
+    struct Current: Sendable {
+        var number: Int
+        var connection: Connection
+    }
+
+    private struct Reader {
+        var filters: [String: TopicFilter]
+        let queue: MessageQueue
+        /// Whether it goes on when the connection is there again.
+        let lasts: Bool
+        /// Why its connection ended.
+        var endReason: DisconnectReason?
+        var hasEnded = false
+    }
+
+    private struct State {
+        var current: Current?
+        var number = 0
+        /// Why there is no connection.
+        var reason: DisconnectReason?
+        var isStopped = false
+        var readers: [UInt64: Reader] = [:]
+        /// How many readers have a filter.
+        var uses: [String: Int] = [:]
+        /// Who waits for the replies to a command, by its id.
+        var replies: [String: MessageQueue] = [:]
+        var publishing: [UInt64: CheckedContinuation<PublishReceipt.Result, Never>] = [:]
+        var connecting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var last: UInt64 = 0
+
+        mutating func next() -> UInt64 {
+            last += 1
+            return last
+        }
+    }
+
+    private let state = Guarded(State())
+    private let link = Guarded<MQTTLink?>(nil)
+    private let topics: Topics
+    private let name: String
+
+    init(topics: Topics, name: String) {
+        (self.topics, self.name) = (topics, name)
+    }
+
+    /// Begins to connect; once.
+    func start(_ configuration: MQTTLinkConfiguration) {
+        var configuration = configuration
+        configuration.cleanStart = true
+        configuration.sessionExpiry = 0
+        configuration.subscriptions = [Subscription(topics.reply(of: "+", to: name))]
+        // A person or a request waits; agents have a longer limit, for there are many of them.
+        configuration.reconnect.longest = .seconds(10)
+        let link = MQTTLink(configuration: configuration, delegate: self)
+        self.link.withLock { $0 = link }
+        link.start()
+    }
+
+    /// Publishes what waits, and leaves.
+    func stop(within limit: Duration) async {
+        state.withLock { $0.isStopped = true }
+        let link = link.withLock { link in
+            defer { link = nil }
+            return link
+        }
+        await link?.stop(within: limit)
+        ended(nil)
+    }
+
+    // MARK: The connection
+
+    var current: Current? { state.withLock { $0.current } }
+
+    /// Why there is no connection.
+    var reason: DisconnectReason? { state.withLock { $0.reason } }
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Waits for a connection; nil when there is none by then, when the link was stopped, or on cancellation.
+    func connected(until end: ContinuousClock.Instant) async -> Current? {
+        if let current { return current }
+        let id = state.withLock { $0.next() }
+        let alarm = Task { [weak self] in
+            try? await Task.sleep(until: end)
+            self?.wake(id)
+        }
+        defer { alarm.cancel() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.current != nil || state.isStopped || Task.isCancelled
+                        || ContinuousClock.now >= end
+                    {
+                        return true
+                    }
+                    state.connecting[id] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            wake(id)
+        }
+        return current
+    }
+
+    private func wake(_ id: UInt64) {
+        state.withLock { $0.connecting.removeValue(forKey: id) }?.resume()
+    }
+
+    // MARK: Readers
+
+    /// Adds a reader; nil when there is no connection by then.
+    ///
+    /// - Parameter lasts: Whether it goes on over lost connections, rather than end with the first.
+    func open(
+        _ queue: MessageQueue, _ subscriptions: [Subscription], within limit: Duration, lasts: Bool = false
+    ) async -> (reader: SharedReader, answers: [SubscriptionResult])? {
+        guard let current = await connected(until: .now + limit) else { return nil }
+        let id = state.withLock { state in
+            let id = state.next()
+            state.readers[id] = Reader(filters: [:], queue: queue, lasts: lasts)
+            return id
+        }
+        let reader = SharedReader(self, id, queue, current.connection)
+        guard !subscriptions.isEmpty else { return (reader, []) }
+        guard let answers = await subscribe(id, subscriptions) else { return nil }
+        return (reader, answers)
+    }
+
+    func subscribe(_ id: UInt64, _ subscriptions: [Subscription]) async -> [SubscriptionResult]? {
+        state.withLock { state in
+            for filter in subscriptions.map(\.filter) where state.readers[id]?.filters[filter] == nil {
+                state.readers[id]?.filters[filter] = TopicFilter(filter)
+                state.uses[filter, default: 0] += 1
+            }
+        }
+        return await link.withLock(\.self)?.subscribe(subscriptions)
+    }
+
+    func remove(_ id: UInt64) {
+        let unused = state.withLock { state -> [String] in
+            guard let reader = state.readers.removeValue(forKey: id) else { return [] }
+            return reader.filters.keys.filter { filter in
+                state.uses[filter, default: 1] -= 1
+                guard state.uses[filter] == 0 else { return false }
+                state.uses[filter] = nil
+                return true
+            }
+        }
+        let kept = topics.reply(of: "+", to: name)
+        let filters = unused.filter { $0 != kept }
+        if !filters.isEmpty { link.withLock(\.self)?.unsubscribe(filters) }
+    }
+
+    func endReason(of id: UInt64) -> DisconnectReason? { state.withLock { $0.readers[id]?.endReason } }
+
+    // MARK: Replies
+
+    /// A queue for the replies to a command; it gets an alarm, too, when the connection comes or goes.
+    func expect(_ id: String) -> MessageQueue {
+        state.withLock { state in
+            if let queue = state.replies[id] { return queue }
+            let queue = MessageQueue(limit: 16, byteLimit: 4 << 20)
+            state.replies[id] = queue
+            return queue
+        }
+    }
+
+    func forget(_ id: String) { state.withLock { $0.replies[id] = nil } }
+
+    // MARK: Publishing
+
+    /// Publishes and waits until the broker has it.
+    func publish(_ message: MQTTMessage) async -> PublishReceipt.Result {
+        guard let link = link.withLock(\.self) else { return .lost }
+        return await withCheckedContinuation { continuation in
+            let token = state.withLock { state -> UInt64? in
+                guard !state.isStopped else { return nil }
+                let token = state.next()
+                state.publishing[token] = continuation
+                return token
+            }
+            guard let token else { return continuation.resume(returning: .lost) }
+            link.publish([OutgoingMessage(token: token, message: message)])
+        }
+    }
+
+    // MARK: The link's side
+
+    package func linkDidConnect(_ connection: Connection) {
+        let (waiting, replies) = state.withLock { state in
+            state.number += 1
+            state.current = Current(number: state.number, connection: connection)
+            state.reason = nil
+            defer { state.connecting = [:] }
+            return (Array(state.connecting.values), Array(state.replies.values))
+        }
+        for continuation in waiting { continuation.resume() }
+        for queue in replies { queue.alarm() }
+    }
+
+    package func link(received batch: [MQTTMessage]) -> BatchDecision {
+        let messages = batch.map { (message: $0, levels: TopicFilter.levels(of: $0.topic), id: replyID($0)) }
+        let deliveries = state.withLock { state in
+            messages.flatMap { message, levels, id in
+                let readers = state.readers.values.filter { reader in
+                    reader.filters.values.contains { $0.matches(levels) }
+                }
+                let waiting = id.flatMap { state.replies[$0] }
+                return ([waiting].compactMap(\.self) + readers.map(\.queue)).map { ($0, message) }
+            }
+        }
+        for (queue, message) in deliveries { queue.append([message]) }
+        return .acknowledge
+    }
+
+    /// The id of the command that a message answers; nil for all else.
+    private func replyID(_ message: MQTTMessage) -> String? {
+        guard case (_, .reply(to: name))? = topics.outbound(message.topic) else { return nil }
+        return message.json?["id"]?.stringValue
+    }
+
+    package func link(settled receipts: [PublishReceipt]) {
+        let waiters = state.withLock { state in
+            receipts.map { (state.publishing.removeValue(forKey: $0.token), $0.result) }
+        }
+        for (waiter, result) in waiters { waiter?.resume(returning: result) }
+    }
+
+    package func linkDidDisconnect(_ reason: DisconnectReason) { ended(reason) }
+
+    /// The connection ended: all readers end with it, and commands wait for the next one.
+    private func ended(_ reason: DisconnectReason?) {
+        let (readers, replies, waiting, lost) = state.withLock { state in
+            state.current = nil
+            state.reason = reason ?? state.reason
+            let isOver = state.isStopped
+            let ended = state.readers.filter { !$0.value.hasEnded && (isOver || !$0.value.lasts) }
+            for id in ended.keys {
+                state.readers[id]?.hasEnded = true
+                state.readers[id]?.endReason = reason
+            }
+            let waiting = isOver ? Array(state.connecting.values) : []
+            let lost = isOver ? Array(state.publishing.values) : []
+            if isOver { (state.connecting, state.publishing) = ([:], [:]) }
+            return (ended.values.map(\.queue), Array(state.replies.values), waiting, lost)
+        }
+        for queue in readers { queue.finish() }
+        for queue in replies { queue.alarm() }
+        for continuation in waiting { continuation.resume() }
+        for continuation in lost { continuation.resume(returning: .lost) }
+    }
+}

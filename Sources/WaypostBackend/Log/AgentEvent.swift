@@ -1,0 +1,34 @@
+import WaypostMessages
+
+/// A line of an agent's log.
+public struct AgentEvent: Sendable, Hashable {
+    /// The priorities of Android's logcat.
+    public enum Level: UInt8, Sendable, Hashable, Comparable, CaseIterable {
+        /// From the least important to the worst.
+        case verbose, debug, info, warning, error, fatal
+
+        /// The less important one is less.
+        public static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
+    }
+
+    /// The agent.
+    public let agent: String
+    private let event: LogEvent
+
+    init(_ line: LogLine) { (agent, event) = (line.agent, line.event) }
+
+    /// When, by the agent's clock, in milliseconds since 1970.
+    public var time: Int64 { event.time }
+    /// How important it is.
+    public var level: Level { Level(rawValue: event.level.rawValue) ?? .warning }
+    /// Which part of the agent says it.
+    public var tag: String { event.tag }
+    /// What it says.
+    public var message: String { event.message }
+    /// The URL that it is about.
+    public var url: String? { event.url }
+    /// The id of the command that caused it.
+    public var ref: String? { event.ref }
+    /// Its number, which rises from one event of an agent to the next until the agent is started again.
+    public var sequence: Int64 { event.sequence }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import Logging
+import MQTTLink
+import ServiceLifecycle
+import TestSupport
+import Testing
+import Waypost
+import WaypostBackend
+
+/// What stands in the documentation, compiled, and run against a real broker and the demo's agent.
+@Suite(.aFewAtATime, .timeLimit(.minutes(20)))
+struct `Snippets on backends` {
+    typealias Backend = WaypostBackend.Backend
+    private let logger = Logger(label: "shop")
+
+    // snippet
+    func makeBackend(broker: String) throws -> Backend {
+        var configuration = try BackendConfiguration(broker: broker, name: "shop")
+        configuration.credentials = Credentials(username: "shop", password: "secret")
+        return Backend(configuration)
+    }
+
+    func run(_ backend: Backend, beside server: any Service, logger: Logger) async throws {
+        try await ServiceGroup(services: [backend, server], logger: logger).run()
+    }
+    // end snippet
+
+    // snippet
+    func openOrder(_ id: Int, on agent: String, _ configuration: BackendConfiguration) async throws {
+        try await Backend.with(configuration) { backend in
+            _ = try await backend.agent(agent).open("scheme://router/demo?id=\(id)")
+        }
+    }
+    // end snippet
+
+    // snippet
+    func tour(_ agent: AgentClient) async throws -> Int {
+        let opened = try await agent.open("scheme://router/demo", parameters: ["id": 2])
+        let sum = try await agent.call("CalculatorService", "add", [2, 40], as: Int.self)
+        let health = try await agent.ping()
+        guard opened.route != nil, health.isGreen else { return 0 }
+        return sum
+    }
+    // end snippet
+
+    // snippet
+    func report(_ error: BackendError, of agent: AgentClient) async throws -> String {
+        switch error.kind {
+        case .refused: return "refused with \(error.code?.name ?? "?"): \(error.nearest)"
+        case .noReply:
+            guard let id = error.id, let known = try await agent.inspect(id) else { return "never received" }
+            return known.state == .running ? "still running, attempt \(known.attempt)" : "\(known.state)"
+        case .invalid, .notSent, .denied, .unreadable, .noBroker: return error.description
+        }
+    }
+    // end snippet
+
+    // snippet
+    func sleep(_ agent: AgentClient) async throws -> (accepted: Bool, reply: CommandReply) {
+        let command = try agent.send(
+            .call("ClockService", "sleep", [1_000]), SendOptions(deadline: .seconds(60)))
+        return (await command.accepted(), try await command.reply())
+    }
+    // end snippet
+
+    // snippet
+    func mistakes(_ agent: AgentClient) async throws -> [String] {
+        let contract = try await agent.contract()
+        return ["add", "sub"].compactMap { method in
+            contract.check(.call("CalculatorService", method, [1, 2]))?.description
+        }
+    }
+    // end snippet
+
+    // snippet
+    func deliver(_ command: SealedCommand, from file: URL, _ backend: Backend) async throws {
+        try JSONEncoder().encode(command).write(to: file, options: .atomic)
+        let reply = try await backend.send(command).reply()
+        logger.info("\(command.id): \(reply.code)")
+        try FileManager.default.removeItem(at: file)
+    }
+
+    func deliverAgain(from files: [URL], _ backend: Backend) async throws {
+        for file in files {
+            let command = try JSONDecoder().decode(SealedCommand.self, from: Data(contentsOf: file))
+            try await deliver(command, from: file, backend)
+        }
+    }
+    // end snippet
+
+    // snippet
+    func welcome(_ backend: Backend) async throws -> (opened: [String], silent: [String]) {
+        let answer = try await backend.group("all").send(.open("scheme://router/demo?id=1"))
+        return (answer.replies.filter(\.isOK).map(\.agent), answer.silent.map(\.name))
+    }
+    // end snippet
+
+    // snippet
+    func followAgents(_ backend: Backend) async throws {
+        for try await agent in backend.agentChanges() where agent.condition != .healthy {
+            logger.warning("\(agent.name): \(agent.problem)")
+        }
+    }
+
+    func followLog(_ backend: Backend) async throws -> AgentEvent? {
+        let log = try backend.log(of: "k1", "level:W -tag:Link", buffer: 100)
+        for try await event in log where log.dropped == 0 { return event }
+        return nil
+    }
+
+    func followFailures(_ backend: Backend) async throws -> AgentFailure? {
+        for try await failure in backend.failures() where failure.code == .noRoute { return failure }
+        return nil
+    }
+    // end snippet
+
+    // snippet
+    func look(_ backend: Backend) async throws -> (agents: Int, failures: Int, events: Int) {
+        let agent = backend.agent("k1")
+        let recent = try await agent.replay("level:I", last: 20)
+        return (try await backend.agents().count, try await agent.failures().count, recent.count)
+    }
+    // end snippet
+
+    // snippet
+    func repair(_ agent: AgentClient) async throws -> Bool {
+        let entry: JSONValue = [
+            "routerType": 1, "orginPath": "scheme://router/typo", "targetPath": "scheme://router/demo",
+        ]
+        let answer = try await agent.relocate([entry])
+        let resolved = try await agent.resolve(["scheme://router/typo"])
+        return answer.isApplied && resolved.first?.final == "scheme://router/demo"
+    }
+    // end snippet
+
+    /// An agent with the demo's routes and services at a broker of its own.
+    private func withAgent(_ body: (Backend, AgentClient) async throws -> Void) async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let agent = try AgentProcess("k1", broker: broker.url)
+        try await agent.online()
+        try await Backend.with(BackendConfiguration(broker: broker.url, name: "shop")) { backend in
+            try await body(backend, backend.agent("k1"))
+        }
+        _ = try await agent.terminate()
+    }
+
+    @Test func `commands return what they did`() async throws {
+        try await withAgent { backend, agent in
+            #expect(try await tour(agent) == 42)
+            let slow = try await sleep(agent)
+            #expect(slow.accepted && slow.reply.isOK)
+            #expect(try await mistakes(agent).count == 1)
+            #expect(try await repair(agent))
+            let group = try await welcome(backend)
+            #expect(group == (["k1"], []))
+            try await openOrder(7, on: "k1", backend.settings)
+        }
+    }
+
+    @Test func `an error says what happened`() async throws {
+        try await withAgent { _, agent in
+            let refusal = await #expect(throws: BackendError.self) {
+                try await agent.open("scheme://router/demu")
+            }
+            let refused = try #require(refusal)
+            #expect(refused.kind == .refused && refused.code == .noRoute)
+            #expect(try await report(refused, of: agent).hasPrefix("refused with NO_ROUTE"))
+            let silence = await #expect(throws: BackendError.self) {
+                try await agent.call(
+                    "ClockService", "sleep", [5_000], SendOptions(deadline: .milliseconds(800)))
+            }
+            let late = try #require(silence)
+            #expect(late.kind == .noReply)
+            #expect(try await report(late, of: agent) == "still running, attempt 1")
+        }
+    }
+
+    @Test func `a sealed command is delivered, and its file is gone`() async throws {
+        try await withAgent { backend, agent in
+            let file = URL(filePath: NSTemporaryDirectory() + UUID().uuidString)
+            let command = try agent.seal(.call("CalculatorService", "add", [1, 2]))
+            try await deliver(command, from: file, backend)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+            try JSONEncoder().encode(command).write(to: file)
+            try await deliverAgain(from: [file], backend)
+            let again = try await backend.send(command).reply()
+            #expect(again.isRepeated && again.result == 3)
+        }
+    }
+
+    @Test func `what agents do comes as sequences`() async throws {
+        try await withAgent { backend, agent in
+            async let failure = followFailures(backend)
+            async let event = followLog(backend)
+            // Until both listen: each failure is reported once in ten seconds for one command.
+            let opening = Task {
+                while !Task.isCancelled { _ = try? await agent.open("scheme://router/nothing") }
+            }
+            #expect(try await failure?.agent == "k1")
+            #expect(try await event?.agent == "k1")
+            opening.cancel()
+            let found = try await look(backend)
+            #expect(found.agents == 1 && found.failures > 0 && found.events > 0)
+            var states = backend.agentChanges().makeAsyncIterator()
+            #expect(try await states.next()?.name == "k1")
+        }
+    }
+
+    @Test func `a backend is a service`() async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let backend = Backend(try BackendConfiguration(broker: broker.url, name: "shop"))
+        let group = ServiceGroup(
+            configuration: .init(services: [.init(service: backend)], logger: logger))
+        let running = Task { try await group.run() }
+        try await backend.waitUntilConnected()
+        await group.triggerGracefulShutdown()
+        try await running.value
+        #expect(!backend.isConnected)
+    }
+}
