@@ -8,6 +8,8 @@ public struct AgentStatus: Sendable, Hashable {
         case failing
         /// It refused the newest map.
         case mapRefused
+        /// It is online, and a check of its health was not made.
+        case unclear
         /// What the broker keeps does not tell.
         case unknown
         /// It was shut down.
@@ -30,7 +32,7 @@ public struct AgentStatus: Sendable, Hashable {
     /// Whether it is there; nil when that is not known.
     public var isOnline: Bool? {
         switch summary.condition {
-        case .healthy, .failing, .mapRefused: true
+        case .healthy, .unclear, .failing, .mapRefused: true
         case .lost, .stopped: false
         case .unknown: nil
         }

@@ -77,7 +77,7 @@ package struct RosterFilter: Sendable {
         case "shut-down": condition == .stopped
         case "offline": condition == .lost || condition == .stopped
         case "unknown": condition == .unknown
-        default: [.failing, .mapRefused, .healthy].contains(condition)
+        default: [.failing, .mapRefused, .unclear, .healthy].contains(condition)
         }
     }
 }

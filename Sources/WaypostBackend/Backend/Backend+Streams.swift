@@ -14,7 +14,7 @@ extension Backend {
                     .noReply, "the broker had not sent all agents within \(TimeText.span(limit.milliseconds))"
                 )
             }
-            return roster.summaries.map(AgentStatus.init)
+            return roster.summaries().map(AgentStatus.init)
         } catch {
             throw BackendError(error)
         }

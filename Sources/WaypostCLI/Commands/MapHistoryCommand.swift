@@ -18,7 +18,7 @@ struct MapHistoryCommand: OperatorCommand {
               waypost map history --agent k1 --rev 41 > before.json
             """)
 
-    @OptionGroup(title: "Target")
+    @OptionGroup
     var audience: AudienceOptions
 
     @Option(
@@ -36,16 +36,16 @@ struct MapHistoryCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup
+    @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws {
@@ -94,7 +94,10 @@ struct MapHistoryCommand: OperatorCommand {
             )
         }
         let entries = JSONValue.array(document.entries.map(\.json))
-        guard document.revision.layer != "patch" else { return Terminal.print(json: entries) }
+        guard document.revision.layer != "patch" else {
+            Terminal.print(json: entries)
+            return
+        }
         var members: [String: JSONValue] = ["type": "map", "entries": entries]
         if let revision = document.revision.revision { members["rev"] = .int(revision) }
         Terminal.print(json: .object(members))
