@@ -43,8 +43,10 @@ struct HelpExampleTests {
     func `every example runs`(_ page: Page) async throws {
         // An agent is started by its own examples.
         let scene = try await ExampleScene(hasAgent: !["agent", "limits"].contains(page.command))
+        let isAboutMaps = ["show", "diff", "history", "undo", "sign", "verify"].contains(page.command)
+        if isAboutMaps { try await scene.sendMaps() }
         for (number, example) in page.examples.enumerated() {
-            try scene.writeMaps(revision: number + 1)
+            try scene.writeMaps(revision: (isAboutMaps ? 50 : 1) + number)
             let command = try scene.start(example)
             if ExampleScene.lasts(example) {
                 if example.contains("agents --watch") {
@@ -73,6 +75,8 @@ private final class ExampleScene: Sendable {
             ("mqtts://broker.example", broker.url), ("mqtt://broker.example", broker.url),
             ("/etc/waypost/agent.yaml", "agent.yaml"), ("--count 100000", "--count 100"),
             ("--duration 30", "--duration 1"), ("waypost demo --slow", "waypost demo"),
+            // There is no terminal to ask on.
+            ("map undo --agent k1", "map undo --yes --agent k1"), ("--yes --yes", "--yes"),
         ]
     }
 
@@ -86,7 +90,7 @@ private final class ExampleScene: Sendable {
         try await agent?.online()
         home = NSTemporaryDirectory() + "waypost-examples-\(UUID().uuidString)"
         let states = home + "/.local/state/waypost"
-        for folder in [states, home + "/Sources/App"] {
+        for folder in [states, home + "/Sources/App", home + "/Sources/Shop"] {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
         // Where waypost health and doctor --local look for an agent of this name.
@@ -105,9 +109,17 @@ private final class ExampleScene: Sendable {
             (".waypost-password", "secret\n"),
             ("agent.yaml", "agent: k1\nbroker: \(broker.url)\ndemo: true\n"),
         ] { try write(name, text) }
-        let key = try await Tool.run(
-            "openssl", ["genpkey", "-algorithm", "ed25519", "-out", home + "/release.pem"])
-        guard key.status == 0 else { throw TestBroker.Failure(description: key.output) }
+        for name in ["release", "new", "ops"] {
+            let (key, pub) = (home + "/\(name).pem", home + "/\(name).pub")
+            for words in [
+                ["genpkey", "-algorithm", "ed25519", "-out", key],
+                ["pkey", "-in", key, "-pubout", "-out", pub],
+            ] {
+                let ending = try await Tool.run("openssl", words)
+                guard ending.status == 0 else { throw TestBroker.Failure(description: ending.output) }
+            }
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+        }
         // Commands that an example asks about.
         for (id, sender) in [("01K2XJ7S4TQ5WZ8M3N6R9V0B4D", "me"), ("c-17", "orders")] where hasAgent {
             _ = try await RunningCommand.run([
@@ -119,6 +131,23 @@ private final class ExampleScene: Sendable {
     private func write(_ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: home + "/" + name))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: home + "/" + name)
+    }
+
+    /// What the examples about maps look back at: three documents of the agent and of its group, and one that is signed.
+    func sendMaps() async throws {
+        for revision in 40...42 {
+            try writeMaps(revision: revision)
+            for receiver in ["--agent k1", "--group lobby"] {
+                let ending = try await start("waypost relocate \(receiver) --file map.json --yes").ending()
+                #expect(ending.status == 0, "\(ending)")
+            }
+        }
+        for (source, key) in [("map.json", "release"), ("map.signed.json", "ops")] {
+            let ending = try await start(
+                "waypost map sign \(source) --key \(key).pem --agent k1 -o map.twice.json && mv map.twice.json map.signed.json"
+            ).ending()
+            #expect(ending.status == 0, "\(ending)")
+        }
     }
 
     /// The maps: each example sends a newer one.

@@ -21,13 +21,33 @@ struct UnwritableOutputTests {
         "profile add": ["p1", "--broker", "mqtt://127.0.0.1"], "profile list": [], "profile show": ["p1"],
         "map diff": ["--agent", "k1", "--file", "FILE"], "map history": ["--agent", "k1"],
         "map show": ["--agent", "k1"], "map undo": ["--agent", "k1", "--dry-run"],
-        "profile use": ["p1"],
+        "profile use": ["p1"], "generate swift": ["--agent", "k1"],
+        "map sign": ["FILE", "--key", "KEY", "--agent", "k1"], "map verify": ["SIGNED", "--key", "PUB"],
         "relocate": ["--agent", "k1", "--delete", "scheme://router/demo3"],
         "replay": ["--agent", "k1"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
         "services": ["--demo"], "watch": [],
     ]
     /// What prints nothing, or on standard error.
     private static let silent: Set = ["agent", "profile remove"]
+
+    /// What the words in capitals stand for; for commands about maps also a map that the agent has had.
+    private func files(for verb: [String], _ site: Site) async throws -> [String: String] {
+        guard verb.first == "map" else { return ["STATE": site.agent.directory] }
+        let folder = site.broker.directory
+        let files = [
+            "FILE": folder + "/map.json", "KEY": folder + "/release.pem", "PUB": folder + "/release.pub",
+            "SIGNED": folder + "/signed.json",
+        ]
+        let script = #"""
+            cd "$FOLDER" && umask 077 && echo '{"type":"map","rev":7,"entries":[]}' > map.json &&
+            openssl genpkey -algorithm ed25519 -out release.pem && openssl pkey -in release.pem -pubout -out release.pub &&
+            "$0" map sign map.json --key release.pem --agent k1 -o signed.json && "$0" relocate --agent k1 --file map.json
+            """#
+        let ending = try await RunningCommand.run(
+            [], environment: ["WAYPOST_BROKER": site.broker.url, "FOLDER": folder], through: script)
+        #expect(ending.status == 0, "\(ending)")
+        return files
+    }
 
     @Test func `every command is tried`() {
         let all = Set(Verbs.all.map { $0.joined(separator: " ") })
@@ -44,9 +64,8 @@ struct UnwritableOutputTests {
             let add = ["profile", "add", "p1", "--broker", "mqtt://127.0.0.1"]
             #expect(try await RunningCommand.run(add, environment: environment).status == 0)
         }
-        let map = try ScratchFile(#"{"type":"map","rev":7,"entries":[]}"#, name: "map.json")
-        if verb.first == "map" { _ = try await site.run("relocate", "--agent", "k1", "--file", map.path) }
-        let all = verb + words.map { $0 == "STATE" ? site.agent.directory : $0 == "FILE" ? map.path : $0 }
+        let files = try await files(for: verb, site)
+        let all = verb + words.map { files[$0] ?? $0 }
         for form in verb == ["demo"] ? [[]] : [[], ["--json"]] {
             let command = try RunningCommand(
                 all + form, environment: environment, through: #"exec "$0" "$@" >/dev/full"#)
@@ -95,7 +114,8 @@ struct UnwritableOutputTests {
         guard let words = Self.arguments[verb.joined(separator: " ")], verb != ["watch"] else { return }
         let site = try await Site.open()
         let environment = ["WAYPOST_BROKER": site.broker.url, "XDG_CONFIG_HOME": site.broker.directory]
-        let all = verb + words.map { $0 == "STATE" ? site.agent.directory : $0 }
+        let files = try await files(for: verb, site)
+        let all = verb + words.map { files[$0] ?? $0 }
         let ending = try await RunningCommand.run(
             all, environment: environment, through: #""$0" "$@" | true; exit ${PIPESTATUS[0]}"#)
         #expect(!ending.errorLines.contains { $0.contains("standard output") }, "\(ending.errorLines)")

@@ -17,7 +17,7 @@ struct MapDiffCommand: OperatorCommand {
               waypost map diff --group all --file map.json
             """)
 
-    @OptionGroup(title: "Target")
+    @OptionGroup
     var audience: AudienceOptions
 
     @Option(help: ArgumentHelp("A document with entries; - is standard input.", valueName: "file"))
@@ -26,13 +26,13 @@ struct MapDiffCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup
+    @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func perform() async throws {

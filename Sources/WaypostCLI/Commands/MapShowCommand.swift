@@ -18,7 +18,7 @@ struct MapShowCommand: OperatorCommand {
               waypost map --agent k1 --json
             """)
 
-    @OptionGroup(title: "Target")
+    @OptionGroup
     var audience: AudienceOptions
 
     @Option(name: .customLong("at"), help: ArgumentHelp("Which entries act on this URL.", valueName: "url"))
@@ -31,16 +31,16 @@ struct MapShowCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup
+    @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func validate() throws {

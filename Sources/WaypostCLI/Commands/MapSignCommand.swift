@@ -14,7 +14,8 @@ struct MapSignCommand: OperatorCommand {
 
             Examples:
               waypost map sign map.json --key release.pem --agent kiosk-7 -o map.signed.json
-              waypost map sign map.json --key release-2=new.pem --group lobby -o map.signed.json
+              waypost map sign map.json --key release-2=new.pem --group lobby \\
+                -o map.signed.json
               waypost map sign map.signed.json --key ops.pem -o map.signed-twice.json
             """)
 

@@ -18,7 +18,7 @@ struct MapUndoCommand: OperatorCommand {
               waypost map undo --group lobby --to 41 --yes
             """)
 
-    @OptionGroup(title: "Target")
+    @OptionGroup
     var audience: AudienceOptions
 
     @Option(
@@ -38,13 +38,13 @@ struct MapUndoCommand: OperatorCommand {
     @OptionGroup
     var signing: SignOptions
 
-    @OptionGroup(title: "Waiting")
+    @OptionGroup
     var wait: WaitOptions
 
-    @OptionGroup(title: "Sender")
+    @OptionGroup(title: "Sender", visibility: .shared)
     var sender: SenderOptions
 
-    @OptionGroup(title: "Broker")
+    @OptionGroup(title: "Broker", visibility: .shared)
     var broker: BrokerOptions
 
     func perform() async throws {

@@ -12,7 +12,8 @@ struct MapVerifyCommand: OperatorCommand {
 
             Examples:
               waypost map verify map.signed.json --key release.pub
-              waypost map verify map.signed.json --key release.pub --key ops.pub --threshold 2
+              waypost map verify map.signed.json --key release.pub --key ops.pub \\
+                --threshold 2
             """)
 
     @Argument(help: "The signed document; - is standard input.")

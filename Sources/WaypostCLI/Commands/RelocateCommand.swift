@@ -27,7 +27,8 @@ struct RelocateCommand: OperatorCommand {
               waypost relocate --agent k1 --from 'scheme://shop/**' \\
                 --to 'scheme://store/**' --except scheme://shop/help
               waypost relocate --agent k1 --from scheme://cart \\
-                --to scheme://router/orders --when '{"share":{"percent":10,"salt":"cart-2"}}'
+                --to scheme://router/orders \\
+                --when '{"share":{"percent":10,"salt":"cart-2"}}'
               waypost relocate --agent k1 --file map.json --dry-run
               waypost relocate --agent k1 --file map.json --yes
               waypost relocate --group lobby --file map.json --yes

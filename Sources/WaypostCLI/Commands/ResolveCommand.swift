@@ -26,7 +26,8 @@ struct ResolveCommand: OperatorCommand {
                 --label region=eu scheme://home
               waypost resolve --routes keys.json --dialect reerRouter --param id=1 \\
                 app://user/profile
-              waypost resolve --routes routes.json --cases contract.jsonl --junit contract.xml
+              waypost resolve --routes routes.json --cases contract.jsonl \\
+                --junit contract.xml
               echo '{"routes":["a://b/:c"],"open":"a://b/1","expect":{"url":"a://b/1"}}' \\
                 | waypost resolve --cases -
             """)
