@@ -38,7 +38,7 @@ struct WaypostCommand: AsyncParsableCommand {
                     FailuresCommand.self,
                     PingCommand.self,
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,
-                    ProfileCommand.self,
+                    ForgetCommand.self, ProfileCommand.self,
                 ]),
             CommandGroup(
                 name: "Try routes and maps, also without a broker",

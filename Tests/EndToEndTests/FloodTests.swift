@@ -146,7 +146,7 @@ struct FloodTests {
         for _ in 0..<100 { roster.saw(MQTTMessage(topic: "waypost/v1/k0/health", payload: Array("{}".utf8))) }
         #expect(roster.members["k0"]?.health != nil)
 
-        var replay = ReplayCollector(agent: "k9", sender: "me", topics: .standard, maximumBytes: 640_000)
+        var replay = ReplayCollector(agents: ["k9"], sender: "me", topics: .standard, maximumBytes: 640_000)
         let long = event(0, bytes: 9_000)
         for number in 1...100 {
             let payload = long.replacing("\"seq\":0", with: "\"seq\":\(number)")

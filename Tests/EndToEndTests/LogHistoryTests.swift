@@ -122,7 +122,7 @@ struct LogHistoryTests {
     }
 
     @Test func `events of one agent are in the order of their numbers, those of several by the clock`() {
-        var replay = ReplayCollector(agent: nil, sender: "me", topics: .standard)
+        var replay = ReplayCollector(sender: "me", topics: .standard)
         func add(_ agent: String, _ number: Int64, time: Int64) {
             let payload = Self.line(agent, "B", number, time: time).event.encoded()
             _ = replay.saw(MQTTMessage(topic: "waypost/v1/\(agent)/log/i", payload: payload))
@@ -160,7 +160,7 @@ struct LogHistoryTests {
             try #require(messages.count == 1 ? messages[0].json?["id"]?.stringValue : nil)
         }
         var replay = ReplayCollector(
-            agent: "k9", sender: "me", topics: .standard, history: LogHistoryRange(last: 25))
+            agents: ["k9"], sender: "me", topics: .standard, history: LogHistoryRange(last: 25))
         _ = replay.saw(answer(replay.command.id, page(91...100, next: 91)))
         #expect(!replay.isComplete)
         let second = try id(replay.takeRequests())
@@ -177,7 +177,7 @@ struct LogHistoryTests {
         #expect(replay.isComplete && replay.takeRequests().isEmpty && replay.gaps.isEmpty)
         #expect(replay.wanted.map(\.event.sequence) == Array(76...100))
 
-        var restarted = ReplayCollector(agent: "k9", sender: "me", topics: .standard)
+        var restarted = ReplayCollector(agents: ["k9"], sender: "me", topics: .standard)
         _ = restarted.saw(answer(restarted.command.id, page(91...100, next: 91)))
         #expect(restarted.gaps == ["k9 does not answer any more; its events before seq 91 are not looked at"])
         _ = restarted.saw(answer(try id(restarted.takeRequests()), page(1...1, next: nil, boot: "C")))
@@ -185,7 +185,7 @@ struct LogHistoryTests {
         #expect(restarted.gaps == ["k9 was restarted meanwhile; its events before seq 91 are not looked at"])
 
         // An agent that goes round in a circle is not followed.
-        var circle = ReplayCollector(agent: "k9", sender: "me", topics: .standard)
+        var circle = ReplayCollector(agents: ["k9"], sender: "me", topics: .standard)
         _ = circle.saw(answer(circle.command.id, page(91...100, next: 91)))
         _ = circle.saw(answer(try id(circle.takeRequests()), page(91...100, next: 91)))
         #expect(circle.isComplete && circle.takeRequests().isEmpty)

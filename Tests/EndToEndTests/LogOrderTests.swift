@@ -41,7 +41,7 @@ import WaypostMessages
     }
 
     @Test func `fifty events of one millisecond are replayed in the order of their numbers`() {
-        var replay = ReplayCollector(agent: "k1", sender: "me", topics: .standard)
+        var replay = ReplayCollector(agents: ["k1"], sender: "me", topics: .standard)
         for sequence in (1...50).reversed() as ReversedCollection<ClosedRange<Int64>> {
             let payload = Self.event(sequence, at: 1_795_216_999_123).encoded()
             let isTaken = replay.saw(MQTTMessage(topic: "waypost/v1/k1/log/i", payload: payload))

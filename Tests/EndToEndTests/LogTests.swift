@@ -173,6 +173,78 @@ struct LogTests {
         #expect(isFull(after: 4, of: 1 << 20))
     }
 
+    @Test func `logcat follows the agents that are named, of a group, or whose name matches`() async throws {
+        let site = try await Site.open(["--demo", "--group", "lobby"])
+        let others = try ["k2", "desk-1"].map { name in
+            try AgentProcess(
+                name, broker: site.broker.url,
+                arguments: ["--demo"] + (name == "k2" ? ["--group", "lobby"] : []))
+        }
+        for other in others { try await other.online() }
+        let all = ["k1", "k2", "desk-1"]
+        for name in all { _ = try await site.run("open", "scheme://router/user/7", "--agent", name) }
+        for (options, wanted) in [
+            (["--agent", "k1", "--agent", "desk-1"], ["desk-1", "k1"]),
+            (["--group", "lobby"], ["k1", "k2"]),
+            (["--matching", "^k[0-9]$"], ["k1", "k2"]), (["--matching", "1"], ["desk-1", "k1"]),
+            ([], all.sorted()),
+        ] {
+            let ending = try await RunningCommand.run(
+                ["logcat", "-d", "--json"] + options, environment: ["WAYPOST_BROKER": site.broker.url])
+            #expect(ending.status == 0, "\(ending.errorLines)")
+            let names = Set(try ending.output.map { try JSONValue(parsing: $0)["agent"]?.stringValue ?? "" })
+            #expect(names.sorted() == wanted, "\(options)")
+        }
+        for (options, fault) in [
+            (
+                ["--agent", "k1", "--agent", "desk1"],
+                "there is no agent desk1 at this broker; did you mean desk-1?"
+            ),
+            (["--group", "loby"], "no agent at this broker is in a group loby; did you mean lobby?"),
+            (["--matching", "^x"], "no agent at this broker has a name that fits"),
+        ] {
+            let ending = try await RunningCommand.run(
+                ["logcat", "-d"] + options, environment: ["WAYPOST_BROKER": site.broker.url])
+            #expect(ending.status == 3 && ending.errorLines.joined().contains(fault), "\(ending.errorLines)")
+        }
+        let live = try site.start("logcat", "--group", "lobby", "--json")
+        try await live.printedError("k2 is online")
+        for name in ["desk-1", "k2"] {
+            _ = try await site.run("open", "scheme://router/user/\(name)", "--agent", name)
+        }
+        let line = try await live.printed("user/")
+        #expect(line.contains(#""agent":"k2""#), "\(line)")
+        live.send(signal: SIGTERM)
+        _ = try await live.ending()
+    }
+
+    @Test func `after a lost connection logcat fetches what it missed`() async throws {
+        let site = try await Site.open()
+        let relay = try Relay(to: site.broker.port)
+        defer { relay.end() }
+        let logcat = try RunningCommand(
+            ["logcat", "--agent", "k1", "-v", "brief"], environment: ["WAYPOST_BROKER": relay.url])
+        try await logcat.printedError("k1 is online")
+        func open(_ number: Int) async throws {
+            _ = try await site.run("open", "scheme://router/user/\(number)", "--agent", "k1")
+        }
+        try await open(1)
+        try await logcat.printed("user/1")
+        relay.cut()
+        try await logcat.printedError("reconnecting")
+        for number in 2...4 { try await open(number) }
+        relay.mend()
+        try await logcat.printedError("again")
+        try await open(5)
+        try await logcat.printed("user/5")
+        logcat.send(signal: SIGTERM)
+        let ending = try await logcat.ending()
+        let opened = ending.output.filter { $0.contains("opened") }
+        #expect(opened.count == 5, "\(ending.output)")
+        for (number, line) in zip(1...5, opened) { #expect(line.contains("user/\(number)"), "\(opened)") }
+        #expect(!ending.errorLines.contains { $0.contains("missed") }, "\(ending.errorLines)")
+    }
+
     @Test func `logcat --failures shows failure reports and nothing else`() async throws {
         let site = try await Site.open()
         let logcat = try site.start("logcat", "--failures", "-v", "brief")

@@ -18,12 +18,23 @@ import Waypost
         let table = try await site.run("failures")
         try #require(table.status == 0 && table.output.count == 4, "\(table.output)")
         #expect(
-            table.output[1].hasPrefix("1      1  ") && table.output[1].contains("404 NO_SERVICE  agent rev 3")
+            table.output[1].hasPrefix("1      k1      ")
+                && table.output[1].contains("404 NO_SERVICE  agent rev 3")
         )
         #expect(table.output[2].contains("agent rev 3  scheme://router/nowhere"))
-        #expect(table.output[3].hasPrefix("3      1  ") && table.output[3].contains("  -  "))
+        #expect(table.output[3].hasPrefix("3      k1      ") && table.output[3].contains("  -  "))
         let json = try await site.run("failures", "--json", "--agent", "k1")
         #expect(try json.output.map { try JSONValue(parsing: $0)["count"] } == [1, 1, 3])
+        for (filter, count) in [
+            (["--code", "404"], 3), (["--code", "no_service"], 1), (["--query", "url:nowhere ref:x"], 0),
+            (["--code", "NO_ROUTE", "--code", "NO_SERVICE"], 3), (["--query", "url~:no[w]here"], 2),
+        ] {
+            let found = try await RunningCommand.run(
+                ["failures", "--json"] + filter, environment: ["WAYPOST_BROKER": site.broker.url])
+            #expect(found.output.count == count, "\(filter): \(found)")
+        }
+        let near = try await site.run("failures", "--code", "NO_ROUT")
+        #expect(near.status == 64 && near.errorLines.joined().contains("did you mean NO_ROUTE"))
         let each = try await site.run("failures", "--each")
         #expect(each.output.count == 5 && each.output.last?.contains("NO_SERVICE") == true)
         #expect(

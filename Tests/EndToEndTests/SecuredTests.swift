@@ -126,7 +126,7 @@ struct SecuredTests {
             #expect(ending.errorLines.joined().contains("Not authorized (0x87); check its rules for mute"))
         } else {
             #expect(ending.status == 3)
-            #expect(ending.errorLines.joined().contains("May this sender write its cmd topic"))
+            #expect(ending.errorLines.joined().contains("does not answer; see: waypost doctor --agent k1"))
         }
         #expect(try await agent.terminate() == 0)
     }

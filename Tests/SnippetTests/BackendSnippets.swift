@@ -50,7 +50,7 @@ struct `Snippets on backends` {
         case .noReply:
             guard let id = error.id, let known = try await agent.inspect(id) else { return "never received" }
             return known.state == .running ? "still running, attempt \(known.attempt)" : "\(known.state)"
-        case .invalid, .notSent, .denied, .unreadable, .noBroker: return error.description
+        case .invalid, .notSent, .unknownReceiver, .denied, .unreadable, .noBroker: return error.description
         }
     }
     // end snippet

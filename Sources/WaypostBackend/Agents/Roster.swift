@@ -54,6 +54,12 @@ package struct Roster: Sendable {
 
     /// Takes note of a message that may be about presence.
     package mutating func saw(_ message: MQTTMessage, now: Int64 = WallClock.now()) {
+        if message.payload.isEmpty, case (let agent, .state)? = topics.outbound(message.topic) {
+            // Somebody removed it, see ``RetiredAgent``.
+            if let member = members.removeValue(forKey: agent) {
+                bytes -= member.stateBytes + member.healthBytes + member.mapBytes
+            }
+        }
         guard let (agent, content) = topics.outbound(message.topic), let json = message.json else { return }
         let size = json.weight
         guard members[agent] != nil || members.count < maximumMembers, bytes + size <= maximumBytes
@@ -93,6 +99,11 @@ package struct Roster: Sendable {
     package mutating func answered(_ agent: String, _ health: JSONValue, now: Int64 = WallClock.now()) {
         saw(MQTTMessage(topic: topics.health(of: agent), payload: health.serialized()), now: now)
         members[agent]?.askedAt = now
+    }
+
+    /// The groups that the agents say they are in.
+    package var groups: Set<String> {
+        members.values.reduce(into: ["all"]) { $0.formUnion($1.health?.groups ?? []) }
     }
 
     /// What is known of one agent alone.

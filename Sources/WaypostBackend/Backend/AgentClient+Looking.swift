@@ -52,7 +52,7 @@ extension AgentClient {
         var filter = try LogFilter([], level: nil, tag: nil)
         if let query { filter.query = try LogQuery.read(query) }
         var collector = ReplayCollector(
-            agent: name, sender: settings.name, topics: settings.topics, filter: filter,
+            agents: [name], sender: settings.name, topics: settings.topics, filter: filter,
             history: LogHistoryRange(last: last))
         do {
             try await BackendSession.with(

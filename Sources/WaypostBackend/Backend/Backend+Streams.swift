@@ -94,7 +94,9 @@ extension Backend {
             var pause = ReconnectPause()
             while true {
                 // It reconnects by itself, but for the first time.
-                var follower = LogFollower(settings, agent: agent, filter: filter) { entry in
+                var follower = LogFollower(
+                    settings, AgentSelection(names: [agent].compactMap(\.self)), filter: filter
+                ) { entry in
                     guard case .line(let line) = entry, let made = make(line) else { return true }
                     return element(made)
                 }

@@ -8,12 +8,14 @@ extension BackendSession {
     /// - Parameters:
     ///   - agent: Who gave an answer.
     ///   - answer: What a message answers; nil when it does not.
+    ///   - isRead: Whether `diagnosis` saw what the broker keeps, see ``meet(_:within:_:_:)``.
     ///   - each: Called with the first answer of each agent.
     /// - Returns: how many agents answered.
     /// - Throws: ``BackendError`` with what is known of those that did not.
     package func awaitAnswers<Answer>(
         of audience: Audience, _ wait: ReplyWait, _ diagnosis: inout NoReplyDiagnosis,
-        by agent: (Answer) -> String, _ answer: (MQTTMessage) -> Answer?, _ each: (Answer) -> Void
+        by agent: (Answer) -> String, _ answer: (MQTTMessage) -> Answer?,
+        isRead: Bool = false, _ each: (Answer) -> Void
     ) async throws -> Int {
         let end = ContinuousClock.now + wait.duration
         var answered: Set<String> = []
@@ -24,7 +26,7 @@ extension BackendSession {
         }
         // Of a group, those whose answers are missing; nil when they are not known, as before all have been read.
         var awaited: [String]?
-        if case .group = audience, try await readRetained(within: wait.duration, take) {
+        if case .group = audience, isRead ? true : try await readRetained(within: wait.duration, take) {
             awaited = diagnosis.awaited(isPatient: wait.isGiven)
         }
         alarm(after: max(.zero, end - .now))

@@ -18,6 +18,12 @@ package struct ClockOffset {
         self.trip = trip
     }
 
+    /// How far the clock of the agent that just replied is ahead, in milliseconds, where it is known to be wrong; else 0.
+    package static func error(of reply: Reply, now: Int64 = WallClock.now()) -> Int64 {
+        guard let offset = ClockOffset(of: reply, asked: now, trip: 0), offset.isTooLarge else { return 0 }
+        return offset.offset
+    }
+
     /// Whether somebody should look at it.
     package var isLarge: Bool { offset.magnitude >= 5_000 }
     /// An agent refuses a command of such a sender with CLOCK_SKEW, when it is the agent that is behind.

@@ -6,16 +6,19 @@ extension Command {
     ///
     /// One that only looks carries no times, so that an agent whose clock is wrong answers it too.
     ///
-    /// - Parameter isTimed: whether it carries the times in any case.
+    /// - Parameters:
+    ///   - timeToLive: in the place of the times, in milliseconds.
+    ///   - isTimed: whether it carries the times in any case.
     package init(
         sending operation: Operation, id: String? = nil, lifetime: Int64 = defaultLifetime,
-        lane: String = defaultLane, isTimed: Bool = false
+        timeToLive: Int64? = nil, lane: String = defaultLane, isTimed: Bool = false
     ) {
         let now = WallClock.now()
-        let isTimed = isTimed || !operation.onlyLooks
+        let isTimed = timeToLive == nil && (isTimed || !operation.onlyLooks)
         self.init(
             id: id ?? Identifier.ulid(at: now), operation: operation, at: isTimed ? now : nil,
-            expires: now + lifetime, hasAbsoluteExpiry: isTimed, lane: lane)
+            expires: now + (timeToLive ?? lifetime), hasAbsoluteExpiry: isTimed, timeToLive: timeToLive,
+            lane: lane)
     }
 }
 

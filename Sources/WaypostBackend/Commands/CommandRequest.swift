@@ -4,13 +4,14 @@ import Waypost
 package import WaypostMessages
 
 /// One command and the replies to it.
-package struct CommandRequest {
+package struct CommandRequest: Sendable {
     private let settings: BackendConfiguration
     private let audience: Audience
     private let command: Command
     /// The command as it is sent.
     private let payload: [UInt8]
     private let wait: ReplyWait
+    private let signer: Signer?
     /// Whether it is checked against the agent's contract first.
     private let isChecked: Bool
 
@@ -20,7 +21,7 @@ package struct CommandRequest {
         _ wait: ReplyWait, isChecked: Bool = false
     ) throws(BackendError) {
         (self.settings, self.audience, self.command) = (settings, audience, command)
-        (self.wait, self.isChecked) = (wait, isChecked)
+        (self.signer, self.wait, self.isChecked) = (signer, wait, isChecked)
         payload = try signer?.payload(command, to: audience, from: settings.name) ?? command.encoded()
     }
 
@@ -36,7 +37,8 @@ package struct CommandRequest {
     /// Sends the command and hands over each terminal reply as it comes.
     ///
     /// - Returns: how many replies came; 0 only when it did not wait.
-    /// - Throws: ``BackendError`` with what is known of the agent when no reply came in time.
+    /// - Throws: ``BackendError``: when it is not sent, because the agent is not known or its contract has no such
+    ///   thing; with what the agent says of the command when no reply came in time.
     package func perform(_ each: (AgentReply) -> Void) async throws -> Int {
         var contract: ContractDocuments?
         if isChecked, case .agent(let agent) = audience {
@@ -46,54 +48,116 @@ package struct CommandRequest {
             settings, required: [replyFilter], useful: presenceFilters + (contract?.filters ?? [])
         ) { session in
             var diagnosis = NoReplyDiagnosis(audience, topics: settings.topics)
-            if contract != nil {
-                try await session.readUpToFence { message in
-                    contract?.saw(message)
-                    diagnosis.saw(message)
-                }
-                if let refusal = refusal(by: contract?.contract) {
-                    each(refusal)
-                    return 1
-                }
-            }
-            return try await send(in: session, &diagnosis, each)
+            try await session.meet(audience, within: wait, &diagnosis) { contract?.saw($0) }
+            if let contract = contract?.contract { try check(by: contract) }
+            return try await send(in: session, &diagnosis, isRead: true, each)
         }
     }
 
     /// Sends the command in a session that listens for the replies already.
     ///
-    /// - Parameter known: What was read of the agents' presence so far; nil when it is still to come.
+    /// - Parameters:
+    ///   - isFirst: Whether it is the first in this session, so that the broker is looked at for its receivers.
+    ///   - known: What was read of the agents' presence so far; nil when it is still to come.
     package func perform(
-        in session: BackendSession, knowing known: NoReplyDiagnosis? = nil, _ each: (AgentReply) -> Void
+        in session: BackendSession, isFirst: Bool = false, knowing known: NoReplyDiagnosis? = nil,
+        _ each: (AgentReply) -> Void
     ) async throws -> Int {
         var diagnosis = known ?? NoReplyDiagnosis(audience, topics: settings.topics)
-        return try await send(in: session, &diagnosis, each)
+        if isFirst { try await session.meet(audience, within: wait, &diagnosis) }
+        return try await send(in: session, &diagnosis, isRead: isFirst, each)
     }
 
     private func send(
-        in session: BackendSession, _ diagnosis: inout NoReplyDiagnosis, _ each: (AgentReply) -> Void
+        in session: BackendSession, _ diagnosis: inout NoReplyDiagnosis, isRead: Bool,
+        _ each: (AgentReply) -> Void
     ) async throws -> Int {
         let started = ContinuousClock.now
         try await session.publish(message)
         guard wait.isOn else { return 0 }
-        return try await session.awaitAnswers(
-            of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, each)
+        do {
+            return try await session.awaitAnswers(
+                of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, isRead: isRead,
+                each)
+        } catch var error as BackendError where error.kind == .noReply {
+            error.id = command.id
+            guard case .agent(let agent) = audience else { throw error }
+            // One that is offline would not answer.
+            if !diagnosis.isKnownOffline, let found = await situation(in: session) {
+                error.description = "no reply from \(agent) within \(wait.text); \(found)"
+            } else {
+                error.description += "; its id is \(command.id)"
+            }
+            throw error
+        } catch var error as BackendError where error.kind == .noBroker {
+            error.id = command.id
+            let found = await situationInNewSession()
+            error.description += "; \(found ?? "\(command.id) was sent\(advice)")"
+            throw error
+        } catch is CancellationError {
+            let found = await Task { await situation(in: session) }.value
+            settings.logger.notice("\(found ?? "\(command.id) was sent\(advice)")")
+            throw CancellationError()
+        }
     }
 
-    /// What the agent would answer, when the command does not fit its contract; warns of probable mistakes.
+    /// Checks the command against the contract; warns of probable mistakes.
     ///
     /// A contract that makes no sense, such as one of a newer agent, says nothing.
-    private func refusal(by contract: RouterContract?) -> AgentReply? {
-        guard let contract, case .agent(let agent) = audience, let check = try? ContractCheck(contract) else {
-            return nil
-        }
+    private func check(by contract: RouterContract) throws(BackendError) {
+        guard let check = try? ContractCheck(contract) else { return }
         let report = check.report(command.operation)
         for warning in report.warnings { settings.logger.warning("\(warning)") }
-        guard let fault = report.fault else { return nil }
-        let reply = Reply(
-            id: command.id, code: fault.code, at: WallClock.now(),
-            detail: "\(fault.detail); not sent, --no-check sends it", nearest: fault.nearest)
-        return AgentReply(agent: agent, reply: reply, payload: reply.encoded(), roundTrip: 0)
+        guard let fault = report.fault else { return }
+        let question = NearNames.question(NearNames.unnamed(fault.nearest, in: fault.detail))
+        throw BackendError(
+            .notSent, "not sent: \(fault.code): \(fault.detail)\(question); --no-check sends it anyway",
+            rejection: fault)
+    }
+
+    // MARK: What became of it
+
+    /// How long an agent may take to say it.
+    private static let patience = Duration.seconds(1)
+
+    private var advice: String {
+        if case .agent(let agent) = audience {
+            "; see: waypost explain \(command.id) --agent \(agent)"
+        } else {
+            ""
+        }
+    }
+
+    /// What the agent says of the command, as a sentence; nil when it does not answer, or is a group.
+    private func situation(in session: BackendSession) async -> String? {
+        guard case .agent(let agent) = audience,
+            let question = try? CommandRequest(
+                asking: .inspect(target: command.id, sender: nil), of: audience, settings, signer: signer,
+                ReplyWait())
+        else { return nil }
+        do {
+            try await session.publish(question.message)
+            let alarm = session.alarm(after: Self.patience)
+            defer { alarm.cancel() }
+            while case .message(let message) = try await session.next() {
+                guard let answer = question.reply(message, since: .now) else { continue }
+                guard answer.isOK else { return nil }
+                guard let situation = CommandSituation.all(in: answer.reply).first else {
+                    return "\(agent) never received \(command.id); may \(settings.name) write "
+                        + "\(settings.topics.command(to: audience, from: settings.name))?"
+                }
+                return "\(command.id) is \(situation.text) on \(agent)\(advice)"
+            }
+        } catch {}
+        return nil
+    }
+
+    /// The same after the connection was lost.
+    private func situationInNewSession() async -> String? {
+        guard case .agent = audience else { return nil }
+        return try? await BackendSession.with(settings, required: [replyFilter], within: .seconds(3)) {
+            await situation(in: $0)
+        }
     }
 
     private var message: MQTTMessage {
@@ -118,8 +182,14 @@ package struct CommandRequest {
     private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {
         guard case (let agent, .reply(to: settings.name))? = settings.topics.outbound(message.topic),
             let json = message.json, let reply = try? Reply(json),
-            reply.id == command.id, reply.status != .accepted
+            reply.id == command.id
         else { return nil }
+        guard reply.status != .accepted else {
+            if case .agent = audience {
+                settings.logger.notice("\(agent) accepted \(reply.id), and it takes longer\(advice)")
+            }
+            return nil
+        }
         return AgentReply(
             agent: agent, reply: reply, payload: message.payload,
             roundTrip: (ContinuousClock.now - started).milliseconds)

@@ -39,6 +39,14 @@ package struct NoReplyDiagnosis {
         }
     }
 
+    /// Whether the broker keeps anything of the agent, or of one in the group; every agent is in the group all.
+    package var knowsReceivers: Bool {
+        switch audience {
+        case .agent(let agent): roster.members[agent]?.state != nil
+        case .group: audience == .all || !asked.isEmpty
+        }
+    }
+
     /// Whether the agent was offline all the time since it was asked; never of a group.
     package var isKnownOffline: Bool {
         guard case .agent(let agent) = audience else { return false }
@@ -105,8 +113,8 @@ package struct NoReplyDiagnosis {
             return "there is no agent \(agent) at this broker; see: waypost agents"
         }
         guard member.isOnline != true else {
-            return "it reports that it is online (MQTT \(state.mqttVersion), epoch \(state.epoch)). "
-                + "May this sender write its cmd topic and read its reply topic? See: waypost logcat --agent \(agent)"
+            return "it reports that it is online (MQTT \(state.mqttVersion)), and does not answer; "
+                + "see: waypost doctor --agent \(agent)"
         }
         let manner = state.reason == .shutdown ? "it was shut down" : "its connection was lost"
         let since = member.health?.at.map { "; its last health is of \(Timestamp.local($0))" } ?? ""

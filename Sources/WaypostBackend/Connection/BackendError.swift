@@ -10,6 +10,8 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
         case invalid
         /// Nothing was sent.
         case notSent
+        /// The broker knows no agent or group of that name; nothing was sent.
+        case unknownReceiver
         /// The broker does not allow it, or ended the session for another program of the same name.
         case denied
         /// The agent refused the command, or it failed there: see ``BackendError/code``.
@@ -35,8 +37,19 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
     /// The agents of a group that did not reply, with what is known of each.
     public var silent: [SilentAgent] = []
 
-    package init(_ kind: Kind, _ description: String, id: String? = nil) {
-        (self.kind, self.description, self.id) = (kind, description, id)
+    /// Why a command does not fit the agent's contract, when that is the reason.
+    package var rejection: Rejection?
+
+    package init(_ kind: Kind, _ description: String, id: String? = nil, rejection: Rejection? = nil) {
+        (self.kind, self.description, self.id, self.rejection) = (kind, description, id, rejection)
+    }
+
+    /// Whether anything was sent.
+    package var isSent: Bool {
+        switch kind {
+        case .invalid, .notSent, .unknownReceiver: false
+        case .denied, .refused, .noReply, .unreadable, .noBroker: true
+        }
     }
 
     /// Whether sending the same again, under a new id, may help.

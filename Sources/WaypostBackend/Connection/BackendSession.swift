@@ -29,13 +29,7 @@ package final class BackendSession: Sendable {
     ) async throws -> BackendSession {
         let clientID = "waypost-\(settings.name.prefix(40))-\(Identifier.short())"
         var configuration = settings.oneShot(clientID: clientID)
-        // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 all.
-        let rosters = [
-            settings.topics.state(of: "+"), settings.topics.health(of: "+"), settings.topics.applied(of: "+"),
-        ]
-        configuration.subscriptions = (required + useful).map {
-            Subscription($0, qos: rosters.contains($0) ? .atMostOnce : .atLeastOnce)
-        }
+        configuration.subscriptions = (required + useful).map { subscription($0, settings.topics) }
         let session: any SessionTransport
         let answers: [SubscriptionResult]
         if let link = settings.shared {
@@ -58,6 +52,12 @@ package final class BackendSession: Sendable {
             )
         }
         return BackendSession(session, settings)
+    }
+
+    private static func subscription(_ filter: String, _ topics: Topics) -> Subscription {
+        // At QoS 1 a broker sends only as many retained messages as fit into its queue, at QoS 0 all.
+        let rosters = [topics.state(of: "+"), topics.health(of: "+"), topics.applied(of: "+")]
+        return Subscription(filter, qos: rosters.contains(filter) ? .atMostOnce : .atLeastOnce)
     }
 
     /// The session at the first broker of the list that gives one.
@@ -113,7 +113,7 @@ package final class BackendSession: Sendable {
 
     /// Subscribes to one more filter; false when the broker refuses it.
     package func subscribe(_ filter: String) async -> Bool {
-        let results = try? await session.subscribe([Subscription(filter)])
+        let results = try? await session.subscribe([Self.subscription(filter, topics)])
         return results?.allSatisfy(\.isGranted) ?? false
     }
 

@@ -33,10 +33,14 @@ package struct FailureGroup: Sendable {
         if agents.count < Self.maximumAgents { agents.insert(agent) }
     }
 
-    /// How many agents there are; of many the names are not all kept.
-    package var agentCount: (number: Int, isAtLeast: Bool) {
-        (agents.count, agents.count == Self.maximumAgents)
+    /// The agents by name when they are few, else how many they are.
+    package var agentText: String {
+        if agents.count <= Self.maximumNames { return agents.sorted().joined(separator: ", ") }
+        return agents.count == Self.maximumAgents ? "\(agents.count)+" : "\(agents.count)"
     }
+
+    /// The agents that are named; more are counted.
+    private static let maximumNames = 3
 
     package var json: JSONValue {
         [

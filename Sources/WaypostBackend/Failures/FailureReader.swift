@@ -1,8 +1,26 @@
 package import Waypost
 package import WaypostMessages
 
-/// Asks agents for their failures of the past, page by page.
+/// Asks agents for the failures that they keep, page by page.
 package struct FailureReader {
+    /// A failure that an agent keeps.
+    package struct Found {
+        package let agent: String
+        package let report: FailureReport
+        /// The JSON it came as.
+        package let json: JSONValue
+        /// How far the agent's clock is ahead, in milliseconds, where it is known to be wrong; else 0.
+        package let clockError: Int64
+
+        /// The report with the times of a correct clock.
+        package var corrected: FailureReport {
+            var report = report
+            report.first = report.first.subtractingReportingOverflow(clockError).partialValue
+            report.last = report.last.subtractingReportingOverflow(clockError).partialValue
+            return report
+        }
+    }
+
     /// What did not come.
     package struct Gaps {
         /// Agents that refused to tell, such as those of an older version.
@@ -11,6 +29,8 @@ package struct FailureReader {
         package var silence: BackendError?
         /// Reports that the agents' disks damaged.
         package var damaged: Int64 = 0
+        /// Agents whose clock is wrong, and how far it is ahead, in milliseconds.
+        package var wrongClocks: [String: Int64] = [:]
     }
 
     /// An agent keeps fewer failures.
@@ -24,35 +44,52 @@ package struct FailureReader {
         (self.settings, self.signer, self.wait) = (settings, signer, wait)
     }
 
-    /// Calls `each` with what the agents still have, of each agent the newest first.
+    /// Calls `each` with what the agents still have and what is asked for, of each agent the newest first.
     ///
-    /// - Throws: ``BackendError`` when there is no broker.
+    /// - Parameters:
+    ///   - start: From when on; nil for all.
+    ///   - query: What must hold; the agents leave out what they can.
+    /// - Throws: ``BackendError`` when there is no broker, or it knows no such agent.
     package func read(
-        _ audience: Audience, since: Int64, _ each: (_ report: JSONValue, _ agent: String) -> Void
+        _ audience: Audience, since start: LogStart?, query: LogQuery, _ each: (Found) -> Void
     ) async throws -> Gaps {
-        let first = try request(audience, since, before: Fields.largestInteger)
+        let first = try request(audience, FailureRequest(query: query.textForAgent))
         return try await BackendSession.with(
             settings, required: [first.replyFilter], useful: first.presenceFilters
         ) { session in
             var gaps = Gaps()
-            var next: [(agent: String, before: Int64, pages: Int)] = []
-            func take(_ answer: AgentReply, _ pages: Int, before: Int64) {
+            var next: [(agent: String, page: FailureRequest, pages: Int)] = []
+            func take(_ answer: AgentReply, _ page: FailureRequest, _ pages: Int) {
                 guard answer.isOK else { return gaps.refusals.append(answer) }
                 let result = answer.reply.result
-                for report in result["failures"]?.arrayValue ?? [] { each(report, answer.agent) }
+                let clockError = ClockOffset.error(of: answer.reply)
+                if clockError != 0 { gaps.wrongClocks[answer.agent] = clockError }
+                // From when on is known from the clock of the agent, which comes with its first answer.
+                let oldest = pages == 1 ? start?.milliseconds(byClockOf: answer.reply) ?? 0 : page.since
+                for json in result["failures"]?.arrayValue ?? [] {
+                    guard let report = try? FailureReport(json), report.last >= oldest,
+                        query.holds(
+                            for: report.event, of: answer.agent, code: report.code, isReport: true,
+                            now: answer.reply.at)
+                    else { continue }
+                    each(Found(agent: answer.agent, report: report, json: json, clockError: clockError))
+                }
                 gaps.damaged += min(max(0, result["damaged"]?.intValue ?? 0), 1_000)
                 // An agent that never comes to an end is not followed.
-                guard let further = result["next"]?.intValue, further < before, pages < Self.maximumPages
+                guard let further = result["next"]?.intValue, further < page.before, pages < Self.maximumPages
                 else { return }
-                next.append((answer.agent, further, pages + 1))
+                var following = page
+                (following.before, following.since) = (further, min(max(0, oldest), Fields.latestTime))
+                next.append((answer.agent, following, pages + 1))
             }
             gaps.silence = try await silence {
-                _ = try await first.perform(in: session) { take($0, 1, before: .max) }
+                _ = try await first.perform(in: session, isFirst: true) {
+                    take($0, FailureRequest(query: query.textForAgent), 1)
+                }
             }
-            while let (agent, before, pages) = next.popLast() {
-                let page = try request(.agent(agent), since, before: before)
+            while let (agent, page, pages) = next.popLast() {
                 let silent = try await silence {
-                    _ = try await page.perform(in: session) { take($0, pages, before: before) }
+                    _ = try await request(.agent(agent), page).perform(in: session) { take($0, page, pages) }
                 }
                 gaps.silence = gaps.silence ?? silent
             }
@@ -70,9 +107,9 @@ package struct FailureReader {
         }
     }
 
-    private func request(_ audience: Audience, _ since: Int64, before: Int64) throws -> CommandRequest {
-        try CommandRequest(
-            asking: .failures(FailureRequest(since: since, before: before)), of: audience,
-            settings, signer: signer, wait)
+    private func request(
+        _ audience: Audience, _ page: FailureRequest
+    ) throws(BackendError) -> CommandRequest {
+        try CommandRequest(asking: .failures(page), of: audience, settings, signer: signer, wait)
     }
 }

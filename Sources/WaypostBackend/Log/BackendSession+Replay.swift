@@ -13,7 +13,7 @@ extension BackendSession {
     package func read(
         _ replay: inout ReplayCollector, first: Duration, further: Duration, _ other: (MQTTMessage) -> Void
     ) async throws {
-        try await publish(replay.message)
+        for message in replay.messages { try await publish(message) }
         var end = ContinuousClock.now + first
         var pauseEnd: ContinuousClock.Instant?
         alarm(after: first)

@@ -19,10 +19,8 @@ package struct GapDetector: Sendable {
 
     package init() {}
 
-    /// The connection was lost and is there again: what was published in between was missed.
-    package mutating func cameBack() {
-        for agent in newest.keys { newest[agent]?.wasAway = true }
-    }
+    /// The connection was lost and is there again, and what this agent published in between was not fetched.
+    package mutating func missed(of agent: String) { newest[agent]?.wasAway = true }
 
     /// Takes note of an event; returns what is to be said before it is shown.
     package mutating func saw(_ event: LogEvent, from agent: String) -> String? {

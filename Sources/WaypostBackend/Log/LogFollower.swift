@@ -2,7 +2,7 @@ import MQTTLink
 import Waypost
 import WaypostMessages
 
-/// Follows the events, failures and presence of one or all agents, over lost connections, until it is cancelled.
+/// Follows the events, failures and presence of agents, over lost connections, until it is cancelled.
 package struct LogFollower {
     /// What a reader is given.
     package enum Entry: Sendable {
@@ -12,8 +12,7 @@ package struct LogFollower {
     }
 
     private let settings: BackendConfiguration
-    /// Nil for all agents.
-    private let agent: String?
+    private let selection: AgentSelection
     private let filter: LogFilter
     private let onlyFailures: Bool
     private let history: LogHistoryRange?
@@ -23,6 +22,11 @@ package struct LogFollower {
     private var gaps = GapDetector()
     private var deduplicator = EventDeduplicator()
     private var states: [String: AgentState] = [:]
+    /// The groups of agents, where a group is followed.
+    private var groups: [String: Set<String>] = [:]
+    /// When the log began to be followed, and when something came the last time.
+    private let began = ContinuousClock.now
+    private var heard = ContinuousClock.now
     private var pause = ReconnectPause()
     private var window = ReorderWindow()
     /// Of this connection; those that were reported already.
@@ -36,17 +40,22 @@ package struct LogFollower {
     private static let maximumAgents = 100_000
     /// The longest time in which agents may publish again what they have.
     private static let patience = Duration.seconds(3)
+    /// After a lost connection, what is older than the last message by this is asked for too, in milliseconds.
+    private static let overlap: Int64 = 5_000
+    /// Of more agents than these all topics are subscribed to, and the others' messages left out.
+    private static let maximumNames = 50
 
     /// - Parameters:
     ///   - history: What to begin with; nil to begin with what comes next.
     ///   - isDump: Whether to end behind that.
     ///   - output: Takes each entry; false when it wants no more.
     package init(
-        _ settings: BackendConfiguration, agent: String?, filter: LogFilter, onlyFailures: Bool = false,
+        _ settings: BackendConfiguration, _ selection: AgentSelection, filter: LogFilter,
+        onlyFailures: Bool = false,
         history: LogHistoryRange? = nil, isDump: Bool = false, output: @escaping (Entry) -> Bool
     ) {
         self.settings = settings
-        self.agent = agent
+        self.selection = selection
         self.filter = filter
         self.onlyFailures = onlyFailures
         self.history = history
@@ -61,9 +70,9 @@ package struct LogFollower {
         var session = try await connect()
         pause.connectionMade()
         do {
-            let early = if let agent { try await lookFor(agent, session) } else { [MQTTMessage]() }
+            let (early, agents) = try await lookForAgents(session)
             if let history {
-                guard try await lookBack(over: history, session, early), !isDump else {
+                guard try await lookBack(over: history, at: agents, session, early), !isDump else {
                     return await session.close()
                 }
             } else {
@@ -74,8 +83,13 @@ package struct LogFollower {
             await session.close()
             throw error
         }
+        var isBack = false
         while true {
             do {
+                if isBack {
+                    isBack = false
+                    guard try await catchUp(session), showWindow() else { return await session.close() }
+                }
                 while true {
                     guard case .message(let message) = try await session.next() else {
                         guard showWindow() else { return await session.close() }
@@ -92,7 +106,7 @@ package struct LogFollower {
                 await session.close()
                 session = try await comeBack()
                 loss = MessageLoss()
-                gaps.cameBack()
+                isBack = true
                 notice("connected to \(session.connection.broker) again")
             } catch {
                 _ = showWindow()
@@ -102,45 +116,93 @@ package struct LogFollower {
         }
     }
 
-    /// Reports an agent of which the broker knows nothing; what else came meanwhile is still to be shown.
-    private mutating func lookFor(_ agent: String, _ session: BackendSession) async throws -> [MQTTMessage] {
-        var messages: [MQTTMessage] = []
-        try await session.readUpToFence { messages.append($0) }
-        let isKnown = messages.contains { message in
-            settings.topics.outbound(message.topic).map { $0.agent == agent && $0.content == .state } ?? false
-                && message.json.flatMap { try? AgentState($0) } != nil
+    /// The agents to ask for what they have, nil for all; and what came before that is known, which is still to be shown.
+    ///
+    /// Reports a name of which the broker knows nothing.
+    private mutating func lookForAgents(
+        _ session: BackendSession
+    ) async throws -> (early: [MQTTMessage], agents: [String]?) {
+        guard !selection.isAll else { return ([], nil) }
+        var early: [MQTTMessage] = []
+        var roster = Roster(topics: settings.topics)
+        if selection.single == nil {
+            _ = try await session.readRetained(within: Self.patience) {
+                early.append($0)
+                roster.saw($0)
+            }
+        } else {
+            try await session.readUpToFence {
+                early.append($0)
+                roster.saw($0)
+            }
         }
-        guard !isKnown else { return messages }
-        let unknown = "there is no agent \(agent) at this broker; see: waypost agents"
-        if isDump { throw BackendError(.noReply, unknown) }
-        notice(unknown)
-        return messages
+        for (agent, member) in roster.members { groups[agent] = member.health.map { Set($0.groups) } }
+        guard var fault = selection.fault(in: roster) else { return (early, selection.agents(in: roster)) }
+        if selection.isByName {
+            // Only their own topics were read: the right names are among the others.
+            let (all, _) = try await RosterReader(settings).roster(within: Self.patience)
+            fault = selection.fault(in: all) ?? fault
+        }
+        if isDump { throw BackendError(.unknownReceiver, fault) }
+        notice(fault)
+        return (early, selection.agents(in: roster))
+    }
+
+    /// Shows what was missed while there was no connection; false when the reader wants no more.
+    private mutating func catchUp(_ session: BackendSession) async throws -> Bool {
+        let now = ContinuousClock.now
+        let missed = min((now - heard).milliseconds + Self.overlap, (now - began).milliseconds)
+        guard !onlyFailures else {
+            notice("failures of that time: waypost failures --since \(missed / 1_000 + 1)s")
+            return true
+        }
+        let (early, agents) = try await lookForAgents(session)
+        do {
+            return try await lookBack(
+                over: LogHistoryRange(start: .span(TimeSpan(milliseconds: missed))), at: agents, session,
+                early,
+                isAfterLoss: true)
+        } catch let error as BackendError where error.kind == .denied {
+            for agent in agents ?? Array(states.keys) { gaps.missed(of: agent) }
+            notice("what was missed can't be asked for: \(error)")
+            return true
+        }
     }
 
     private func connect() async throws -> BackendSession {
-        let name = agent ?? "+"
         let topics = settings.topics
-        var filters = [topics.failures(of: name), topics.state(of: name)]
-        if !onlyFailures, let lowest = filter.lowest {
-            filters  // Whether a replay is complete can be seen only when all levels come.
-            +=
-                lowest == .verbose || history != nil
-                ? [topics.logs(of: name)]
-                : LogLevel.allCases.filter { $0 >= lowest }.map { topics.log(of: name, level: $0) }
+        let names =
+            selection.isByName && selection.names.count <= Self.maximumNames
+            ? selection.names.sorted() : ["+"]
+        var filters = names.flatMap { name in
+            var filters = [topics.failures(of: name), topics.state(of: name)]
+            if !onlyFailures, let lowest = filter.lowest {
+                filters  // Whether a replay is complete can be seen only when all levels come.
+                +=
+                    lowest == .verbose || history != nil
+                    ? [topics.logs(of: name)]
+                    : LogLevel.allCases.filter { $0 >= lowest }.map { topics.log(of: name, level: $0) }
+            }
+            return filters + [topics.reply(of: name, to: settings.name)]
         }
-        if history != nil { filters.append(topics.reply(of: name, to: settings.name)) }
+        if selection.group != nil { filters.append(topics.health(of: "+")) }
         return try await BackendSession.connect(
             settings, required: [filters.removeFirst()], useful: filters)
     }
 
     /// Shows what the agents still have, in order, and what comes meanwhile; false when the reader wants no more.
     ///
-    /// - Parameter early: what came before.
+    /// - Parameters:
+    ///   - agents: Those that are asked; nil for all.
+    ///   - early: What came before.
+    ///   - isAfterLoss: Whether it is shown what was missed, so that what is still missing then is a gap.
     private mutating func lookBack(
-        over history: LogHistoryRange, _ session: BackendSession, _ early: [MQTTMessage]
+        over history: LogHistoryRange, at agents: [String]?, _ session: BackendSession,
+        _ early: [MQTTMessage],
+        isAfterLoss: Bool = false
     ) async throws -> Bool {
         var replay = ReplayCollector(
-            agent: agent, sender: settings.name, topics: settings.topics, filter: filter, history: history)
+            agents: agents, sender: settings.name, topics: settings.topics, filter: filter, history: history)
         var others: [MQTTMessage] = []
         var (otherBytes, missed) = (0, 0)
         func wait(_ message: MQTTMessage) {
@@ -156,9 +218,12 @@ package struct LogFollower {
         for text in MessageLoss(dropped: missed + replay.dropped).notices { notice(text) }
         for message in others { guard show(message) else { return false } }
         guard showWindow() else { return false }
+        if isAfterLoss {
+            for agent in replay.silent + replay.refusals.map(\.agent) { gaps.missed(of: agent) }
+        }
         for (agent, reply) in replay.refusals {
             notice(
-                "\(agent) does not publish its recent events: \(reply.code.name): \(reply.detail ?? "no detail given")"
+                "\(agent) does not give its recent events: \(reply.code.name): \(reply.detail ?? "no detail given")"
             )
         }
         for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }
@@ -183,7 +248,13 @@ package struct LogFollower {
 
     /// Hands on what a message holds; false when the reader wants no more.
     private mutating func show(_ message: MQTTMessage) -> Bool {
+        heard = .now
         guard let (agent, content) = settings.topics.outbound(message.topic) else { return true }
+        if selection.group != nil, content == .health, let json = message.json {
+            if groups.count >= Self.maximumAgents { groups.removeAll() }
+            groups[agent] = Set(Health(json).groups)
+        }
+        guard selection.includes(agent, in: groups[agent]) else { return true }
         switch content {
         case .log:
             for line in LogLine.events(message.payload, from: agent) { window.add(line) }

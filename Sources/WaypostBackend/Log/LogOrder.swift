@@ -14,13 +14,18 @@ package enum LogOrder {
     }
 
     /// The lines of several agents, of each of them in order.
-    package static func merged(_ agents: [[LogLine]]) -> [LogLine] {
+    ///
+    /// - Parameter error: how far the clock of an agent is ahead, in milliseconds.
+    package static func merged(
+        _ agents: [[LogLine]], clockError error: (_ agent: String) -> Int64 = { _ in 0 }
+    ) -> [LogLine] {
         var all: [(time: Int64, line: LogLine)] = []
         for lines in agents {
             // A clock that was put back does not bring a line before those that it follows.
             var time = Int64.min
+            let error = lines.first.map { error($0.agent) } ?? 0
             for line in lines {
-                time = max(time, line.event.time)
+                time = max(time, line.event.time.subtractingReportingOverflow(error).partialValue)
                 all.append((time, line))
             }
         }

@@ -28,6 +28,15 @@ package enum LogStart: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The same by the clock of an agent that just replied: a span is counted back on it, and a time is moved to where it
+    /// was on it, if it is known to be wrong.
+    package func milliseconds(byClockOf reply: Reply) -> Int64 {
+        switch self {
+        case .span(let span): reply.at.subtractingReportingOverflow(span.milliseconds).partialValue
+        case .time(let time): time.addingReportingOverflow(ClockOffset.error(of: reply)).partialValue
+        }
+    }
+
     /// For a sentence: `10 min`, `2026-11-22 18:40:00`.
     package var description: String {
         switch self {

@@ -28,6 +28,8 @@ package struct ReplayCollector: Sendable {
         var boot: String?
         /// Events from here on are wanted, by the agent's clock; nil for all.
         var oldest: Int64?
+        /// How far its clock is ahead, where it is known to be wrong.
+        var clockError: Int64 = 0
         /// Lines that are wanted and are there.
         var wanted = 0
         var pages = 1
@@ -73,22 +75,21 @@ package struct ReplayCollector: Sendable {
     private var delayed: [MQTTMessage] = []
 
     /// - Parameters:
-    ///   - agent: the agent that is asked; nil when all are.
+    ///   - agents: those that are asked; nil for all.
     ///   - filter: which lines are wanted; nil for all.
     ///   - history: from when on, and how many.
     package init(
-        agent: String?, sender: String, topics: Topics, filter: LogFilter? = nil,
+        agents: [String]? = nil, sender: String, topics: Topics, filter: LogFilter? = nil,
         history: LogHistoryRange = .everything, maximumBytes: Int = 64 << 20
     ) {
-        expected = agent.map { [$0] }
+        expected = agents.map(Set.init)
         self.maximumBytes = maximumBytes
         self.sender = sender
         self.topics = topics
         self.filter = filter
         self.history = history
-        // Where a span begins is known from the clock of the agent, which comes with its first answer.
-        let oldest: Int64? = if case .time(let time)? = history.start { time } else { nil }
-        command = Self.command(filter, before: nil, oldest: oldest)
+        // Where it begins is known from the clock of the agent, which comes with its first answer.
+        command = Self.command(filter, before: nil, oldest: nil)
     }
 
     private static func command(_ filter: LogFilter?, before: Replay.Place?, oldest: Int64?) -> Command {
@@ -100,10 +101,11 @@ package struct ReplayCollector: Sendable {
                         level: filter?.lowest, query: filter?.query?.textForAgent ?? ""))))
     }
 
-    /// The first command, ready to be published.
-    package var message: MQTTMessage {
-        let audience = expected?.first.map(Audience.agent) ?? .all
-        return .json(topics.command(to: audience, from: sender), command.encoded())
+    /// The first command to each receiver, ready to be published.
+    package var messages: [MQTTMessage] {
+        (expected.map { $0.sorted().map(Audience.agent) } ?? [.all]).map {
+            .json(topics.command(to: $0, from: sender), command.encoded())
+        }
     }
 
     /// The commands for further pages, which are to be published now.
@@ -182,7 +184,9 @@ package struct ReplayCollector: Sendable {
 
     /// Takes note of a message; false when it has nothing to do with events and replays.
     package mutating func saw(_ message: MQTTMessage) -> Bool {
-        guard let (agent, content) = topics.outbound(message.topic) else { return false }
+        guard let (agent, content) = topics.outbound(message.topic), expected?.contains(agent) != false else {
+            return false
+        }
         switch content {
         case .log:
             for line in LogLine.events(message.payload, from: agent) { keep(line) }
@@ -210,12 +214,8 @@ package struct ReplayCollector: Sendable {
         guard case .asked = source.progress else { return }
         answers += 1
         if isFirst {
-            source.oldest =
-                switch history.start {
-                case nil: nil
-                case .time(let time): time
-                case .span(let span): reply.at.subtractingReportingOverflow(span.milliseconds).partialValue
-                }
+            source.oldest = history.start?.milliseconds(byClockOf: reply)
+            source.clockError = ClockOffset.error(of: reply)
         }
         guard reply.status == .ok else {
             refused(agent, reply, isFirst, &source)
@@ -262,11 +262,10 @@ package struct ReplayCollector: Sendable {
             if keep(line), isWanted(line, source) { source.wanted += 1 }
         }
         source.progress = .told
-        if let first = reply.result["first"], let oldest = source.oldest,
-            case .span(let span)? = history.start,
+        if let first = reply.result["first"], let oldest = source.oldest, let start = history.start,
             let time = first["t"]?.intValue, time > oldest, first["seq"]?.intValue ?? 1 > 1
         {
-            source.gap = "\(agent) has no events as old as \(span)"
+            source.gap = "\(agent) has no events as old as \(start)"
         }
         guard let next, next.boot == boot, next.sequence < source.before else { return }
         if let last = history.last, source.wanted >= last { return }
@@ -312,14 +311,14 @@ package struct ReplayCollector: Sendable {
 
     /// What was gathered and is wanted, in the order in which it happened.
     ///
-    /// A while is counted back on each agent's own clock, from its reply: a wrong clock is nothing unusual.
+    /// A wrong clock is nothing unusual: lines of such an agent are among those of the others where they belong.
     package var wanted: [LogLine] {
         let agents = Set(starts.map(\.agent)).sorted().map { agent in
             lines(of: agent).filter { line in
                 sources[agent].map { isWanted(line, $0) } ?? (filter?.shows(line) ?? true)
             }
         }
-        let all = LogOrder.merged(agents)
+        let all = LogOrder.merged(agents) { sources[$0]?.clockError ?? 0 }
         return history.last.map { Array(all.suffix($0)) } ?? all
     }
 

@@ -121,7 +121,8 @@ package struct MapReader {
             next.append((answer.agent, further))
         }
         answers.silence = try await silence {
-            _ = try await request(audience, wanted).perform(in: session, knowing: known, take)
+            _ = try await request(audience, wanted).perform(
+                in: session, isFirst: known == nil, knowing: known, take)
         }
         while let (agent, before) = next.popLast() {
             var page = wanted

@@ -30,7 +30,9 @@ package struct URLResolver {
             var resolved: [ResolvedURL] = []
             while resolved.count < urls.count {
                 var reply: Reply?
-                _ = try await request(urls.dropFirst(resolved.count)).perform(in: session) {
+                _ = try await request(urls.dropFirst(resolved.count)).perform(
+                    in: session, isFirst: resolved.isEmpty
+                ) {
                     reply = $0.reply
                 }
                 let found = try Self.answers(reply, of: agent)

@@ -92,7 +92,7 @@ struct ExplainCommand: OperatorCommand {
             let lines: [TerminalText]
             if isOK {
                 lines = CommandTimelineText(id: id, sender: of ?? sender, style: output.style)
-                    .lines(answer.reply.result)
+                    .lines(answer.reply)
             } else if answer.isOK {
                 lines = [
                     "\(agent) knows no command \(id) of \(of ?? sender): never received, or forgotten; see --of"

@@ -6,7 +6,7 @@ import WaypostMessages
 struct FailuresCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "failures",
-        abstract: "Print what failed in the past, grouped by code, URL and map revision.",
+        abstract: "Print what failed, grouped by code, URL and map revision.",
         discussion: """
             Agents keep their last 500 failures on disk, also while they are offline and after a restart. Groups with \
             the latest failure come first.
@@ -15,6 +15,8 @@ struct FailuresCommand: OperatorCommand {
               waypost failures
               waypost failures --agent k1 --since 1h
               waypost failures --agent k1 --each
+              waypost failures --code 404 --code CYCLE
+              waypost failures --query 'url:orders -message:timeout'
               waypost failures --since 18:40 --json | jq -r 'select(.code == 404) | .url'
             """)
 
@@ -26,6 +28,16 @@ struct FailuresCommand: OperatorCommand {
             "Only failures from this time on: 30s, 10m, 1h ago, or 18:40.", discussion: "Default: all.",
             valueName: "time"), transform: { try LogStart($0) })
     var since: LogStart?
+
+    @Option(
+        name: .customLong("code"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Only failures with this code, by number or name; may be repeated.", valueName: "code"),
+        completion: .list(CodeExplanation.all.map(\.code.name)))
+    var codes: [String] = []
+
+    @Option(help: ArgumentHelp("Only failures for which this query holds; see waypost logcat --help."))
+    var query: String?
 
     @Flag(help: "Wrap what does not fit into the terminal, instead of cutting it.")
     var wrap = false
@@ -54,6 +66,22 @@ struct FailuresCommand: OperatorCommand {
 
     func validate() throws {
         guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+        for code in codes where Int(code) == nil && CodeExplanation.find(code).isEmpty {
+            let near = NearestNames.find(code.uppercased(), among: CodeExplanation.all.map(\.code.name))
+            throw ValidationError(
+                "--code \(code.debugDescription): there is no such code\(NearNames.question(near))")
+        }
+        _ = try logQuery()
+    }
+
+    /// The query, with a term for each code.
+    private func logQuery() throws -> LogQuery {
+        let codes = codes.map { "code=:\($0.uppercased())" }
+        do {
+            return try LogQuery(([query].compactMap(\.self) + codes).joined(separator: " "))
+        } catch {
+            throw ValidationError("--query: \(error.detail)")
+        }
     }
 
     func perform() async throws {
@@ -64,18 +92,16 @@ struct FailuresCommand: OperatorCommand {
         var lines: [LogLine] = []
         var bytes = 0
         var isFull = false
-        let gaps = try await reader.read(audience, since: since?.milliseconds() ?? 0) { report, agent in
-            guard each else {
-                if let report = try? FailureReport(report) { groups.add(report, of: agent) }
-                return
-            }
-            let payload = report.serialized()
+        let gaps = try await reader.read(audience, since: since, query: logQuery()) { found in
+            guard each else { return groups.add(found.corrected, of: found.agent) }
+            let payload = found.json.serialized()
             guard lines.count < Self.maximumLines, bytes + payload.count <= Self.maximumBytes,
-                let line = LogLine.failure(payload, from: agent)
+                var line = LogLine.failure(payload, from: found.agent)
             else {
                 isFull = true
                 return
             }
+            line.event.time = found.corrected.last
             lines.append(line)
             bytes += payload.count
         }
@@ -103,6 +129,12 @@ struct FailuresCommand: OperatorCommand {
     }
 
     private func report(_ gaps: FailureReader.Gaps) throws {
+        for (agent, error) in gaps.wrongClocks.sorted(by: { $0.key < $1.key }) {
+            let span = TimeText.span(Int64(clamping: error.magnitude))
+            Terminal.note(
+                "--- the clock of \(agent) is \(span) \(error > 0 ? "ahead" : "behind"); its times are shown by this machine's"
+            )
+        }
         if gaps.damaged > 0 {
             Terminal.note("waypost: warning: \(gaps.damaged) failures were damaged on the agents' disks")
         }

@@ -5,10 +5,11 @@ import WaypostMessages
 struct LogcatCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "logcat",
-        abstract: "Follow the events and failures of one or all agents.",
+        abstract: "Follow the events and failures of agents.",
         discussion: """
             Lines go to standard output in the format of Android's logcat. Agents that come and go, lost connections \
-            and missed events are reported on standard error. The exit status is 130 on Ctrl-C, and 0 on SIGTERM or \
+            and missed events are reported on standard error; after a lost connection, what was missed meanwhile is \
+            fetched. The exit status is 130 on Ctrl-C, and 0 on SIGTERM or \
             when the output is closed.
 
             A failure report is a line of level E with the tag Fail, unless an event says the same.
@@ -16,6 +17,9 @@ struct LogcatCommand: OperatorCommand {
             Examples:
               waypost logcat
               waypost logcat --agent k1 --level W --since 10m
+              waypost logcat --agent k1 --agent k2
+              waypost logcat --group lobby --level W
+              waypost logcat --matching '^kiosk-[0-9]+$'
               waypost logcat 'Router:D' 'Service:W' '*:S'
               waypost logcat --query 'agent:kiosk level:W -message:timeout'
               waypost logcat -d --since 18:40 -e 'took [0-9]{4,} ms'
@@ -28,9 +32,20 @@ struct LogcatCommand: OperatorCommand {
     var lines: LineOptions
 
     @Option(
-        help: ArgumentHelp("Only this agent.", discussion: "Default: all.", valueName: "id"),
+        name: .customLong("agent"), parsing: .singleValue,
+        help: ArgumentHelp("Only this agent; may be repeated.", discussion: "Default: all.", valueName: "id"),
         completion: .agents)
-    var agent: String?
+    var agents: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Only the agents of this group.", valueName: "group"), completion: .groups)
+    var group: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only agents whose name matches this regular expression.", valueName: "expression"),
+        transform: { try TextPattern($0, .expression) })
+    var matching: TextPattern?
 
     @Option(
         help: ArgumentHelp(
@@ -72,7 +87,11 @@ struct LogcatCommand: OperatorCommand {
     var broker: BrokerOptions
 
     func validate() throws {
-        try NameCheck.check(agent, of: "--agent")
+        for agent in agents { try NameCheck.check(agent, of: "--agent") }
+        try NameCheck.check(group, of: "--group")
+        guard [!agents.isEmpty, group != nil, matching != nil].count(where: \.self) <= 1 else {
+            throw ValidationError("choose one of --agent, --group and --matching")
+        }
         let pasts = [since != nil, tail != nil, tailAndFollow != nil].count { $0 }
         guard pasts <= 1, !isDump || tailAndFollow == nil else {
             throw ValidationError("choose one of --since, -t and -T; -d goes with --since")
@@ -80,9 +99,13 @@ struct LogcatCommand: OperatorCommand {
         guard maximum.map({ $0 > 0 }) ?? true else { throw ValidationError("-m must be 1 or more") }
         guard history == nil || !failures else {
             throw ValidationError(
-                "use --failures without --since, -d, -t, -T: agents keep recent events, but not failure reports"
+                "--failures follows what comes; for the failures that agents keep, see: waypost failures --each"
             )
         }
+    }
+
+    private var selection: AgentSelection {
+        AgentSelection(names: agents, group: group, pattern: matching)
     }
 
     /// What it begins with.
@@ -93,10 +116,10 @@ struct LogcatCommand: OperatorCommand {
     func perform() async throws {
         let printer = LogPrinter(
             output.isJSON ? LogFormat(form: .json) : try lines.format(), output.style,
-            namesAgents: agent == nil, maximum: maximum)
+            namesAgents: selection.single == nil, maximum: maximum)
         try await LogPrinter.follow(
             LogFollower(
-                broker.resolved(as: sender.name), agent: agent, filter: lines.filter(),
+                broker.resolved(as: sender.name), selection, filter: lines.filter(),
                 onlyFailures: failures, history: history, isDump: isDump || tail != nil,
                 output: printer.show))
     }

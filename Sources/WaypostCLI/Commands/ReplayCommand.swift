@@ -69,7 +69,7 @@ struct ReplayCommand: OperatorCommand {
         let topics = settings.topics
         let sender = settings.name
         var collector = ReplayCollector(
-            agent: agent, sender: sender, topics: topics, filter: filter,
+            agents: [agent], sender: sender, topics: topics, filter: filter,
             history: LogHistoryRange(start: since))
         return try await BackendSession.with(
             settings,
@@ -77,6 +77,7 @@ struct ReplayCommand: OperatorCommand {
             useful: [topics.state(of: agent), topics.health(of: agent)]
         ) { session in
             var diagnosis = NoReplyDiagnosis(.agent(agent), topics: topics)
+            try await session.meet(.agent(agent), within: wait.replyWait, &diagnosis)
             try await session.read(&collector, first: wait.duration, further: Self.patience) {
                 diagnosis.saw($0)
             }

@@ -46,7 +46,9 @@ struct WatchCommand: OperatorCommand {
                 output.isJSON ? LogFormat(form: .json) : try lines.format(), output.style,
                 namesAgents: agent == nil)
             return try await LogPrinter.follow(
-                LogFollower(settings, agent: agent, filter: filter, output: printer.show))
+                LogFollower(
+                    settings, AgentSelection(names: [agent].compactMap(\.self)), filter: filter,
+                    output: printer.show))
         }
         let loop = WatchLoop(
             feed: WatchFeed(settings: settings, profile: given.profile, agent: agent),

@@ -21,9 +21,8 @@ extension FailureGroups {
 extension FailureGroup {
     fileprivate var row: [String] {
         let map = map.map { "\($0.layer) rev \($0.revision)" } ?? "-"
-        let agents = "\(agentCount.number)\(agentCount.isAtLeast ? "+" : "")"
         return [
-            "\(count)", agents, Timestamp.threadTime(first), Timestamp.threadTime(last), "\(code)", map,
+            "\(count)", agentText, Timestamp.threadTime(first), Timestamp.threadTime(last), "\(code)", map,
             subject,
         ].map(TextTable.cell)
     }

@@ -25,8 +25,15 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long the command may wait before it starts: 30s, 10m, 1d. (default: 1m)", valueName: "time"))
-    var expires: TimeSpan?
+            "How long the command may wait before it starts: 30s, 10m, 1d; never: a day after its arrival. (default: 1m)",
+            valueName: "time"), transform: Lifetime.init)
+    var expires: Lifetime?
+
+    @Option(
+        help: ArgumentHelp(
+            "The same, counted from the arrival at the agent, also when its clock is wrong.",
+            valueName: "time"))
+    var ttl: TimeSpan?
 
     @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
@@ -40,14 +47,47 @@ struct CommandOptions: ParsableArguments {
     func validate() throws {
         try NameCheck.check(id, of: "--id")
         try NameCheck.check(lane, of: "--lane")
-        if let expires, !(1_000...Command.maximumLifetime).contains(expires.milliseconds) {
-            throw ValidationError("--expires must be 1s to 1d")
+        guard expires == nil || ttl == nil else { throw ValidationError("use --expires or --ttl, not both") }
+        for (name, time) in [("--expires", expires?.span), ("--ttl", ttl)] {
+            guard time.map({ (1_000...Command.maximumLifetime).contains($0.milliseconds) }) ?? true else {
+                throw ValidationError("\(name) must be 1s to 1d")
+            }
         }
+        guard timeToLive == nil || !signing.isGiven else {
+            throw ValidationError("a signed command has a time of expiry; use --expires with a time")
+        }
+    }
+
+    /// In milliseconds; nil for a time of expiry.
+    private var timeToLive: Int64? {
+        expires == .never ? Command.maximumLifetime : ttl?.milliseconds
     }
 
     func command(_ operation: Command.Operation) -> Command {
         Command(
-            sending: operation, id: id, lifetime: expires?.milliseconds ?? Command.defaultLifetime,
-            lane: lane ?? Command.defaultLane, isTimed: expires != nil || signing.isGiven)
+            sending: operation, id: id, lifetime: expires?.span?.milliseconds ?? Command.defaultLifetime,
+            timeToLive: timeToLive, lane: lane ?? Command.defaultLane,
+            isTimed: expires != nil || signing.isGiven)
     }
+}
+
+/// How long a command may wait before it starts.
+enum Lifetime: Equatable {
+    case time(TimeSpan)
+    /// The longest that an agent takes, and no time that a wrong clock could misjudge.
+    case never
+
+    init(_ text: String) throws {
+        guard text != "never" else {
+            self = .never
+            return
+        }
+        guard let span = TimeSpan(argument: text) else {
+            throw ValidationError(
+                "--expires must be a time such as 30s, 10m, 1d, or never; found \(text.debugDescription)")
+        }
+        self = .time(span)
+    }
+
+    var span: TimeSpan? { if case .time(let span) = self { span } else { nil } }
 }

@@ -22,7 +22,7 @@ extension BackendError {
         switch kind {
         case .invalid: .usage
         case .notSent, .denied, .refused, .unreadable: .failed
-        case .noReply: .noReply
+        case .noReply, .unknownReceiver: .noReply
         case .noBroker: .noBroker
         }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Waypost
+import WaypostBackend
 
 /// How a command prints: for people, or for programs.
 struct OutputOptions: ParsableArguments {
@@ -24,12 +25,15 @@ extension OperatorCommand {
     mutating func run() async throws {
         do {
             try await perform()
-        } catch {
-            guard output.isJSON, let error = CommandError(error) else { throw error }
+        } catch let caught {
+            guard output.isJSON, let error = CommandError(caught) else { throw caught }
             let shown: [String: JSONValue] = [
                 "exit": .int(Int64(error.exit.rawValue)), "detail": .string(error.description),
             ]
-            Terminal.print(json: ["error": .object(shown)])
+            // Of an error that is not about sending there is nothing to say.
+            let isSent = (caught as? BackendError).map(\.isSent) ?? true
+            Terminal.print(
+                json: isSent ? ["error": .object(shown)] : ["error": .object(shown), "sent": false])
             if Terminal.hasFailed { throw error }
             throw error.exit
         }

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// How a command went at an agent, from the reply to `inspect`.
@@ -7,52 +8,37 @@ struct CommandTimelineText {
     let sender: String
     let style: Style
 
-    func lines(_ result: JSONValue) -> [TerminalText] {
-        (result["commands"]?.arrayValue ?? []).prefix(100).flatMap(timeline)
-    }
+    func lines(_ reply: Reply) -> [TerminalText] { CommandSituation.all(in: reply).flatMap(timeline) }
 
-    private func timeline(_ json: JSONValue) -> [TerminalText] {
-        let to = json["to"]?.stringValue ?? "?"
-        let attempt = json["attempt"]?.intValue ?? 0
-        let again = attempt > 1 ? ", attempt \(attempt)" : ""
+    private func timeline(_ situation: CommandSituation) -> [TerminalText] {
         var lines: [TerminalText] = [
-            "\(style.bold("\(id) of \(sender) to \(to)"))  \(state(json["state"]?.stringValue ?? ""))\(again)"
+            "\(style.bold("\(id) of \(sender) to \(situation.receiver)"))  \(situation.text)"
         ]
+        func line(_ step: String, _ text: String) { lines.append("  \(step.padding(to: 13))\(text)") }
         var before: Int64?
-        for (step, note) in [
-            ("received", nil), ("started", nil), ("ended", outcome(json)),
-            ("acknowledged", "the broker has the reply"),
-        ] as [(String, String?)] {
-            guard let time = json[step]?.intValue else { continue }
+        func step(_ name: String, _ time: Int64?, _ note: String? = nil) {
+            guard let time else { return }
             let difference = before.map {
                 " +\(max(0, time.subtractingReportingOverflow($0).partialValue)) ms"
             }
             let more = [difference, note.map { " " + $0 }].compactMap(\.self).joined(separator: " ")
-            lines.append("  \(step.padding(to: 13))\(Timestamp.threadTime(time))\(more)")
+            line(name, "\(Timestamp.threadTime(time))\(more)")
             before = time
         }
-        if json["started"]?.intValue == nil, json["ended"]?.intValue == nil,
-            let end = json["expires"]?.intValue
-        {
-            lines.append("  \("expires".padding(to: 13))\(Timestamp.threadTime(end))")
+        step("received", situation.received)
+        if situation.interrupted > 0 {
+            line(
+                "interrupted",
+                situation.interrupted == 1
+                    ? "attempt 1: the agent ended before it had a result"
+                    : "attempts 1 to \(situation.interrupted): the agent ended before they had a result")
+        }
+        step("started", situation.started, situation.attempt > 1 ? "attempt \(situation.attempt)" : nil)
+        step("ended", situation.ended, situation.outcome)
+        step("acknowledged", situation.acknowledged, "the broker has the reply")
+        if situation.started == nil, !situation.isOver, let end = situation.expires {
+            line("expires", Timestamp.threadTime(end))
         }
         return lines
-    }
-
-    private func outcome(_ json: JSONValue) -> String? {
-        guard let number = json["code"]?.intValue, let name = json["name"]?.stringValue else { return nil }
-        return "\(number) \(name)" + (json["detail"]?.stringValue.map { ": \($0)" } ?? "")
-    }
-
-    private func state(_ word: String) -> String {
-        switch word {
-        case "received": "waits for its turn"
-        case "held": "waits at a gate"
-        case "resumed", "started": "runs"
-        case "finished": "has ended; the broker does not have the reply yet"
-        case "acknowledged": "has ended"
-        case "damaged": "the disk damaged what was known of it"
-        default: word
-        }
     }
 }

@@ -70,16 +70,35 @@ extension RequestCommand {
             command, to: audience, await options.broker.resolved(as: options.sender.name),
             signer: options.signing.signer(), options.wait.replyWait, isChecked: isChecked)
         var allOK = true
-        let count = try await request.perform { answer in
-            allOK = allOK && answer.isOK
-            if output.isJSON {
-                Terminal.print(json: answer.jsonLine())
-            } else {
-                for line in lines(answer) { Terminal.print(line) }
+        let count: Int
+        do {
+            count = try await request.perform { answer in
+                allOK = allOK && answer.isOK
+                if output.isJSON {
+                    Terminal.print(json: answer.jsonLine())
+                } else {
+                    for line in lines(answer) { Terminal.print(line) }
+                }
             }
+        } catch let error as BackendError where error.rejection != nil {
+            printNotSent(error, audience)
+            throw Exit.failed
         }
         if count == 0 { printSent(command, to: audience) }
         guard allOK else { throw Exit.failed }
+    }
+
+    /// What does not fit the agent's contract: it was not sent, so this is no reply.
+    private func printNotSent(_ error: BackendError, _ audience: Audience) {
+        guard output.isJSON, let fault = error.rejection else {
+            Terminal.print(TerminalText(error.description))
+            return
+        }
+        Terminal.print(json: [
+            "agent": .string(audience.description), "sent": false, "code": .int(Int64(fault.code.number)),
+            "name": .string(fault.code.name), "detail": .string(fault.detail),
+            "nearest": .array(fault.nearest.map { .string($0) }),
+        ])
     }
 
     private func printSent(_ command: Command, to audience: Audience) {

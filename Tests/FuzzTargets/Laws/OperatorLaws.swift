@@ -81,7 +81,7 @@ enum OperatorLaws: Laws {
         var gaps = GapDetector()
         var deduplicator = EventDeduplicator()
         var replay = ReplayCollector(
-            agent: nil, sender: "me", topics: .standard, history: LogHistoryRange(start: .span(.minutes(10))))
+            sender: "me", topics: .standard, history: LogHistoryRange(start: .span(.minutes(10))))
         var diagnosis = NoReplyDiagnosis(.agent("k1"), topics: .standard)
         var tally = BenchTally()
         var contract = ContractDocuments(of: "k1", topics: .standard)
@@ -120,7 +120,7 @@ enum OperatorLaws: Laws {
                     line.text(pick % 2 == 0 ? .threadtime : .brief, style, agentWidth: pick % 3 * 4))
                 shown.json.append(line.source)
             }
-            if pick % 5 == 0 { gaps.cameBack() }
+            if pick % 5 == 0 { gaps.missed(of: "k1") }
             if let value = message.json {
                 shown.texts += Health(value).lines(of: agent, "", style) + NavigationText.lines(value)
                 if let reply = try? Reply(value) { add(reply, message.payload, agent, pick, to: &shown) }

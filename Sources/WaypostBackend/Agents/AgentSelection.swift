@@ -1,0 +1,52 @@
+import Waypost
+package import WaypostMessages
+
+/// Which agents are meant: some by name, those of a group, those whose name fits a regular expression, or all.
+package struct AgentSelection: Sendable {
+    package var names: Set<String>
+    package var group: String?
+    package var pattern: TextPattern?
+
+    package init(names: some Sequence<String> = [], group: String? = nil, pattern: TextPattern? = nil) {
+        self.names = Set(names)
+        self.group = group
+        self.pattern = pattern
+    }
+
+    package static let all = AgentSelection()
+
+    /// The only agent that is meant, by its name.
+    package var single: String? { names.count == 1 && group == nil && pattern == nil ? names.first : nil }
+    package var isAll: Bool { names.isEmpty && group == nil && pattern == nil }
+    /// Whether all that are meant are named.
+    package var isByName: Bool { !names.isEmpty && group == nil && pattern == nil }
+
+    /// Whether an agent is meant.
+    ///
+    /// - Parameter groups: those that it is in, as far as they are known.
+    package func includes(_ agent: String, in groups: Set<String>?) -> Bool {
+        isAll || names.contains(agent) || pattern?.isIn(agent) ?? false
+            || group.map { Audience.group($0) == .all || groups?.contains($0) ?? false } ?? false
+    }
+
+    /// Those of a roster that are meant.
+    package func agents(in roster: Roster) -> [String] {
+        roster.members.filter { includes($0.key, in: $0.value.health.map { Set($0.groups) }) }.map(\.key)
+            .sorted()
+    }
+
+    /// What is wrong with it, as a sentence, when the broker knows these agents; nil for nothing.
+    package func fault(in roster: Roster) -> String? {
+        let known = Array(roster.members.keys)
+        for name in names.sorted() where roster.members[name]?.state == nil {
+            return "there is no agent \(name) at this broker"
+                + NearNames.question(NearestNames.find(name, among: known)) + "; see: waypost agents"
+        }
+        if let group, !roster.groups.contains(group) {
+            return "no agent at this broker is in a group \(group)"
+                + NearNames.question(NearestNames.find(group, among: Array(roster.groups)))
+        }
+        return pattern != nil && agents(in: roster).isEmpty
+            ? "no agent at this broker has a name that fits; see: waypost agents" : nil
+    }
+}

@@ -1,0 +1,73 @@
+import MQTTLink
+package import WaypostMessages
+
+/// What an agent that will not come back left at the broker, and its removal.
+package struct RetiredAgent {
+    package let name: String
+    /// The topics on which the broker keeps something of it, the state last: with it, the agent is known no more.
+    package let topics: [String]
+    /// Its last state; nil when the broker keeps none.
+    package let state: AgentState?
+    private let settings: BackendConfiguration
+
+    /// Looks at what the broker keeps of an agent.
+    ///
+    /// - Throws: ``BackendError`` when that is nothing, with the names that are near.
+    package static func find(_ name: String, _ settings: BackendConfiguration) async throws -> RetiredAgent {
+        let kept = try await kept(of: name, settings)
+        let state = kept.lazy.filter { $0.topic == settings.topics.state(of: name) }
+            .compactMap { $0.json.flatMap { try? AgentState($0) } }.first
+        guard kept.isEmpty else {
+            return RetiredAgent(name: name, topics: kept.map(\.topic), state: state, settings: settings)
+        }
+        // Under its own name what it wrote may be removed, and not be read.
+        if settings.credentials?.username == name {
+            return RetiredAgent(
+                name: name, topics: topics(of: name, settings), state: nil, settings: settings)
+        }
+        let (roster, _) = try await RosterReader(settings).roster(within: .seconds(2))
+        let fault = AgentSelection(names: [name]).fault(in: roster)
+        throw BackendError(.unknownReceiver, fault ?? "the broker keeps nothing of \(name)")
+    }
+
+    /// Removes all of it.
+    ///
+    /// - Returns: the topics that the broker still keeps, because it does not let this sender write them.
+    package func remove() async throws -> [String] {
+        var denied: [String] = []
+        try await BackendSession.with(settings, required: []) { session in
+            for topic in topics {
+                do {
+                    try await session.publish(MQTTMessage(topic: topic, payload: [], retain: true))
+                } catch let error as BackendError where error.kind == .denied {
+                    denied.append(topic)
+                }
+            }
+        }
+        // A broker that denies it without a word still keeps it.
+        let kept = try await Self.kept(of: name, settings).map(\.topic)
+        return topics.filter { denied.contains($0) || kept.contains($0) }
+    }
+
+    private static func topics(of name: String, _ settings: BackendConfiguration) -> [String] {
+        let topics = settings.topics
+        return [
+            topics.map(of: .agent(name)), topics.applied(of: name), topics.navigation(of: name),
+            topics.contract(of: name), topics.routes(of: name), topics.health(of: name),
+            topics.state(of: name),
+        ]
+    }
+
+    private static func kept(
+        of name: String, _ settings: BackendConfiguration
+    ) async throws -> [MQTTMessage] {
+        let filters = topics(of: name, settings)
+        var kept: [String: MQTTMessage] = [:]
+        try await BackendSession.with(settings, required: [], useful: filters) { session in
+            _ = try await session.readRetained(within: .seconds(2)) { message in
+                kept[message.topic] = message.payload.isEmpty ? nil : message
+            }
+        }
+        return filters.compactMap { kept[$0] }
+    }
+}

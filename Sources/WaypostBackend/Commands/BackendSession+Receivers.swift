@@ -1,0 +1,50 @@
+package import MQTTLink
+import Waypost
+package import WaypostMessages
+
+extension BackendSession {
+    /// Reads what the broker keeps about the receivers of a command before it is sent.
+    ///
+    /// - Parameter saw: called with each message.
+    /// - Throws: ``BackendError`` when the broker knows no such agent or group, with the names that are near.
+    package func meet(
+        _ audience: Audience, within wait: ReplyWait, _ diagnosis: inout NoReplyDiagnosis,
+        _ saw: (MQTTMessage) -> Void = { _ in }
+    ) async throws {
+        func take(_ message: MQTTMessage) {
+            diagnosis.saw(message)
+            saw(message)
+        }
+        switch audience {
+        case .agent(let agent):
+            try await readUpToFence(take)
+            guard !diagnosis.knowsReceivers else { return }
+            try await refuse(unknown: agent, "agent") { $0.members.filter { $1.state != nil }.map(\.key) }
+        case .group(let group):
+            guard try await readRetained(within: wait.isOn ? wait.duration : Self.patience, take),
+                !diagnosis.knowsReceivers
+            else { return }
+            try await refuse(unknown: group, "group") { roster in
+                roster.members.values.contains { $0.health != nil } ? Array(roster.groups) : []
+            }
+        }
+    }
+
+    /// How long the names are looked for among which the right one may be.
+    private static let patience = Duration.seconds(2)
+
+    private func refuse(unknown name: String, _ kind: String, among names: (Roster) -> [String]) async throws
+    {
+        var roster = Roster(topics: topics)
+        if await subscribe(topics.state(of: "+")), await subscribe(topics.health(of: "+")) {
+            _ = try await readRetained(within: Self.patience) { roster.saw($0) }
+        }
+        let names = names(roster)
+        // A broker that shows no agent at all may not show this one either; and it may have come up by now.
+        guard !names.isEmpty, !names.contains(name) else { return }
+        throw BackendError(
+            .unknownReceiver,
+            "not sent: there is no \(kind) \(name) at this broker"
+                + NearNames.question(NearestNames.find(name, among: names)) + "; see: waypost agents")
+    }
+}

@@ -1,0 +1,61 @@
+import Waypost
+package import WaypostMessages
+
+/// What an agent says of a command, from its reply to `inspect`: one for each receiver that it was sent to.
+package struct CommandSituation {
+    private let json: JSONValue
+    /// The agent's clock when it answered, in milliseconds since 1970.
+    private let now: Int64
+
+    /// The situations that a reply to `inspect` tells of, at most a hundred.
+    package static func all(in reply: Reply) -> [CommandSituation] {
+        (reply.result["commands"]?.arrayValue ?? []).prefix(100).map {
+            CommandSituation(json: $0, now: reply.at)
+        }
+    }
+
+    /// The receiver: the agent, or a group.
+    package var receiver: String { json["to"]?.stringValue ?? "?" }
+    /// Which start this is, from 1; 0 before the first.
+    package var attempt: Int64 { json["attempt"]?.intValue ?? 0 }
+    /// How many starts before this one had no result, because the agent ended.
+    package var interrupted: Int64 { max(0, attempt - 1) }
+    package var received: Int64? { json["received"]?.intValue }
+    package var started: Int64? { json["running"]?.intValue ?? json["started"]?.intValue }
+    package var ended: Int64? { json["ended"]?.intValue }
+    package var acknowledged: Int64? { json["acknowledged"]?.intValue }
+    package var expires: Int64? { json["expires"]?.intValue }
+
+    /// How it ended: `404 NO_ROUTE: no route takes …`.
+    package var outcome: String? {
+        guard let number = json["code"]?.intValue, let name = json["name"]?.stringValue else { return nil }
+        return "\(number) \(name)" + (json["detail"]?.stringValue.map { ": \($0)" } ?? "")
+    }
+
+    /// What it does now, for a sentence: `running since 4 s, attempt 2`.
+    package var text: String {
+        let again = attempt > 1 ? ", attempt \(attempt)" : ""
+        if let held = json["held"]?.intValue { return "waiting at a gate since \(span(held))\(again)" }
+        if let began = json["running"]?.intValue { return "running since \(span(began))\(again)" }
+        if let ahead = json["ahead"]?.intValue {
+            return
+                "waiting for its turn behind \(Int(clamping: ahead).counted("command")) of its lane\(again)"
+        }
+        switch json["state"]?.stringValue ?? "" {
+        case "received": return "waiting for its turn\(again)"
+        case "held": return "waiting at a gate\(again)"
+        case "resumed", "started": return "running\(again)"
+        case "finished": return "done; the broker does not have the reply yet\(again)"
+        case "acknowledged": return "done\(again)"
+        case "damaged": return "lost: the disk damaged what was known of it"
+        case let word: return word
+        }
+    }
+
+    /// Whether it has ended.
+    package var isOver: Bool { ended != nil }
+
+    private func span(_ since: Int64) -> String {
+        TimeText.span(max(0, now.subtractingReportingOverflow(since).partialValue))
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct ForgetCommand: OperatorCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Remove what a retired agent left at the broker.",
+        discussion: """
+            The broker keeps the last state, health, routes and map of every agent until somebody removes them. The \
+            agent is no longer listed then; if it comes back, it is there again, without its map. An agent that is \
+            online is not forgotten: stop it first.
+
+            It needs the right to write the agent's topics. With the broker rules of this project the agent itself has \
+            it for all but its map, which the release role removes: use --username kiosk-9, and then --username release.
+
+            Examples:
+              waypost forget kiosk-9
+              waypost forget kiosk-9 --yes --json
+            """)
+
+    @Argument(help: "The agent.", completion: .agents)
+    var agent: String
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @OptionGroup(title: "Sender", visibility: .shared)
+    var sender: SenderOptions
+
+    @OptionGroup(title: "Broker", visibility: .shared)
+    var broker: BrokerOptions
+
+    func validate() throws { try NameCheck.check(agent, of: "agent") }
+
+    func perform() async throws {
+        let retired = try await RetiredAgent.find(agent, broker.resolved(as: sender.name))
+        guard retired.state?.isOnline != true else {
+            throw CommandError(.failed, "\(agent) is online; stop it before it is forgotten")
+        }
+        let what = "what the broker keeps of \(agent): \(retired.topics.count.counted("document"))"
+        if !yes {
+            guard Confirmation.canAsk else {
+                throw CommandError(.usage, "there is no terminal to ask on; use --yes")
+            }
+            guard Confirmation.ask("remove \(what)?") else {
+                throw CommandError(.failed, "\(agent) is not forgotten")
+            }
+        }
+        let left = try await retired.remove()
+        if output.isJSON {
+            let removed = retired.topics.filter { !left.contains($0) }
+            Terminal.print(json: [
+                "agent": .string(agent), "removed": .array(removed.map { .string($0) }),
+                "left": .array(left.map { .string($0) }),
+            ])
+        } else if left.isEmpty {
+            Terminal.print("removed \(what)")
+        }
+        guard left.isEmpty else {
+            throw CommandError(
+                .failed,
+                "the broker still keeps \(left.joined(separator: ", ")); its rules must let this user write there; see: waypost forget --help"
+            )
+        }
+    }
+}
