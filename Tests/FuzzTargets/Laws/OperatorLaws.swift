@@ -127,7 +127,7 @@ enum OperatorLaws: Laws {
             }
             let matcher = RelocationResultMatcher(relocation, for: .agent("k1"), topics: topics)
             if let result = matcher.result(in: message) {
-                shown.texts += RelocateCommand.lines(result, style)
+                shown.texts += MapText(style: style).lines(result)
                 shown.json.append(result.line)
             }
             if pick % 11 == 0 {
