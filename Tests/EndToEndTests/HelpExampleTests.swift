@@ -45,14 +45,17 @@ struct HelpExampleTests {
         let scene = try await ExampleScene(hasAgent: !["agent", "limits"].contains(page.command))
         let isAboutMaps = ["show", "diff", "history", "undo", "sign", "verify"].contains(page.command)
         if isAboutMaps { try await scene.sendMaps() }
+        if page.command == "logcat" { try await scene.retire("k2") }
         for (number, example) in page.examples.enumerated() {
             try scene.writeMaps(revision: (isAboutMaps ? 50 : 1) + number)
+            if ["logcat", "forget"].contains(page.command) { try await scene.retire("kiosk-9") }
             let command = try scene.start(example)
             if ExampleScene.lasts(example) {
                 if example.contains("agents --watch") {
                     try await command.printed("k1 ")
                 } else {
-                    try await command.printedError("online")
+                    // Of an agent that is away, as it is offline.
+                    try await command.printedError("line")
                 }
                 command.send(signal: SIGTERM)
             }
@@ -76,7 +79,8 @@ private final class ExampleScene: Sendable {
             ("/etc/waypost/agent.yaml", "agent.yaml"), ("--count 100000", "--count 100"),
             ("--duration 30", "--duration 1"), ("waypost demo --slow", "waypost demo"),
             // There is no terminal to ask on.
-            ("map undo --agent k1", "map undo --yes --agent k1"), ("--yes --yes", "--yes"),
+            ("map undo --agent k1", "map undo --yes --agent k1"),
+            ("forget kiosk-9", "forget kiosk-9 --yes"), ("--yes --yes", "--yes"),
         ]
     }
 
@@ -131,6 +135,13 @@ private final class ExampleScene: Sendable {
     private func write(_ name: String, _ text: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: home + "/" + name))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: home + "/" + name)
+    }
+
+    /// Has an agent come and go.
+    func retire(_ name: String) async throws {
+        let retired = try AgentProcess(name, broker: broker.url, directory: home + "/" + name)
+        try await retired.online()
+        _ = try await retired.terminate()
     }
 
     /// What the examples about maps look back at: three documents of the agent and of its group, and one that is signed.

@@ -15,6 +15,7 @@ struct UnwritableOutputTests {
         "call": ["CalculatorService", "add", "--args", "[2,3]", "--agent", "k1"],
         "cancel": ["c-17", "--agent", "k1"], "check": ["--demo"], "demo": [],
         "describe": ["--agent", "k1"], "doctor": [], "explain": ["404"], "failures": [],
+        "forget": ["kiosk-9", "--yes"],
         "health": ["--local", "--state", "STATE"], "log": ["V", "--agent", "k1", "--for", "1s"],
         "logcat": ["-d", "--agent", "k1"], "navigate": ["back", "--agent", "k1"],
         "open": ["scheme://router/demo", "--agent", "k1"], "ping": ["--agent", "k1"],
@@ -32,6 +33,7 @@ struct UnwritableOutputTests {
 
     /// What the words in capitals stand for; for commands about maps also a map that the agent has had.
     private func files(for verb: [String], _ site: Site) async throws -> [String: String] {
+        if verb == ["forget"] { try await site.retire("kiosk-9") }
         guard verb.first == "map" else { return ["STATE": site.agent.directory] }
         let folder = site.broker.directory
         let files = [

@@ -20,6 +20,13 @@ final class Site: Sendable {
         return Site(broker, agent)
     }
 
+    /// Has an agent come and go, so that the broker knows it.
+    func retire(_ name: String) async throws {
+        let retired = try AgentProcess(name, broker: broker.url)
+        try await retired.online()
+        _ = try await retired.terminate()
+    }
+
     /// Runs a command against the site's broker.
     func run(_ arguments: String..., input: String? = nil) async throws -> RunningCommand.Ending {
         try await RunningCommand.run(arguments, environment: ["WAYPOST_BROKER": broker.url], input: input)
