@@ -43,7 +43,7 @@ struct HelpExampleTests {
     func `every example runs`(_ page: Page) async throws {
         // An agent is started by its own examples.
         let scene = try await ExampleScene(hasAgent: !["agent", "limits"].contains(page.command))
-        let isAboutMaps = ["show", "diff", "history", "undo", "sign", "verify"].contains(page.command)
+        let isAboutMaps = ["map", "show", "diff", "history", "undo", "sign", "verify"].contains(page.command)
         if isAboutMaps { try await scene.sendMaps() }
         if page.command == "logcat" { try await scene.retire("k2") }
         for (number, example) in page.examples.enumerated() {

@@ -5,7 +5,13 @@ struct MapCommand: AsyncParsableCommand {
         commandName: "map",
         abstract: "See the relocation maps of agents, try them, take them back, and sign them.",
         discussion: """
-            Without another word it shows what is in force: waypost map --agent k1.
+            Without another word it shows what is in force.
+
+            Examples:
+              waypost map --agent k1
+              waypost map diff --agent k1 --file map.json
+              waypost map history --agent k1
+              waypost map undo --agent k1 --dry-run
             """,
         subcommands: [
             MapShowCommand.self, MapDiffCommand.self, MapHistoryCommand.self, MapUndoCommand.self,

@@ -14,7 +14,7 @@ struct MapUndoCommand: OperatorCommand {
 
             Examples:
               waypost map undo --agent k1 --dry-run
-              waypost map undo --agent k1
+              waypost map undo --agent k1 --yes
               waypost map undo --group lobby --to 41 --yes
             """)
 
@@ -35,7 +35,7 @@ struct MapUndoCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup
+    @OptionGroup(title: "Signing", visibility: .shared)
     var signing: SignOptions
 
     @OptionGroup

@@ -29,6 +29,7 @@ struct MapDelivery {
     ///
     /// - Returns: The plan; it is printed already.
     func preview(_ relocation: Relocation) async throws -> MapPlan {
+        _ = try relocation.message(to: audience, settings.topics)
         let plan = try await MapPlanner(settings, for: audience, signer: signer).plan(relocation)
         try checkReceivers(of: plan)
         if output.isJSON {
