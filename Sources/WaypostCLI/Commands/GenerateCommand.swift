@@ -2,10 +2,14 @@ import ArgumentParser
 import Waypost
 import WaypostBackend
 
-struct GenerateCommand: ParsableCommand {
+struct GenerateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate",
         abstract: "Generate source code from what an agent can do.",
+        discussion: """
+            Example:
+              waypost generate swift --agent k1
+            """,
         subcommands: [GenerateSwiftCommand.self])
 }
 
