@@ -120,7 +120,7 @@ final class CheckRoutesCommandTests {
         let oneLine = #"[{"path":"s://a","class":"A"},{"path":"s://a/","class":"B"}]"#
         let ending = try await check(routes: oneLine, map: "[]")
         let conflict = "conflict: s://a/ (class B, entry 2): already held by s://a (class A, entry 1)"
-        #expect(ending.output.first?.hasSuffix("routes.json:1:33: \(conflict)") == true, "\(ending.output)")
+        #expect(ending.output.first?.hasSuffix("routes.json:1:31: \(conflict)") == true, "\(ending.output)")
     }
 
     @Test func `params of a record are defaults, and what is not read is named`() async throws {
@@ -136,7 +136,7 @@ final class CheckRoutesCommandTests {
         #expect(try JSONValue(parsing: try #require(found.output.first))["params"] == ["n": "1", "m": "3"])
         let wrong = try await check(routes: #"[{"path":"s://a","params":"n=1"}]"#, map: "[]")
         #expect(wrong.status == 64)
-        let fault = "routes.json:1:26: params should be an object but is a string"
+        let fault = "routes.json:1:27: params should be an object but is a string"
         #expect(wrong.errorLines.first?.contains(fault) == true, "\(wrong.errorLines)")
     }
 
