@@ -155,9 +155,9 @@ final class RelocationMaps: Sendable {
         if !next.unfit.isEmpty { tryAgain() }
         let text = revision.map { " rev \($0)" } ?? ""
         let inactive = applied.inactive.count
+        let state = inactive == 0 ? "all active" : "\(inactive) of all layers inactive"
         reporter.log(
-            .info, "Map",
-            "applied \(name)\(text): \(entries.counted("entry", "entries")), \(inactive) inactive in all")
+            .info, "Map", "\(name)\(text) applied: \(entries.counted("entry", "entries")), \(state)")
         return true
     }
 
@@ -362,7 +362,7 @@ final class RelocationMaps: Sendable {
         let before = Set(layers.unfit.keys)
         fit(&layers)
         for key in before.subtracting(layers.unfit.keys) {
-            reporter.log(.info, "Map", "applied \(layers.name(of: key)), which did not fit before")
+            reporter.log(.info, "Map", "\(layers.name(of: key)) applied, which did not fit before")
         }
     }
 
