@@ -92,7 +92,7 @@ struct SeeMapsTests {
         #expect(dry.status == 0 && contains(dry.errorLines, "back to rev 1", "sent as rev 3"), "\(dry)")
         #expect(contains(dry.output, "~ scheme://router/demo"), "\(dry)")
         #expect(try await route("scheme://router/demo") == "scheme://router/orders")
-        let undo = try await site.run("map", "undo", "--agent", "k1", "--yes", "--allow-inactive")
+        let undo = try await site.run("map", "undo", "--agent", "k1", "--yes")
         #expect(undo.status == 0 && contains(undo.output, "map rev 3"), "\(undo)")
         #expect(try await route("scheme://router/demo") == "scheme://router/demo1")
         let again = try await site.run("map", "undo", "--agent", "k1", "--yes")
@@ -120,7 +120,7 @@ struct SeeMapsTests {
         try await other.online()
         _ = try await send(Self.first, to: site, "--group", "lobby", "--allow-inactive")
         _ = try await send(Self.second, to: site, "--group", "lobby", "--yes")
-        let undo = try await site.run("map", "undo", "--group", "lobby", "--yes", "--allow-inactive")
+        let undo = try await site.run("map", "undo", "--group", "lobby", "--yes")
         #expect(undo.status == 0, "\(undo)")
         for agent in ["k1", "k2"] {
             let map = try await site.run("map", "--agent", agent, "--layer", "@lobby", "--json")

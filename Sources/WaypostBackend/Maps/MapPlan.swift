@@ -169,7 +169,9 @@ extension MapPlan {
         }
         let layer = relocation.layer(of: audience)
         // Of an agent that does not answer, what the broker keeps for it is the best that is known.
-        let keptLayers = retained?.entries.map { [MapLayer(layer, $0)] }
+        let keptLayers = retained.flatMap { kept in
+            kept.entries.map { [MapLayer(layer, $0, revision: kept.revision)] }
+        }
         for agent in members {
             guard read.contains(agent), let layers = maps[agent]?.layers ?? keptLayers else {
                 unknown.append(agent)
@@ -188,9 +190,9 @@ extension MapPlan {
 }
 
 extension MapLayer {
-    fileprivate init(_ name: String, _ entries: [RelocationEntry]) {
+    fileprivate init(_ name: String, _ entries: [RelocationEntry], revision: Int64?) {
         self.init(
-            name: name, count: entries.count,
+            name: name, revision: revision, count: entries.count,
             entries: entries.enumerated().map { index, entry in
                 Entry(number: index + 1, json: entry.json, state: .active, reason: nil)
             })

@@ -41,7 +41,6 @@ struct MapDiffCommand: OperatorCommand {
         let relocation = try RelocationOptions.relocation(file: file, by: settings.name)
         let delivery = MapDelivery(
             settings: settings, audience: audience, signer: try signing.signer(), wait: ReplyWait(),
-            safety: nil,
             output: output)
         let plan = try await delivery.preview(relocation)
         guard plan.previews.allSatisfy({ $0.refusal == nil }) else { throw Exit.failed }

@@ -29,8 +29,8 @@ struct MapUndoCommand: OperatorCommand {
     @Flag(help: "Only print what it would change.")
     var dryRun = false
 
-    @OptionGroup
-    var safety: MapSafetyOptions
+    @Flag(help: "Send it without a question.")
+    var yes = false
 
     @OptionGroup
     var output: OutputOptions
@@ -57,9 +57,10 @@ struct MapUndoCommand: OperatorCommand {
         if !output.isJSON {
             Terminal.note("waypost: back to \(undo.origin); sent as rev \(undo.revision)")
         }
+        // It was in force before, with whatever it has.
         let delivery = MapDelivery(
-            settings: settings, audience: audience, signer: signer, wait: wait.replyWait, safety: safety,
-            output: output)
+            settings: settings, audience: audience, signer: signer, wait: wait.replyWait, output: output,
+            consent: .init(toLoss: yes, toUnknownReceiver: true, toInactiveEntries: true))
         if dryRun {
             _ = try await delivery.preview(relocation)
         } else {

@@ -41,8 +41,14 @@ struct RelocateCommand: OperatorCommand {
     @Flag(help: "Only print what it would change; nothing is sent.")
     var dryRun = false
 
-    @OptionGroup
-    var safety: MapSafetyOptions
+    @Flag(help: "Send it without a question when entries disappear, or a map at the broker is replaced.")
+    var yes = false
+
+    @Flag(help: "Send it to an agent or a group that is not known: the broker keeps a map for it.")
+    var newAgent = false
+
+    @Flag(help: "Send it although an entry would have no effect at any agent.")
+    var allowInactive = false
 
     @OptionGroup
     var signing: SignOptions
@@ -68,7 +74,9 @@ struct RelocateCommand: OperatorCommand {
         let relocation = try entry.relocation(by: settings.name)
         let delivery = MapDelivery(
             settings: settings, audience: audience, signer: try signing.signer(), wait: wait.replyWait,
-            safety: safety, output: output)
+            output: output,
+            consent: .init(
+                toLoss: yes, toUnknownReceiver: newAgent, toInactiveEntries: allowInactive))
         guard dryRun else { return try await delivery.send(relocation) }
         let plan = try await delivery.preview(relocation)
         guard plan.previews.allSatisfy({ $0.refusal == nil }) else { throw Exit.failed }

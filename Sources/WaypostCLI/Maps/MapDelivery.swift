@@ -3,27 +3,24 @@ import Waypost
 import WaypostBackend
 import WaypostMessages
 
-/// What may go wrong with a document that is meant all the same.
-struct MapSafetyOptions: ParsableArguments {
-    @Flag(help: "Send it without a question when entries disappear, or a map at the broker is replaced.")
-    var yes = false
-
-    @Flag(help: "Send it to an agent or a group that nobody has heard of yet: the broker keeps a map for it.")
-    var newAgent = false
-
-    @Flag(help: "Send it although an entry would have no effect at any agent.")
-    var allowInactive = false
-}
-
 /// A document on its way to agents: what it would change is shown, then it is sent, then what became of it is shown.
 struct MapDelivery {
+    /// What is meant although it may be a mistake.
+    struct Consent {
+        /// Entries disappear, or a map at the broker is replaced: there is no question.
+        var toLoss = false
+        /// No agent has that name.
+        var toUnknownReceiver = false
+        /// An entry has no effect at any agent.
+        var toInactiveEntries = false
+    }
+
     let settings: BackendConfiguration
     let audience: Audience
     let signer: Signer?
     let wait: ReplyWait
-    /// Nil when nothing is sent.
-    let safety: MapSafetyOptions?
     let output: OutputOptions
+    var consent = Consent()
 
     /// What a document would change.
     ///
@@ -43,7 +40,7 @@ struct MapDelivery {
 
     /// Shows what it would change, asks where that is called for, sends it and shows what agents say.
     ///
-    /// - Throws: ``CommandError`` when it was not sent, ``Exit`` when an agent refused it.
+    /// - Throws: ``BackendError`` when it was not sent, ``Exit`` when an agent refused it.
     func send(_ relocation: Relocation) async throws {
         // What can't be sent is found before a connection is made.
         _ = try relocation.message(to: audience, settings.topics)
@@ -85,25 +82,25 @@ struct MapDelivery {
     private var text: MapText { MapText(style: output.style) }
 
     private func checkReceivers(of plan: MapPlan) throws {
-        if !plan.isKnown, safety?.newAgent != true {
+        if !plan.isKnown, !consent.toUnknownReceiver {
             let what =
                 if case .agent(let agent) = audience { "there is no agent \(agent) at this broker" } else {
                     "no agent is in the group \(audience.name)"
                 }
-            throw CommandError(
-                .failed,
-                "not sent: \(what)\(NearNames.question(plan.nearest)); the broker would keep the map for the first "
-                    + "that comes: --new-agent sends it")
+            throw BackendError(
+                .notSent,
+                "not sent: \(what), and the broker would keep the map for the first that comes; --new-agent sends it"
+                    + NearNames.question(plan.nearest))
         }
     }
 
     private func check(_ plan: MapPlan) throws {
         try checkReceivers(of: plan)
         let idle = plan.inactiveEverywhere
-        if safety?.allowInactive != true, let first = idle.first {
+        if !consent.toInactiveEntries, let first = idle.first {
             let more = idle.count > 1 ? " (and \(idle.count - 1) more)" : ""
-            throw CommandError(
-                .failed,
+            throw BackendError(
+                .notSent,
                 "not sent: entry \(first.number), \(first.entry.subjectPath), would have no effect at any agent: "
                     + "\(first.reason)\(more); --allow-inactive sends it")
         }
@@ -111,7 +108,7 @@ struct MapDelivery {
 
     /// Asks before entries disappear or a map at the broker is replaced.
     private func confirm(_ plan: MapPlan) throws {
-        guard safety?.yes != true else { return }
+        guard !consent.toLoss else { return }
         var reasons: [String] = []
         if plan.disappearing > 0 {
             reasons.append("\(plan.disappearing.counted("entry disappears", "entries disappear"))")
@@ -123,9 +120,9 @@ struct MapDelivery {
         guard !reasons.isEmpty else { return }
         let sentence = reasons.joined(separator: ", and ")
         guard Confirmation.canAsk else {
-            throw CommandError(.failed, "not sent: \(sentence); --yes sends it")
+            throw BackendError(.notSent, "not sent: \(sentence); --yes sends it")
         }
-        guard Confirmation.ask("\(sentence). Send it?") else { throw CommandError(.failed, "not sent") }
+        guard Confirmation.ask("\(sentence). Send it?") else { throw BackendError(.notSent, "not sent") }
     }
 
     /// What becomes of the retained document; nil for a patch, which is not retained.

@@ -151,7 +151,9 @@ struct MapText {
             MapRevision.Changes(
                 added: preview.changes.added, removed: preview.changes.removed,
                 changed: preview.changes.changed))
-        var lines: [TerminalText] = ["\(style.bold("\(names)")): entries \(counts)"]
+        var lines: [TerminalText] = [
+            "\(style.bold("\(names)")): \(preview.changes.list.isEmpty ? "no entry changes" : "entries \(counts)")"
+        ]
         lines += list(preview.changes.list, change)
         if preview.emptiedPatches > 0 {
             lines.append(
