@@ -40,7 +40,7 @@ package struct AgentSelection: Sendable {
         let known = Array(roster.members.keys)
         for name in names.sorted() where roster.members[name]?.state == nil {
             return "there is no agent \(name) at this broker"
-                + NearNames.question(NearestNames.find(name, among: known)) + "; see: waypost agents"
+                + NearNames.advice(NearestNames.find(name, among: known))
         }
         if let group, !roster.groups.contains(group) {
             return "no agent at this broker is in a group \(group)"
@@ -48,5 +48,12 @@ package struct AgentSelection: Sendable {
         }
         return pattern != nil && agents(in: roster).isEmpty
             ? "no agent at this broker has a name that fits; see: waypost agents" : nil
+    }
+}
+
+extension NearNames {
+    /// `; did you mean A? See: waypost agents`.
+    static func advice(_ names: [String]) -> String {
+        names.isEmpty ? "; see: waypost agents" : "\(question(names)) See: waypost agents"
     }
 }

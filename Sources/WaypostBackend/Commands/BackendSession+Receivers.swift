@@ -45,6 +45,6 @@ extension BackendSession {
         throw BackendError(
             .unknownReceiver,
             "not sent: there is no \(kind) \(name) at this broker"
-                + NearNames.question(NearestNames.find(name, among: names)) + "; see: waypost agents")
+                + NearNames.advice(NearestNames.find(name, among: names)))
     }
 }

@@ -76,9 +76,17 @@ package struct CommandRequest: Sendable {
         try await session.publish(message)
         guard wait.isOn else { return 0 }
         do {
+            var isAccepted = false
             return try await session.awaitAnswers(
-                of: audience, wait, &diagnosis, by: \.agent, { reply($0, since: started) }, isRead: isRead,
-                each)
+                of: audience, wait, &diagnosis, by: \.agent,
+                { (message: MQTTMessage) -> AgentReply? in
+                    let answer = reply(message, since: started)
+                    guard answer?.reply.status == .accepted else { return answer }
+                    // It comes once for each filter that it fits.
+                    if !isAccepted { noteAccepted() }
+                    isAccepted = true
+                    return nil
+                }, isRead: isRead, each)
         } catch var error as BackendError where error.kind == .noReply {
             error.id = command.id
             guard case .agent(let agent) = audience else { throw error }
@@ -111,14 +119,24 @@ package struct CommandRequest: Sendable {
         guard let fault = report.fault else { return }
         let question = NearNames.question(NearNames.unnamed(fault.nearest, in: fault.detail))
         throw BackendError(
-            .notSent, "not sent: \(fault.code): \(fault.detail)\(question); --no-check sends it anyway",
+            .notSent,
+            "not sent: \(fault.code): \(fault.detail)"
+                + (question.isEmpty
+                    ? "; --no-check sends it anyway" : "\(question) --no-check sends it anyway"),
             rejection: fault)
     }
 
     // MARK: What became of it
 
+    private func noteAccepted() {
+        guard case .agent(let agent) = audience else { return }
+        settings.logger.notice("\(agent) accepted \(command.id), and it takes longer\(advice)")
+    }
+
     /// How long an agent may take to say it.
     private static let patience = Duration.seconds(1)
+    /// How long a broker may take to come back.
+    private static let patienceWithBroker = Duration.seconds(3)
 
     private var advice: String {
         if case .agent(let agent) = audience {
@@ -155,9 +173,18 @@ package struct CommandRequest: Sendable {
     /// The same after the connection was lost.
     private func situationInNewSession() async -> String? {
         guard case .agent = audience else { return nil }
-        return try? await BackendSession.with(settings, required: [replyFilter], within: .seconds(3)) {
-            await situation(in: $0)
+        // The broker may be about to come back.
+        let end = ContinuousClock.now + Self.patienceWithBroker
+        while ContinuousClock.now < end {
+            do {
+                return try await BackendSession.with(settings, required: [replyFilter], within: .seconds(1)) {
+                    await situation(in: $0)
+                }
+            } catch {
+                guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { return nil }
+            }
         }
+        return nil
     }
 
     private var message: MQTTMessage {
@@ -178,18 +205,12 @@ package struct CommandRequest: Sendable {
     /// Where it is said who is there.
     package var presenceFilters: [String] { NoReplyDiagnosis.filters(of: audience, settings.topics) }
 
-    /// The terminal reply to our command, if the message is one.
+    /// The reply to our command, if the message is one.
     private func reply(_ message: MQTTMessage, since started: ContinuousClock.Instant) -> AgentReply? {
         guard case (let agent, .reply(to: settings.name))? = settings.topics.outbound(message.topic),
             let json = message.json, let reply = try? Reply(json),
             reply.id == command.id
         else { return nil }
-        guard reply.status != .accepted else {
-            if case .agent = audience {
-                settings.logger.notice("\(agent) accepted \(reply.id), and it takes longer\(advice)")
-            }
-            return nil
-        }
         return AgentReply(
             agent: agent, reply: reply, payload: message.payload,
             roundTrip: (ContinuousClock.now - started).milliseconds)
