@@ -89,7 +89,7 @@ struct DoctorTests {
         try await agent.online()
         let ending = try await RunningCommand.run(
             ["doctor", "--json", "--as", "ops", "--broker", broker.url, "--mqtt", version, "--wait", "2s"])
-        #expect(ending.status == 1)
+        #expect(ending.status == (version == "5" ? 0 : 1))
         let found = try findings(ending)
         #expect(found["broker"]?["status"] == "ok")
         // What the broker refuses may be meant so: a watcher only reads.

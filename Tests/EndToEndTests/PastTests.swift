@@ -26,7 +26,7 @@ import Waypost
         let json = try await site.run("failures", "--json", "--agent", "k1")
         #expect(try json.output.map { try JSONValue(parsing: $0)["count"] } == [1, 1, 3])
         for (filter, count) in [
-            (["--code", "404"], 3), (["--code", "no_service"], 1), (["--query", "url:nowhere ref:x"], 0),
+            (["--code", "404"], 3), (["--code", "no_service"], 1), (["--query", "url:nowhere ref:other"], 0),
             (["--code", "NO_ROUTE", "--code", "NO_SERVICE"], 3), (["--query", "url~:no[w]here"], 2),
         ] {
             let found = try await RunningCommand.run(

@@ -136,7 +136,7 @@ import Waypost
             ])
         try await agent.online()
         for (file, word) in [(once, "found release (valid)"), (twice, "applied")] {
-            let ending = try await run(broker, "relocate", "--file", file)
+            let ending = try await run(broker, "relocate", "--yes", "--file", file)
             #expect(ending.output.first?.contains(word) == true, "\(ending.output) \(ending.errorLines)")
         }
         #expect(try await agent.terminate() == 0)

@@ -221,7 +221,12 @@ struct UsageTests {
         #expect(try await run(["ping", "--group", "all", "--wait=2s"], agent).status == 0)
         let other = try await run(["ping", "--agent", "nosuch", "--wait", "500ms"], agent)
         #expect(other.status == 3)
-        let late = try await run(["ping", "--agent", "nosuch"], ["WAYPOST_WAIT": "500ms"])
+        let backend = try await Backend(broker: site.broker.url)
+        try await backend.publish(
+            #"{"state":"online","epoch":1,"boot":"B","why":"birth","agent":"k9","version":"1","mqtt":5}"#,
+            to: "waypost/v1/k9/state", retain: true)
+        await backend.disconnect()
+        let late = try await run(["ping", "--agent", "k9"], ["WAYPOST_WAIT": "500ms"])
         #expect(late.errorLines.joined().contains("within 500 ms"))
         let wrong = try await run(["ping", "--agent", "k1"], ["WAYPOST_WAIT": "soon"])
         #expect(wrong.status == 64 && wrong.errorLines.joined().contains("WAYPOST_WAIT"))

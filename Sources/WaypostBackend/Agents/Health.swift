@@ -60,8 +60,8 @@ package struct Health: Sendable {
         !checks.contains { $0.name == "loop" && $0.state == .failed }
     }
 
-    /// More checks than an agent has.
-    private static let maximumChecks = 100
+    /// Far more checks than an agent has.
+    private static let maximumChecks = 1_000
 
     package var checks: [HealthCheck] {
         (json["checks"]?.arrayValue ?? []).prefix(Self.maximumChecks).compactMap { HealthCheck($0) }

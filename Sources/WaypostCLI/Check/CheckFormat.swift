@@ -16,7 +16,7 @@ enum CheckFormat: String, CaseIterable, ExpressibleByArgument {
     /// Prints a result.
     ///
     /// - Parameter strict: Whether notes count as mistakes.
-    func print(_ result: CheckResult, _ style: Style, strict: Bool) {
+    func show(_ result: CheckResult, _ style: Style, strict: Bool) {
         switch self {
         case .text:
             for item in FoldedFindings(result.findings).items { Terminal.print(Self.line(item, style)) }

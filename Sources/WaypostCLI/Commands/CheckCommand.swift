@@ -78,7 +78,7 @@ struct CheckCommand: OperatorCommand {
         }
         let result = CheckResult(
             routes: list, file: source.routes, maps: maps, commands: commands, found: found)
-        (format ?? (output.isJSON ? .json : .text)).print(result, output.style, strict: strict)
+        (format ?? (output.isJSON ? .json : .text)).show(result, output.style, strict: strict)
         guard result.isGood(strict: strict) else { throw Exit.failed }
     }
 

@@ -39,7 +39,8 @@ struct WatchCommand: OperatorCommand {
 
     func perform() async throws {
         let given = try await broker.settings(broker.given)
-        let settings = try await BackendConfiguration(given, name: sender.name)
+        var settings = try await BackendConfiguration(given, name: sender.name)
+        try await BrokerOptions.takeAccount(&settings, given)
         let filter = try lines.filter()
         guard !output.isJSON, ScreenMode.isPossible else {
             let printer = LogPrinter(
