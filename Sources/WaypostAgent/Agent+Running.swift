@@ -26,9 +26,12 @@ extension Agent {
 
     /// Stops the agent; of several reasons the first counts.
     package func stop(because reason: String) {
-        runs.willStop(because: reason)
+        willStop(because: reason)
         shutdown.request()
     }
+
+    /// Notes why it will be stopped in a moment by who runs it, which may not see it end before.
+    package func willStop(because reason: String) { runs.willStop(because: reason) }
 
     @concurrent
     private func serve() async throws {

@@ -129,7 +129,7 @@ struct AgentCommand: OperatorCommand {
                 try await running.value
             } onCancel: {
                 logger.notice("stopping; a second signal ends the process at once")
-                if let signal = Signals.first { agent.stop(because: signal) }
+                if let signal = Signals.first { agent.willStop(because: signal) }
                 Task { await group.triggerGracefulShutdown() }
             }
         } catch {
