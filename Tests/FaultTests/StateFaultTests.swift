@@ -268,6 +268,10 @@ import WaypostMessages
         // Who looks at the list was asked whether the network is there.
         _ = try await backend.message(on: "waypost/v1/k1/state") { $0["last"]?["name"] == "DISK" }
         disk.makeRoom()
+        // It comes back after a pause that has grown up to a minute.
+        try await backend.wait(for: "the first reply", within: .seconds(90)) { seen in
+            seen.contains { $0.topic == "waypost/v1/k1/reply/me" }
+        }
         for id in ids {
             let reply = try await backend.reply(to: id, of: "k1")
             #expect(reply.status == .ok, "\(reply.code) \(reply.detail ?? "")")
