@@ -189,6 +189,31 @@ struct `Snippets on backends` {
         }
     }
 
+    // Both waited in one queue, which has one reader: the first one waited for ever.
+    @Test(.timeLimit(.minutes(5)))
+    func `a command that is sent several times at once runs once, and each sender gets its reply`()
+        async throws
+    {
+        try await withAgent { backend, agent in
+            let command = try agent.seal(.call("ClockService", "sleep", [1_000]))
+            let senders = (0..<5).map { _ in backend.send(command, deadline: .seconds(60)) }
+            for sender in senders { #expect(try await sender.reply().isOK) }
+            let timeline = try #require(try await agent.inspect(command.id))
+            #expect(timeline.attempt == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a slow reader loses the oldest, and knows how many`() async throws {
+        try await withAgent { backend, agent in
+            let failures = backend.failures(buffer: 2)
+            // Each is a command of its own, and so a report of its own.
+            while failures.dropped < 3 { _ = try? await agent.open("scheme://router/nothing") }
+            var reader = failures.makeAsyncIterator()
+            let failure = try await reader.next()
+            #expect(failure?.code == .noRoute)
+        }
+    }
+
     @Test func `what agents do comes as sequences`() async throws {
         try await withAgent { backend, agent in
             async let failure = followFailures(backend)

@@ -23,8 +23,8 @@ struct Delivery: Sendable {
         let started = ContinuousClock.now
         let rest = Duration.milliseconds(max(0, command.forgottenAt - WallClock.now()))
         let end = started + min(deadline ?? rest, rest)
-        let queue = link.expect(command.id)
-        defer { link.forget(command.id) }
+        let (queue, token) = link.expect(command.id)
+        defer { link.forget(command.id, token) }
         var diagnosis = NoReplyDiagnosis(.agent(command.agent), topics: settings.topics)
         var presence: SharedReader?
         var sentOn: Int?

@@ -30,8 +30,8 @@ package final class SharedLink: MQTTLinkDelegate {
         var readers: [UInt64: Reader] = [:]
         /// How many readers have a filter.
         var uses: [String: Int] = [:]
-        /// Who waits for the replies to a command, by its id.
-        var replies: [String: MessageQueue] = [:]
+        /// Who waits for the replies to a command, by its id; the same one can be sent twice at once.
+        var replies: [String: [UInt64: MessageQueue]] = [:]
         var publishing: [UInt64: CheckedContinuation<PublishReceipt.Result, Never>] = [:]
         var connecting: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var last: UInt64 = 0
@@ -165,16 +165,21 @@ package final class SharedLink: MQTTLinkDelegate {
     // MARK: Replies
 
     /// A queue for the replies to a command; it gets an alarm, too, when the connection comes or goes.
-    func expect(_ id: String) -> MessageQueue {
-        state.withLock { state in
-            if let queue = state.replies[id] { return queue }
-            let queue = MessageQueue(limit: 16, byteLimit: 4 << 20)
-            state.replies[id] = queue
-            return queue
+    func expect(_ id: String) -> (queue: MessageQueue, token: UInt64) {
+        let queue = MessageQueue(limit: 16, byteLimit: 4 << 20)
+        return state.withLock { state in
+            let token = state.next()
+            state.replies[id, default: [:]][token] = queue
+            return (queue, token)
         }
     }
 
-    func forget(_ id: String) { state.withLock { $0.replies[id] = nil } }
+    func forget(_ id: String, _ token: UInt64) {
+        state.withLock { state in
+            state.replies[id]?[token] = nil
+            if state.replies[id]?.isEmpty == true { state.replies[id] = nil }
+        }
+    }
 
     // MARK: Publishing
 
@@ -201,7 +206,7 @@ package final class SharedLink: MQTTLinkDelegate {
             state.current = Current(number: state.number, connection: connection)
             state.reason = nil
             defer { state.connecting = [:] }
-            return (Array(state.connecting.values), Array(state.replies.values))
+            return (Array(state.connecting.values), state.replies.values.flatMap(\.values))
         }
         for continuation in waiting { continuation.resume() }
         for queue in replies { queue.alarm() }
@@ -214,8 +219,8 @@ package final class SharedLink: MQTTLinkDelegate {
                 let readers = state.readers.values.filter { reader in
                     reader.filters.values.contains { $0.matches(levels) }
                 }
-                let waiting = id.flatMap { state.replies[$0] }
-                return ([waiting].compactMap(\.self) + readers.map(\.queue)).map { ($0, message) }
+                let waiting = id.flatMap { state.replies[$0] } ?? [:]
+                return (waiting.values + readers.map(\.queue)).map { ($0, message) }
             }
         }
         for (queue, message) in deliveries { queue.append([message]) }
@@ -251,7 +256,7 @@ package final class SharedLink: MQTTLinkDelegate {
             let waiting = isOver ? Array(state.connecting.values) : []
             let lost = isOver ? Array(state.publishing.values) : []
             if isOver { (state.connecting, state.publishing) = ([:], [:]) }
-            return (ended.values.map(\.queue), Array(state.replies.values), waiting, lost)
+            return (ended.values.map(\.queue), state.replies.values.flatMap(\.values), waiting, lost)
         }
         for queue in readers { queue.finish() }
         for queue in replies { queue.alarm() }
