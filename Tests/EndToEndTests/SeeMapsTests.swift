@@ -89,7 +89,7 @@ struct SeeMapsTests {
         }
         #expect(try await route("scheme://router/demo") == "scheme://router/orders")
         let dry = try await site.run("map", "undo", "--agent", "k1", "--dry-run")
-        #expect(dry.status == 0 && contains(dry.errorLines, "back to rev 1", "sent as rev 3"), "\(dry)")
+        #expect(dry.status == 0 && contains(dry.errorLines, "back to rev 1", ", as rev 3"), "\(dry)")
         #expect(contains(dry.output, "~ scheme://router/demo"), "\(dry)")
         #expect(try await route("scheme://router/demo") == "scheme://router/orders")
         let undo = try await site.run("map", "undo", "--agent", "k1", "--yes")

@@ -26,7 +26,7 @@ public final class Backend: Service {
         self.settings = settings
     }
 
-    /// Connects, and keeps the connection until the service group is told to stop, or the task is cancelled.
+    /// Connects, and keeps the connection until the service group shuts down, or the task is cancelled.
     public func run() async throws {
         link.start(configuration)
         try? await gracefulShutdown()

@@ -30,7 +30,7 @@ public struct BackendStream<Element: Sendable>: AsyncSequence, Sendable {
         func add(_ number: Int) { count.withLock { $0 += number } }
     }
 
-    /// - Parameter feed: Hands over elements until it is told false, or is cancelled.
+    /// - Parameter feed: Hands over elements until that returns false, or it is cancelled.
     init(
         buffer: Int,
         _ feed: @escaping @Sendable (_ element: @escaping @Sendable (Element) -> Bool) async throws -> Void

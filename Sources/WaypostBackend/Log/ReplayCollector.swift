@@ -12,7 +12,7 @@ package struct ReplayCollector: Sendable {
         /// Its next page is waited for.
         case asked
         /// All is there.
-        case told
+        case complete
         /// An older agent said that it publishes so many again, and the number of the last if it says it.
         case publishes(count: Int, last: Int64?)
         case refused(Reply)
@@ -134,7 +134,7 @@ package struct ReplayCollector: Sendable {
     private func isComplete(_ agent: String, _ source: Source) -> Bool {
         switch source.progress {
         case .asked: return false
-        case .told, .refused: return true
+        case .complete, .refused: return true
         case .publishes(let count, let last):
             let known = starts.last { $0.agent == agent }.flatMap { lines[$0] } ?? [:]
             guard known.count >= count, let last else { return known.count >= count }
@@ -155,7 +155,7 @@ package struct ReplayCollector: Sendable {
             if let gap = source.gap { return gap }
             switch source.progress {
             case .asked: return left(out: agent, source, "\(agent) does not answer any more")
-            case .told, .refused: return nil
+            case .complete, .refused: return nil
             case .publishes(let count, _):
                 if !isComplete(agent, source) {
                     return "some events of \(agent) were lost; those of levels below W are sent only once"
@@ -242,7 +242,7 @@ package struct ReplayCollector: Sendable {
             delayed.append(ask(agent, Replay.Place(boot: boot, sequence: source.before), &source))
             return
         }
-        source.progress = .told
+        source.progress = .complete
         source.gap = left(out: agent, source, "\(agent): \(reply.code): \(reply.detail ?? "no detail given")")
     }
 
@@ -253,7 +253,7 @@ package struct ReplayCollector: Sendable {
         let next = reply.result["next"].flatMap { try? Replay.Place($0) }
         source.boot = source.boot ?? boot
         guard source.boot == boot else {
-            source.progress = .told
+            source.progress = .complete
             source.gap = left(out: agent, source, "\(agent) was restarted meanwhile")
             return
         }
@@ -261,7 +261,7 @@ package struct ReplayCollector: Sendable {
             guard let line = LogLine.event(event, event.serialized(), from: agent) else { continue }
             if keep(line), isWanted(line, source) { source.wanted += 1 }
         }
-        source.progress = .told
+        source.progress = .complete
         if let first = reply.result["first"], let oldest = source.oldest, let start = history.start,
             let time = first["t"]?.intValue, time > oldest, first["seq"]?.intValue ?? 1 > 1
         {

@@ -1,7 +1,7 @@
 package import Waypost
 package import WaypostMessages
 
-/// The relocation layers of one agent, as it told them.
+/// The relocation layers of one agent, as it answered.
 package struct AgentMaps: Sendable {
     package let agent: String
     /// In the order in which they act, a later one over those before.

@@ -37,17 +37,8 @@ struct ExplainCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
     @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    var asking: AskOptions
 
     func validate() throws {
         try NameCheck.check(agent, of: "--agent")
@@ -55,7 +46,7 @@ struct ExplainCommand: OperatorCommand {
         guard agent != nil || of == nil else { throw ValidationError("--of needs --agent") }
         if isAboutCommand {
             try NameCheck.check(code, of: "id")
-            guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+            try asking.validateWaits()
         }
     }
 
@@ -76,11 +67,11 @@ struct ExplainCommand: OperatorCommand {
     }
 
     private func explain(command id: String, at agent: String) async throws {
-        let settings = try await broker.resolved(as: sender.name)
+        let settings = try await asking.settings()
         let sender = settings.name
         let request = try CommandRequest(
-            asking: .inspect(target: id, sender: of), of: .agent(agent), settings, signer: signing.signer(),
-            wait.replyWait)
+            asking: .inspect(target: id, sender: of), of: .agent(agent), settings, signer: asking.signer(),
+            asking.replyWait)
         var isOK = true
         _ = try await request.perform { answer in
             let isKnown = answer.reply.result["commands"]?.arrayValue?.isEmpty == false

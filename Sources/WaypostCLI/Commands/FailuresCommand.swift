@@ -48,24 +48,15 @@ struct FailuresCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
     @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    var asking: AskOptions
 
     /// The most failures that are printed one by one, and the bytes that they may have.
     private static let maximumLines = 100_000
     private static let maximumBytes = 64 << 20
 
     func validate() throws {
-        guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+        try asking.validateWaits()
         for code in codes where Int(code) == nil && CodeExplanation.find(code).isEmpty {
             let near = NearestNames.find(code.uppercased(), among: CodeExplanation.all.map(\.code.name))
             throw ValidationError(
@@ -86,7 +77,7 @@ struct FailuresCommand: OperatorCommand {
 
     func perform() async throws {
         let reader = try FailureReader(
-            await broker.resolved(as: sender.name), signer: signing.signer(), wait.replyWait)
+            await asking.settings(), signer: asking.signer(), asking.replyWait)
         let audience = audience.isGiven ? try audience.audience : .all
         var groups = FailureGroups()
         var lines: [LogLine] = []

@@ -36,20 +36,11 @@ struct MapHistoryCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
     @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    var asking: AskOptions
 
     func validate() throws {
-        guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+        try asking.validateWaits()
         guard revision == nil || digest == nil else {
             throw ValidationError("use --rev or --digest, not both")
         }
@@ -60,8 +51,8 @@ struct MapHistoryCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await broker.resolved(as: sender.name)
-        let reader = MapReader(settings, signer: try signing.signer(), wait.replyWait)
+        let settings = try await asking.settings()
+        let reader = MapReader(settings, signer: try asking.signer(), asking.replyWait)
         if let subject, case .agent(let agent) = audience {
             return show(try await reader.document(subject, layer: layer ?? "agent", of: agent))
         }

@@ -31,32 +31,23 @@ struct MapShowCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
     @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    var asking: AskOptions
 
     func validate() throws {
         guard url == nil || audience.group == nil else { throw ValidationError("--at needs one --agent") }
-        guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
+        try asking.validateWaits()
     }
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await broker.resolved(as: sender.name)
-        let signer = try signing.signer()
-        let reader = MapReader(settings, signer: signer, wait.replyWait)
+        let settings = try await asking.settings()
+        let signer = try asking.signer()
+        let reader = MapReader(settings, signer: signer, asking.replyWait)
         let answers = try await reader.layers(of: audience, layer: layer)
         var resolved: ResolvedURL?
         if let url, case .agent(let agent) = audience, !answers.values.isEmpty {
-            resolved = try await URLResolver(settings, signer: signer, wait.replyWait)
+            resolved = try await URLResolver(settings, signer: signer, asking.replyWait)
                 .resolve([url], at: agent).first
         }
         let text = MapText(style: output.style)

@@ -35,31 +35,22 @@ struct MapUndoCommand: OperatorCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
     @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    var asking: AskOptions
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await broker.resolved(as: sender.name)
-        let signer = try signing.signer()
-        let undo = try await MapUndoer(settings, for: audience, signer: signer, wait.replyWait)
+        let settings = try await asking.settings()
+        let signer = try asking.signer()
+        let undo = try await MapUndoer(settings, for: audience, signer: signer, asking.replyWait)
             .undo(to: revision)
         let relocation = Relocation(map: undo.entries, revision: undo.revision, by: settings.name)
         if !output.isJSON {
-            Terminal.note("waypost: back to \(undo.origin); sent as rev \(undo.revision)")
+            Terminal.note("waypost: back to \(undo.origin), as rev \(undo.revision)")
         }
         // It was in force before, with whatever it has.
         let delivery = MapDelivery(
-            settings: settings, audience: audience, signer: signer, wait: wait.replyWait, output: output,
+            settings: settings, audience: audience, signer: signer, wait: asking.replyWait, output: output,
             consent: .init(toLoss: yes, toUnknownReceiver: true, toInactiveEntries: true))
         if dryRun {
             _ = try await delivery.preview(relocation)

@@ -12,17 +12,8 @@ struct AskedAgentOptions: ParsableArguments {
             valueName: "name"))
     var caller: String?
 
-    @OptionGroup(title: "Signing", visibility: .shared)
-    var signing: SignOptions
-
     @OptionGroup
-    var wait: WaitOptions
-
-    @OptionGroup(title: "Sender", visibility: .shared)
-    var sender: SenderOptions
-
-    @OptionGroup(title: "Broker", visibility: .shared)
-    var broker: BrokerOptions
+    var asking: AskOptions
 
     func validate() throws { try NameCheck.check(caller, of: "--as-caller") }
 
@@ -33,8 +24,8 @@ struct AskedAgentOptions: ParsableArguments {
         _ url: String, _ parameters: [String: JSONValue], at agent: String, _ output: OutputOptions
     ) async throws {
         try NameCheck.check(agent, of: "--agent")
-        let settings = try await broker.resolved(as: sender.name)
-        let resolver = URLResolver(settings, signer: try signing.signer(), wait.replyWait)
+        let settings = try await asking.settings()
+        let resolver = URLResolver(settings, signer: try asking.signer(), asking.replyWait)
         let found = try await resolver.resolve([url], parameters: parameters, as: caller, at: agent)
         guard let resolved = found.first else { return }
         if output.isJSON {

@@ -17,7 +17,7 @@ final class MetricRegistry: MetricsFactory, Sendable {
     /// What each metric counts, by name.
     private let help: [String: String]
     private let counters = Guarded<[Key: Count]>([:])
-    private let gauges = Guarded<[Key: Level]>([:])
+    private let gauges = Guarded<[Key: Gauge]>([:])
     private let timers = Guarded<[Key: Histogram]>([:])
 
     init(help: [String: String]) { self.help = help }
@@ -29,7 +29,7 @@ final class MetricRegistry: MetricsFactory, Sendable {
     func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
-        series(label, dimensions, in: gauges) { Level() }
+        series(label, dimensions, in: gauges) { Gauge() }
     }
 
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
@@ -89,7 +89,7 @@ private final class Count: CounterHandler, Sendable {
 }
 
 /// A number that was last recorded.
-private final class Level: RecorderHandler, Sendable {
+private final class Gauge: RecorderHandler, Sendable {
     private let bits = Atomic<UInt64>(0)
     var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
     func record(_ value: Int64) { record(Double(value)) }
