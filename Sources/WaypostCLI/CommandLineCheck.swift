@@ -84,10 +84,6 @@ struct CommandLineCheck {
         var names: Set<String> = []
     }
 
-    /// All about the commands and their options; making it takes a while.
-    private static let help = try? JSONValue(
-        parsing: Array(WaypostCommand._dumpHelp().utf8), limits: .trustedFile)
-
     /// Whether any command has this option.
     static func hasOption(_ name: String) -> Bool {
         commands.contains { options(of: $0)[name] != nil }
@@ -95,10 +91,12 @@ struct CommandLineCheck {
 
     /// The options of a command by their long names, `--help` among them.
     static func options(of command: String) -> [String: Option] {
-        let commands = help?["command"]?["subcommands"]?.arrayValue ?? []
-        let named = commands.first { $0["commandName"]?.stringValue == command }
+        // Not of all commands at once, which takes a while.
+        let type = types.first { $0.configuration.commandName == command }
+        let help = type.flatMap { try? JSONValue(parsing: Array($0._dumpHelp().utf8), limits: .trustedFile) }
         // Of a family of commands, those of all its members.
-        let arguments = ([named].compactMap(\.self) + (named?["subcommands"]?.arrayValue ?? [])).flatMap {
+        let named = [help?["command"]].compactMap(\.self)
+        let arguments = (named + named.flatMap { $0["subcommands"]?.arrayValue ?? [] }).flatMap {
             $0["arguments"]?.arrayValue ?? []
         }
         var options: [String: Option] = [:]

@@ -36,7 +36,7 @@ package struct SwiftStubs {
         let choices = enums.sorted { $0.key < $1.key }.map(Self.choice)
         return """
             /// The service `\(line(service.name))` of an agent.
-            struct \(name): Sendable {
+            struct \(SwiftWords.escaped(name)): Sendable {
                 /// The agent that is called.
                 let agent: AgentClient
 
@@ -55,7 +55,7 @@ package struct SwiftStubs {
         }
         return """
                 /// One of the values that the contract lists.
-                enum \(name): String, Sendable, Hashable, Codable, CaseIterable {
+                enum \(SwiftWords.escaped(name)): String, Sendable, Hashable, Codable, CaseIterable {
             \(cases.joined(separator: "\n"))
                 }
             """

@@ -6,7 +6,8 @@ import TestSupport
 /// Nothing here blocks a thread: the tasks of a test run share a few.
 final class TerminalSession: Sendable {
     private enum Event: Sendable {
-        case text(String)
+        case output(Data)
+        case outputEnded
         case ended(Int32)
     }
 
@@ -38,8 +39,9 @@ final class TerminalSession: Sendable {
             while true {
                 let data = handle.availableData
                 if data.isEmpty { break }
-                log.append(.text(String(decoding: data, as: UTF8.self)))
+                log.append(.output(data))
             }
+            log.append(.outputEnded)
         }
     }
 
@@ -65,14 +67,19 @@ final class TerminalSession: Sendable {
         return Self.text(of: log.events.dropFirst(mark))
     }
 
-    /// Waits for the end of the shell: its status.
+    /// Waits for the end of the shell, and of all that it printed: its status.
     func status() async throws -> Int32 {
-        try await log.first("the end of the terminal's shell") { event in
+        try await log.wait(for: "the end of what is printed on the terminal") { events in
+            events.contains { if case .outputEnded = $0 { true } else { false } }
+        }
+        return try await log.first("the end of the terminal's shell") { event in
             if case .ended(let status) = event { status } else { nil }
         }
     }
 
     private static func text(of events: some Sequence<Event>) -> String {
-        events.map { if case .text(let text) = $0 { text } else { "" } }.joined()
+        // Decoded as a whole: a character may come in two pieces.
+        let bytes = events.flatMap { event -> Data in if case .output(let data) = event { data } else { Data() } }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
