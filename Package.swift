@@ -43,6 +43,7 @@ let package = Package(
         // Foundation along, which makes the executable twice as large.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // How memory goes back to the system, which Swift's module of the C library leaves out.
+        .target(name: "CFilePlace"),
         .target(name: "CMemory"),
         // Configuration files in YAML; what reads them in Swift needs all of Foundation.
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -75,7 +76,7 @@ let package = Package(
         .target(
             name: "WaypostAgent",
             dependencies: [
-                "CBuildDate", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
+                "CBuildDate", "CFilePlace", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,3 +1,4 @@
+import CFilePlace
 import FoundationEssentials
 import Glibc
 import Threading
@@ -18,14 +19,12 @@ struct StateFile: Sendable {
 
     /// What a path named when the database was opened.
     private struct Place: Sendable, Equatable {
-        var device: dev_t
-        var inode: ino_t
+        private var device: UInt64 = 0
+        private var inode: UInt64 = 0
 
         /// Nil when nothing lies there.
         init?(_ path: String) {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return nil }
-            (device, inode) = (status.st_dev, status.st_ino)
+            guard waypost_file_place(path, &device, &inode) == 0 else { return nil }
         }
     }
 
