@@ -14,7 +14,7 @@ public final class MQTTLink: Sendable {
     private enum Phase: Sendable {
         case new
         case running
-        /// It has ended, or was told to.
+        /// It has ended, or was asked to.
         case stopped
     }
 
@@ -85,7 +85,7 @@ public final class MQTTLink: Sendable {
         mailbox.post(.unsubscribe(filters))
     }
 
-    /// Connects anew, with other credentials and certificates, or with the same files read again.
+    /// Connects again, with other credentials and certificates, or with the same files read again.
     ///
     /// A connection that is there is given up without a goodbye; a session that the broker keeps goes on.
     public func renew(credentials: Credentials?, tls: TLSOptions?) {

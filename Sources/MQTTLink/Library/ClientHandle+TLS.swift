@@ -50,7 +50,7 @@ extension ClientHandle {
             certificateProblem: CertificateProblem.of(client))
     }
 
-    /// How the connect ended, when TLS has taken it from the socket, which tells it once; nil when it goes on.
+    /// How the connect ended, when TLS has taken it from the socket, which reports it once; nil when it goes on.
     ///
     /// - Parameter code: the `errno` behind the connect, whose last call of the system was the first write of TLS.
     func endOfConnect(_ code: Int32) -> Int32? {

@@ -12,7 +12,7 @@ struct LibraryError: Error, Sendable, CustomStringConvertible {
 
     var description: String { "\(doing): \(text)" }
 
-    /// What it means for a message that was to be published.
+    /// What it means for a message that should have been published.
     var sendError: PublishReceipt.SendError {
         switch code {
         case MOSQ_ERR_OVERSIZE_PACKET.rawValue, MOSQ_ERR_PAYLOAD_SIZE.rawValue: .tooLarge

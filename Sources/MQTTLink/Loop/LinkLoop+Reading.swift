@@ -20,7 +20,7 @@ extension LinkLoop {
                 mayHaveMore = true
                 return .fine
             }
-            if taken != nil {
+            if skipping != nil {
                 if let outcome = readTaken(handle) { return outcome }
                 continue
             }
@@ -30,7 +30,7 @@ extension LinkLoop {
             }
             if !frames.isReading, isSilent(packet) {
                 frames.removeNext()
-                taken = TakenPacket()
+                skipping = SkippedPacket()
                 continue
             }
             let before = sink.progress
@@ -77,7 +77,7 @@ extension LinkLoop {
                 return .refused(.packetTooLarge(bytes: size, limit: configuration.packetLimit))
             }
             wakeFrom(1, handle)
-            taken = TakenPacket()
+            skipping = SkippedPacket()
             return nil
         case .malformed(let text): return .refused(.protocolViolation(text))
         }
@@ -87,7 +87,7 @@ extension LinkLoop {
     private func cutHeader(_ bytes: UnsafeRawBufferPointer, _ handle: ClientHandle) -> ReadOutcome? {
         let type = bytes[0] >> 4
         if !frames.isInHeader, type == FrameGuard.pingResponse || type == FrameGuard.acknowledgement {
-            taken = TakenPacket()
+            skipping = SkippedPacket()
             return nil
         }
         frames.beganHeader(bytes)
@@ -116,7 +116,7 @@ extension LinkLoop {
     /// Reads what there is of a packet that the library is not to see; nil when it is through.
     private func readTaken(_ handle: ClientHandle) -> ReadOutcome? {
         var left = Self.takenPerTurn
-        while let wanted = taken?.wanted, wanted > 0 {
+        while let wanted = skipping?.wanted, wanted > 0 {
             guard left > 0 else {
                 mayHaveMore = true
                 return .fine
@@ -125,7 +125,7 @@ extension LinkLoop {
                 let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(wanted, buffer.count)])
                 let transfer = handle.receive(into: part)
                 if case .bytes(let count) = transfer {
-                    taken?.read(UnsafeRawBufferPointer(rebasing: part[..<count]))
+                    skipping?.read(UnsafeRawBufferPointer(rebasing: part[..<count]))
                     left -= count
                 }
                 return transfer
@@ -137,8 +137,8 @@ extension LinkLoop {
             case .over: return .refused(.closedByBroker)
             }
         }
-        defer { taken = nil }
-        switch taken?.content {
+        defer { skipping = nil }
+        switch skipping?.content {
         case .message(let topic, let id, let bytes):
             skipped.append(
                 SkippedMessage(

@@ -26,7 +26,7 @@ final class LinkLoop {
     var mayHaveMore = false
     var frames: FrameGuard
     /// What is read past the library at the moment.
-    var taken: TakenPacket?
+    var skipping: SkippedPacket?
     var skipped: [SkippedMessage] = []
     /// What is written past the library: pings, and acknowledgements of what it has not seen.
     var ownBytes: [UInt8] = []
@@ -93,7 +93,7 @@ final class LinkLoop {
     /// Turns until the link has ended, or its delegate has kept the thread.
     private func goOn() {
         while !isFinished {
-            guard turn(), !movesOn() else { return }
+            guard turn(), !switchThreadIfNeeded() else { return }
         }
         let last = mailbox.close()
         for case .subscribe(_, let reply) in last.commands { reply(nil) }
@@ -133,20 +133,20 @@ final class LinkLoop {
         hasDelivered = false
         // Safe because the loan calls it behind its lock, and only once.
         nonisolated(unsafe) let loop = self
-        let loan = ThreadLoan { loop.goesOnElsewhere() }
+        let loan = ThreadLoan { loop.continueOnNewThread() }
         delegate?.link(lends: loan)
         return loan.end()
     }
 
-    /// Whether another thread has taken over, as was wanted.
-    private func movesOn() -> Bool {
+    /// Lets a new thread take over when one is wanted; true when it has.
+    private func switchThreadIfNeeded() -> Bool {
         guard wantsNewThread, !isFinished else { return false }
         wantsNewThread = false
-        return goesOnElsewhere()
+        return continueOnNewThread()
     }
 
-    /// Goes on on another thread; false when there is none.
-    private func goesOnElsewhere() -> Bool {
+    /// Continues on a new thread; false when none could be started.
+    private func continueOnNewThread() -> Bool {
         // Safe because the caller's thread leaves the loop untouched once the other has it.
         nonisolated(unsafe) let loop = self
         return PlainThread.start(name: Self.threadName) { loop.goOn() } == nil
@@ -197,7 +197,7 @@ final class LinkLoop {
         isHungUp = false
         mayHaveMore = false
         frames = FrameGuard(limit: configuration.packetLimit)
-        taken = nil
+        skipping = nil
         skipped = []
         (ownBytes, isWritingOwnBytes) = ([], false)
         refusedSubscriptions.connectionEnded()

@@ -19,7 +19,7 @@ final class Mailbox: Sendable {
     enum Command: Sendable {
         case subscribe([Subscription], reply: @Sendable ([SubscriptionResult]?) -> Void)
         case unsubscribe([String])
-        /// Connect anew with these.
+        /// Connect again with these.
         case renew(Credentials?, TLSOptions?)
         /// Give up what only more traffic needs.
         case releaseMemory

@@ -8,7 +8,7 @@ struct Backoff: Sendable {
     /// The upper end after so many failed rounds.
     func ceiling(afterRounds rounds: Int) -> Duration {
         var ceiling = min(first, longest)
-        // 40 doublings of anything are beyond any limit; the loop must end all the same.
+        // 40 doublings of anything are beyond any limit; the loop must end anyway.
         for _ in 0..<min(max(rounds, 0), 40) where ceiling < longest { ceiling *= 2 }
         return min(ceiling, longest)
     }

@@ -22,7 +22,7 @@ struct InFlight: Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Whether an acknowledgement of that id is to be expected.
+    /// Whether an acknowledgement of that id must be expected.
     func awaits(_ id: UInt16) -> Bool { entries[id]?.qos == .atLeastOnce }
 
     mutating func sent(_ id: UInt16, _ origin: Origin, _ qos: QoS) {

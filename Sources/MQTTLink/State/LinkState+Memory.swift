@@ -12,18 +12,18 @@ extension LinkState.BrokerMemory {
         }
     }
 
-    /// Whether a person has to be told: of another cause, and of the same one again after a while.
+    /// Whether a person must be informed: of another cause, and of the same one again after a while.
     func isNews(_ cause: LinkState.Cause, at now: LinkState.Instant) -> Bool {
         guard reportedRequest != cause else { return false }
         guard let reported, reported.cause == cause else { return true }
         return now - reported.at >= Self.silence
     }
 
-    /// Whether a person was told of the second client a moment ago.
+    /// Whether a person was informed of the second client a moment ago.
     func isConflictKnown(at now: LinkState.Instant) -> Bool {
         conflictReported.map { now - $0 < Self.silence } ?? false
     }
 
-    /// How long the same news is not told again.
+    /// How long the same news is not repeated.
     private static var silence: Duration { .seconds(600) }
 }

@@ -25,7 +25,7 @@ struct LinkState: Sendable {
         var conflictPause = Backoff(first: .seconds(5), longest: .seconds(30))
         /// How long a broker that refused 5 is spoken to with 3.1.1 only: it may be a newer one by then.
         var versionMemory: Duration = .seconds(86_400)
-        /// Whether the first broker is to be gone back to, and how soon.
+        /// Whether the first broker must be gone back to, and how soon.
         var prefersFirst = false
         var returnAfter: Duration = .seconds(600)
     }
@@ -233,7 +233,7 @@ struct LinkState: Sendable {
         return [.close, .report(reason)] + attempt(at: now)
     }
 
-    /// Credentials or certificates are others now: whatever there is of a connection is made anew, at once.
+    /// Credentials or certificates are others now: whatever there is of a connection is made again, at once.
     mutating func renewed(at now: Instant) -> [Action] {
         switch phase {
         case .new, .leaving, .stopped: return []
@@ -320,7 +320,7 @@ struct LinkState: Sendable {
             brokers[attempt.broker].speaks311Until = now + settings.versionMemory
             return true
         }
-        // An old broker may close, or send garbage, on a CONNECT that it can not read.
+        // An old broker may close, or send garbage, on a CONNECT that it cannot read.
         guard stage == .handshaking && cause.mayMeanOldBroker else { return false }
         brokers[attempt.broker].maySpeak311 = true
         return true

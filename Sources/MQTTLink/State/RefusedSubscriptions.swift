@@ -25,7 +25,7 @@ struct RefusedSubscriptions: Sendable {
         rounds += 1
     }
 
-    /// What is to be tried now.
+    /// What must be tried now.
     mutating func take(at now: Instant) -> [Subscription] {
         guard let due, now >= due else { return [] }
         self.due = nil

@@ -7,7 +7,7 @@ extension Certificate {
         case valid(days: Int64, isEnding: Bool)
     }
 
-    /// A certificate that ends sooner than this is to be renewed, in days: enough to do it in working hours.
+    /// A certificate that ends sooner than this must be renewed, in days: enough to do it in working hours.
     private static let warningDays: Int64 = 14
 
     /// How long it is still good.

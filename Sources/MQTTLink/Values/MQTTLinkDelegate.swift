@@ -11,7 +11,7 @@ public enum BatchDecision: Sendable, Hashable {
 /// All of it is called on the link's own thread, one call after another, and must return soon: as long as a call
 /// lasts nothing is read, written or kept alive. The one exception is ``link(lends:)``.
 public protocol MQTTLinkDelegate: AnyObject, Sendable {
-    /// A CONNECT of that version is about to be made; returns the will for it, if there is to be one.
+    /// A CONNECT of that version is about to be made; returns the will for it, if there must be one.
     func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage?
 
     /// A CONNECT was made; returns what is sent with it, at QoS 0 whatever they say: on the broker before it delivers

@@ -45,9 +45,9 @@ public struct ReasonCode: RawRepresentable, Sendable, Hashable, CustomStringConv
 
     /// The client, or what it sends, is beyond a limit that an administrator has set.
     public static let quotaExceeded = ReasonCode(rawValue: 0x97)
-    /// Another broker is to be used for now.
+    /// Another broker must be used for now.
     public static let useAnotherServer = ReasonCode(rawValue: 0x9C)
-    /// Another broker is to be used from now on.
+    /// Another broker must be used from now on.
     public static let serverMoved = ReasonCode(rawValue: 0x9D)
 
     private static let transient: Set<UInt8> = [0x80, 0x83, 0x89, 0x91, 0x96, 0x97]

@@ -86,7 +86,7 @@ struct RefusedPublishTests {
 
     /// These two are no reasons of a PUBACK: libmosquitto ends the connection, and what was under way is lost.
     @Test(arguments: [UInt8(0x89), 0x96])
-    func `a PUBACK with a reason that it can not have is not an acknowledgement`(code: UInt8) async throws {
+    func `a PUBACK with a reason that it cannot have is not an acknowledgement`(code: UInt8) async throws {
         let broker = try FakeBroker { connection in
             try connection.behave(version: try connection.accept(), pubackReason: code)
         }

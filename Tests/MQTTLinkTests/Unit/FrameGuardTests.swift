@@ -155,10 +155,10 @@ struct FrameGuardTests {
     }
 }
 
-struct TakenPacketTests {
+struct SkippedPacketTests {
     /// Reads bytes in pieces as the loop does: never more than are wanted.
-    private func content(of bytes: [UInt8], pieces: Int = .max, rest: Int = 0) -> TakenPacket.Content {
-        var packet = TakenPacket()
+    private func content(of bytes: [UInt8], pieces: Int = .max, rest: Int = 0) -> SkippedPacket.Content {
+        var packet = SkippedPacket()
         var position = 0
         while packet.wanted > 0, position < bytes.count {
             let end = min(position + min(packet.wanted, pieces), bytes.count)

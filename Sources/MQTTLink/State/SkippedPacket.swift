@@ -1,7 +1,7 @@
 /// A packet that is read past libmosquitto, piece by piece, and of which little is kept.
 ///
 /// That is a message beyond the limit, and what the library would read in silence (see `FrameGuard`).
-struct TakenPacket: Sendable {
+struct SkippedPacket: Sendable {
     /// What it was.
     enum Content: Sendable, Equatable {
         /// A message; `id` is 0 when it does not want to be acknowledged.
@@ -19,7 +19,7 @@ struct TakenPacket: Sendable {
     /// The bytes of the header and of the whole packet, once they are known.
     private var layout: (header: Int, total: Int)?
 
-    /// How many bytes are to be read next, at most; 0 at its end.
+    /// How many bytes must be read next, at most; 0 at its end.
     ///
     /// Byte by byte as long as the header is not known: what follows the packet is not ours.
     var wanted: Int { layout.map { $0.total - count } ?? 1 }
