@@ -44,11 +44,11 @@ struct ExposedMacro: PeerMacro {
         }
         guard !place.is(ExtensionDeclSyntax.self) else {
             context.report(
-                "@Exposed has to stand in the body of the type: @Service does not see extensions", at: node)
+                "@Exposed must be in the body of the type: @Service does not see extensions", at: node)
             return nil
         }
         guard group.attributes.first(named: "Service") != nil else {
-            context.report("@Exposed opens nothing without @Service on the type", at: node)
+            context.report("@Exposed has no effect without @Service on the type", at: node)
             return nil
         }
         return place.asProtocol((any NamedDeclSyntax).self)?.name.trimmedDescription

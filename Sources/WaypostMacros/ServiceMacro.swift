@@ -78,7 +78,7 @@ struct ServiceMacro: MemberMacro, ExtensionMacro {
             guard let method = ExposedMethod(function, attribute: attribute, in: silent) else { return nil }
             guard !methods.contains(where: { $0.fullName == method.fullName }) else {
                 context.report(
-                    "two exposed methods answer to \(method.fullName); give one other labels",
+                    "two exposed methods are named \(method.fullName); change the labels of one",
                     at: function.name)
                 return nil
             }
@@ -120,13 +120,13 @@ private struct ServiceMaking {
         let effects = initializer.signature.effectSpecifiers
         guard effects?.asyncSpecifier == nil else {
             context.report(
-                "a service is made at its first use, which cannot wait; the initializer cannot be async",
+                "a service is created synchronously at its first use; the initializer cannot be async",
                 at: initializer.initKeyword)
             return nil
         }
         guard initializer.optionalMark == nil else {
             context.report(
-                "a service is made or not: let the initializer throw instead of giving nil",
+                "the initializer of a service cannot be failable; let it throw instead",
                 at: initializer.initKeyword)
             return nil
         }
@@ -139,7 +139,7 @@ private struct ServiceMaking {
                         range: start..<start, with: "nonisolated ", in: Syntax(initializer.initKeyword))
                 ])
             context.report(
-                "a service is made on whatever thread needs it first: the initializer has to be nonisolated",
+                "a service can be created on any thread; the initializer must be nonisolated",
                 at: initializer.initKeyword, fixIts: [fixIt])
             return nil
         }

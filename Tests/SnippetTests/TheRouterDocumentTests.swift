@@ -138,7 +138,7 @@ import Waypost
                 "scheme://router/demo 0 will open scheme://router/demo",
                 "scheme://router/demo 0 opened scheme://router/demo",
                 "scheme://router/demo33 0 will open scheme://router/demo33",
-                "scheme://router/demo33 1 no route takes scheme://router/demo33; similar are "
+                "scheme://router/demo33 1 no route matches scheme://router/demo33; similar are "
                     + "scheme://router/demo3, scheme://router/demo, scheme://router/demo1",
             ])
     }

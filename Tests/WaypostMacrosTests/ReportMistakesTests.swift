@@ -71,37 +71,37 @@ import Testing
         ("@Routable() enum P {}", "1:1: a route needs a pattern, for instance \"myapp://orders/:id\""),
         (
             "@Routable(\"a\") struct P<T> {}",
-            "1:1: @Routable cannot stand in a generic type: P has no single set"
+            "1:1: @Routable cannot be used in a generic type: P has no single set"
         ),
         (
             "struct O<T> { @Routable(\"a\") enum P {} }",
-            "1:15: @Routable cannot stand in a generic type: O has"
+            "1:15: @Routable cannot be used in a generic type: O has"
         ),
         (
             "struct O<T> { #route(\"a\") { _ in .pass } }",
-            "1:15: #route cannot stand in a generic type: O has"
+            "1:15: #route cannot be used in a generic type: O has"
         ),
-        ("@Routable(\"a\") protocol P {}", "1:1: @Routable cannot stand in a protocol"),
+        ("@Routable(\"a\") protocol P {}", "1:1: @Routable cannot be used in a protocol"),
         ("@Routable(\"a\") extension P {}", "1:1: @Routable belongs on the type itself"),
         (
             "func f() { @Routable(\"a\") enum P {} }",
-            "1:12: @Routable has to stand at file scope or in a type"
+            "1:12: @Routable must be at file scope or in a type"
         ),
-        ("func f() { #route(\"a\") { _ in .pass } }", "1:12: #route has to stand at file scope or in a type"),
+        ("func f() { #route(\"a\") { _ in .pass } }", "1:12: #route must be at file scope or in a type"),
         ("#route(\"a\")", "1:1: a route needs a handler"),
         ("@Service enum S {}", "1:1: @Service belongs on a class, an actor or a structure"),
         ("@Service(\"\") struct S {}", "1:10: a service needs a name"),
-        ("@Service struct S<T> {}", "1:1: @Service cannot stand in a generic type"),
+        ("@Service struct S<T> {}", "1:1: @Service cannot be used in a generic type"),
         ("@Service struct S { init(a: Int) {} }", "1:21: a service needs an initializer without arguments"),
         (
             "@Service actor S { init() async {} }",
-            "1:20: a service is made at its first use, which cannot wait"
+            "1:20: a service is created synchronously at its first use"
         ),
-        ("@Service struct S { init?() {} }", "1:21: a service is made or not"),
-        ("@Service @MainActor class S { init() {} }", "1:31: a service is made on whatever thread"),
-        ("@Service class S { @MainActor init() {} }", "1:31: a service is made on whatever thread"),
-        ("struct S { @Exposed func f() {} }", "1:12: @Exposed opens nothing without @Service on the type"),
-        ("extension S { @Exposed func f() {} }", "1:15: @Exposed has to stand in the body of the type"),
+        ("@Service struct S { init?() {} }", "1:21: the initializer of a service cannot be failable"),
+        ("@Service @MainActor class S { init() {} }", "1:31: a service can be created on any thread"),
+        ("@Service class S { @MainActor init() {} }", "1:31: a service can be created on any thread"),
+        ("struct S { @Exposed func f() {} }", "1:12: @Exposed has no effect without @Service on the type"),
+        ("extension S { @Exposed func f() {} }", "1:15: @Exposed must be in the body of the type"),
         ("@Exposed func f() {}", "1:1: @Exposed belongs on a method of a type with @Service"),
     ]
 
@@ -153,7 +153,8 @@ import Testing
     @Test func `two exposed methods of one name are an error`() {
         let expansion = Expansion(
             of: "@Service struct S { @Exposed func f(a: Int) {}; @Exposed func f(a: String) {} }")
-        #expect(expansion.diagnostics == ["1:63: two exposed methods answer to f(a:); give one other labels"])
+        #expect(
+            expansion.diagnostics == ["1:63: two exposed methods are named f(a:); change the labels of one"])
     }
 
     @Test func `a static method can lose its word, an initializer get one`() {

@@ -16,8 +16,8 @@ import Testing
 
     static let contradictions: [(JSONValue, String)] = [
         (["after": 5, "before": 5], "before 5 is not later than after 5"),
-        (["share": ["percent": 0, "salt": "s"]], "share 0 % of salt s is nothing"),
-        (["build": ">=3 <2"], "no version is in build >=3 <2"), (["build": ">2 <=2.0"], "no version"),
+        (["share": ["percent": 0, "salt": "s"]], "share 0 % of salt s matches no client"),
+        (["build": ">=3 <2"], "no version matches build >=3 <2"), (["build": ">2 <=2.0"], "no version"),
         (["moon": "full"], "when.moon is unknown"),
         (["share": 10], "when.share is an integer; it must be an object"),
     ]

@@ -72,7 +72,7 @@ import Testing
         #expect(findings.map(\.kind) == [.cycle, .cycle, .deadRedirect])
         #expect(findings.map(\.entrySubject) == ["a://x", "a://c0", "a://z"])
         #expect(findings[1].detail.hasPrefix("entry 5 of map (a://c0): there are "))
-        #expect(findings.last?.detail == "entry \(dead) of map (a://z): no route takes a://hoome")
+        #expect(findings.last?.detail == "entry \(dead) of map (a://z): no route matches a://hoome")
     }
 
     @Test func `two chains that end alike are both named`() {
@@ -165,15 +165,16 @@ import Testing
     }
 
     static let foreign: [(pattern: String, hint: String)] = [
-        ("a://u/{id}", "{id} is plain text here; a placeholder is written :id"),
-        ("a://u/{*rest}", "a placeholder is written <path:rest>"), ("a://u/x-{id}.html", "written :id"),
-        ("a://u/[id]", "[id] is plain text here; a placeholder is written :id"),
+        ("a://u/{id}", "{id} is plain text here; write a placeholder as :id"),
+        ("a://u/{*rest}", "write a placeholder as <path:rest>"), ("a://u/x-{id}.html", "as :id"),
+        ("a://u/[id]", "[id] is plain text here; write a placeholder as :id"),
         ("a://u/[...slug]", "<path:slug>"), ("a://u/[[...slug]]", "<path:slug>"),
-        ("a://u/:id?", "the question mark of :id? begins a query here; what may be absent is written (/:id)"),
+        ("a://u/:id?", "the question mark in :id? begins the query here; write an optional part as (/:id)"),
         ("a://u/:id?/edit", "(/:id)"), ("a://u/:rest*", "<path:rest>"), ("a://u/:rest+", "<path:rest>"),
-        ("a://u/*name", "*name is plain text here; all that follows is taken by <path:name>"),
-        (#"a://u/:id(\d+)"#, #"(\d+) is plain text here, and no expression; a number is <int:name>"#),
-        (#"a://u/(\d+)"#, "<int:name>"), ("a://u/(.*)", "no expression"), ("a://u/(a|b)", "<in(a|b):name>"),
+        ("a://u/*name", "*name is plain text here; match the rest with <path:name>"),
+        (#"a://u/:id(\d+)"#, #"(\d+) is plain text here, not a regular expression; write <int:name> for a"#),
+        (#"a://u/(\d+)"#, "<int:name>"), ("a://u/(.*)", "not a regular expression"),
+        ("a://u/(a|b)", "<in(a|b):name>"),
     ]
 
     @Test(arguments: foreign)

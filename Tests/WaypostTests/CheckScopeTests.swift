@@ -5,13 +5,16 @@ import Testing
 @Suite struct `Check the scopes of interceptors` {
     /// What a scope says that sees no route, by the scope.
     static let blind: [(InterceptorScope, String)] = [
-        (.metadata("roles"), "names no route: none has roles"),
+        (.metadata("roles"), "matches no route: none has roles"),
         (.metadata("auth", 1), "none has auth = 1; hd://x has auth = true"),
         (.metadata("auth", "true"), "none has auth = \"true\"; hd://x has auth = true"),
-        (.patterns(["hd://z"]), "the scope hd://z of the interceptor blind names no route"),
-        (.patterns([]), "the interceptor blind sees no route: its scope has no pattern"),
-        (.allBut(["hd://x", "hd://y/:id"]), "the interceptor blind sees no route: its scope excepts all"),
-        (.subtree("hd://z"), "no route lies in the subtree hd://z"),
+        (.patterns(["hd://z"]), "the scope hd://z of the interceptor blind matches no route"),
+        (.patterns([]), "the interceptor blind is never called: its scope has no pattern"),
+        (
+            .allBut(["hd://x", "hd://y/:id"]),
+            "the interceptor blind is never called: its scope excludes all routes"
+        ),
+        (.subtree("hd://z"), "the subtree hd://z of the interceptor"),
     ]
 
     private func router() throws -> Router {
@@ -37,7 +40,7 @@ import Testing
         try router.group("hd://admin") { $0.intercept("staff") { _ in .proceed } }
         let findings = router.check().findings
         #expect(findings.map(\.kind) == [.deadScope])
-        #expect(findings.first?.detail == "the interceptor staff sees no route: its group has none")
+        #expect(findings.first?.detail == "the interceptor staff is never called: its group has no route")
     }
 
     @Test

@@ -84,7 +84,7 @@ import Testing
             ("app://orders/x?tab=news&tags=a&nested={}", "id should be an integer but is a string"),
             ("app://orders/7?tab=new&tags=a&nested={}", "tab should be news or music but is another"),
             ("app://orders/7?tabs=news&tags=a&nested={}", "did you mean it by tabs?"),
-            ("app://shelf/0/red", "no route takes app://shelf/0/red"),
+            ("app://shelf/0/red", "no route matches app://shelf/0/red"),
             ("app://shelf/7/red", nil), ("app://search?text=x&limit=9", nil),
             ("app://search", "text is missing (string)"),
             ("app://search?text=x&limit=300", "limit should be an integer 0..255"),

@@ -29,10 +29,12 @@ import Testing
         ])
         let opening = await router.open("scheme://router/demo2?id=1")
         #expect(opening.outcome == .notFound && opening.nearest.isEmpty)
-        #expect(opening.detail == "no route takes scheme://router/demo2?id=***: deleted by entry 2 of patch")
+        #expect(
+            opening.detail == "no route matches scheme://router/demo2?id=***: deleted by entry 2 of patch")
         let resolution = router.resolve("scheme://router/user/7")
         #expect(
-            resolution.error?.detail == "no route takes scheme://router/user/7: deleted by entry 3 of patch")
+            resolution.error?.detail == "no route matches scheme://router/user/7: deleted by entry 3 of patch"
+        )
         #expect(resolution.error?.nearest == [])
         // A URL that no route ever took has its suggestions.
         #expect(router.resolve("scheme://router/dem").error?.nearest.first == "scheme://router/demo")
@@ -85,7 +87,7 @@ import Testing
         try router.register("scheme://router/old", redirect: { _ in "scheme://router/none" }) { _ in .opened()
         }
         let opening = await router.open("scheme://router/old")
-        let text = "no route takes scheme://router/none, to which scheme://router/old was redirected"
+        let text = "no route matches scheme://router/none, to which scheme://router/old was redirected"
         #expect(opening.detail.hasPrefix(text))
         #expect(router.resolve("scheme://router/old").error?.detail == text)
     }

@@ -121,7 +121,7 @@ import Threading
         #expect(throws: RouteFailure(.noNavigator, "this program has no navigator")) { try none.get() }
         router.use(Wall())
         let wall = await router.navigate(.back)
-        #expect(throws: RouteFailure(.noNavigator, "the navigator of this program can not go back")) {
+        #expect(throws: RouteFailure(.noNavigator, "the navigator of this program cannot go back")) {
             try wall.get()
         }
     }

@@ -4,7 +4,7 @@ import Threading
 @testable import Waypost
 
 @Suite struct `Hooks before an open` {
-    @Test func `a hook is asked once for each open, also for what no route takes`() async throws {
+    @Test func `a hook is asked once for each open, also for what no route matches`() async throws {
         let router = try recordingRouter([("app://a", "A"), ("app://b", "B")])
         let seen = Guarded<[String]>([])
         let handle = router.willOpen { open in

@@ -67,14 +67,14 @@ import Threading
     ]
 
     @Test(arguments: bad)
-    func `a call that can not be made is refused with its code`(url: String, code: Int, name: String)
+    func `a call that cannot be made is refused with its code`(url: String, code: Int, name: String)
         async throws
     {
         let opening = try await router().open(url)
         #expect(opening.code == Code(number: code, name: name))
     }
 
-    @Test func `parameters can not choose another service or method`() async throws {
+    @Test func `parameters cannot choose another service or method`() async throws {
         let called = Guarded<[String]>([])
         let router = try router()
         try router.services.expose(

@@ -61,7 +61,7 @@ import Testing
             ("authorization=Bearer SECRET seen", "authorization=*** seen"),
             ("cookie=SECRET x=seen", "cookie=*** x=seen"),
             ("password=SECRET seen", "password=*** seen"),
-            ("no route takes token://seen/seen", "no route takes token://seen/seen"),
+            ("no route matches token://seen/seen", "no route matches token://seen/seen"),
             ("nothing to see: seen", "nothing to see: seen"), ("", ""), ("=", "="), (":", ":"),
             ("://@", "://@"),
             ("token:", "token:"), ("token=\"", "token=\""),

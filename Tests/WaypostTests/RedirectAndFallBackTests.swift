@@ -46,7 +46,7 @@ import Threading
         #expect(router.resolve("a://0").error?.code == (count == 8 ? nil : .chain))
     }
 
-    @Test func `ReerRouter's fallback URL is opened when no route takes the URL`() async throws {
+    @Test func `ReerRouter's fallback URL is opened when no route matches the URL`() async throws {
         let router = try recordingRouter(
             [("user", "UserPage")], configuration: RouterConfiguration(dialect: .reerRouter))
         let events = Guarded<[RouterEvent.Kind]>([])
@@ -98,7 +98,7 @@ import Threading
         #expect(await router.open("ky://search/travel").value?["name"] == "Search")
     }
 
-    @Test func `a web URL that no route takes goes to the web route`() async throws {
+    @Test func `a web URL that no route matches goes to the web route`() async throws {
         let configuration = RouterConfiguration(webPath: "scheme://webview/home")
         let router = try recordingRouter(
             [("scheme://webview/home", "WebScreen"), ("https://own.example/page", "Own"), ("://", "All")],

@@ -87,7 +87,7 @@ import Threading
         #expect(opening.value?["params"] == ["q": "1", "t": "9", "a": 1, "b": 2, "c": "caller"])
     }
 
-    @Test func `an entry that this build can not serve is inactive and the origin opens as before`()
+    @Test func `an entry that this build cannot serve is inactive and the origin opens as before`()
         async throws
     {
         let router = try router()

@@ -36,7 +36,7 @@ import Threading
         var decisions: [RelocationDecision]? = []
         var steps = RelocationSteps.ofOpen
         let hop = plan.hop(
-            for: try RouteURL(url), RelocationAsking(context, caller: caller), &decisions, &steps)
+            for: try RouteURL(url), RelocationRequester(context, caller: caller), &decisions, &steps)
         return (hop?.url, (decisions ?? []).map(\.reason))
     }
 

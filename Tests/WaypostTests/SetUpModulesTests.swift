@@ -206,7 +206,7 @@ import Threading
     ]
 
     @Test(arguments: wrong)
-    func `modules that can not be ordered fail, and only they`(
+    func `modules that cannot be ordered fail, and only they`(
         modules: [(String, [String])], failed: [String], part: String
     ) async {
         let router = Self.router()

@@ -83,7 +83,7 @@ public struct RouteBuilder: Sendable {
     public func command(id: String) throws(RouteGenerationError) -> JSONValue {
         if let mistake { throw mistake }
         if let key = objects.keys.sorted().first(where: { parameters[$0] == nil }) {
-            throw .unencodable(key, detail: "a native value can not be sent")
+            throw .unencodable(key, detail: "a native value cannot be sent")
         }
         var members: [String: JSONValue] = ["id": .string(id), "type": "open", "url": .string(url)]
         if !parameters.isEmpty { members["params"] = .object(parameters) }

@@ -21,7 +21,7 @@ extension RouteGenerationError: CustomStringConvertible {
         case .count(let expected, let found, let pattern):
             "make a URL of \(pattern): it takes \(expected) values but got \(found)"
         case .unfit(let name, let value, let pattern):
-            "make a URL of \(pattern): \(name) can not be \"\(value.cut(to: 64))\""
+            "make a URL of \(pattern): \(name) cannot be \"\(value.cut(to: 64))\""
         case .unencodable(let key, let detail): "encode \(key): \(detail)"
         }
     }

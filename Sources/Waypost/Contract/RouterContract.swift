@@ -4,7 +4,7 @@ package struct RouterContract: Sendable, Hashable {
     package var settings: Settings
     package var routes: [RouteDescription]
     package var services: [ServiceDescription]
-    /// The origins of all redirects in force: where a URL that one of them takes leads is not told.
+    /// The origins of all redirects in force: where a URL that one of them matches leads is not known.
     package var redirects: [String]
     /// The paths that maps took away.
     package var deletions: [Deletion] = []
@@ -36,7 +36,7 @@ package struct RouterContract: Sendable, Hashable {
         package var allowedSchemes: Set<String>?
         package var serviceScheme: String
         package var serviceHost: String
-        /// Whether the program may change each URL before anything else, which no document tells in advance.
+        /// Whether the program may change each URL before anything else, which no document says in advance.
         package var hasHooks = false
 
         package init(_ configuration: RouterConfiguration = RouterConfiguration(), hasHooks: Bool = false) {

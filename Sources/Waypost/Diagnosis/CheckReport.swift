@@ -18,7 +18,7 @@ public struct CheckReport: Sendable, Hashable {
             case conflict
             /// A pattern that is not valid.
             case badPattern
-            /// A redirect to a URL that no route takes.
+            /// A redirect to a URL that no route matches.
             case deadRedirect
             /// A route that nothing can ever open: another is always tried first.
             case unreachable
@@ -43,7 +43,7 @@ public struct CheckReport: Sendable, Hashable {
             /// Two map entries of one origin whose conditions can hold together, so that the first goes first; or two of
             /// one path, of which the last counts.
             case overlap
-            /// Redirects lead in a circle, or there are too many in a row.
+            /// Redirects form a cycle, or there are too many in a row.
             case cycle
             /// A map entry is refused for another reason.
             case refused
@@ -71,19 +71,19 @@ public struct CheckReport: Sendable, Hashable {
                 case .failedModule: "A module could not be registered or set up."
                 case .conflict: "Two routes have patterns that match the same URLs."
                 case .badPattern: "A pattern is not valid."
-                case .deadRedirect: "A redirect leads to a URL that no route takes."
+                case .deadRedirect: "A redirect leads to a URL that no route matches."
                 case .unreachable: "A route is never opened, because another is tried first."
                 case .redirected: "A route is not opened, because a redirect leads away from it."
                 case .limitedSchemes: "Routes without a scheme open only with some schemes."
-                case .deadScope: "The scope of an interceptor names no route."
+                case .deadScope: "The scope of an interceptor matches no route."
                 case .unknownConverter: "A route is not checked, because its converter is not known here."
                 case .unknownClass: "A map names a destination that is not registered."
                 case .deadDeletion: "A map deletes a route that does not exist."
-                case .deadOrigin: "The origin of a redirect takes no URL that was meant."
+                case .deadOrigin: "The origin of a redirect matches none of the URLs that were meant."
                 case .deadReset: "A map resets a path that nothing redirects."
                 case .neverApplies: "The condition of a map entry can never be true."
                 case .overlap: "Two map entries are about the same path, and their conditions overlap."
-                case .cycle: "Redirects lead in a circle, or there are too many in a row."
+                case .cycle: "Redirects form a cycle, or there are too many in a row."
                 case .refused: "An agent refuses the map."
                 case .foreignSyntax: "Placeholders of another router are plain text here."
                 case .lookAlike: "Two patterns look alike and take different URLs."

@@ -35,13 +35,13 @@ struct ConditionCheck {
             if let rival = rivals.first(where: { $0.condition.map { condition.isCovered(by: $0) } ?? true }) {
                 add(
                     .neverApplies, one,
-                    "it never applies: entry \(rival.place.index + 1) goes first whenever it would", rival)
+                    "it never applies: entry \(rival.place.index + 1) always comes first", rival)
             } else if let rival = rivals.first(where: { $0.condition.map { !condition.excludes($0) } ?? true }
             ) {
                 add(
                     .overlap, one,
-                    "its condition and that of entry \(rival.place.index + 1) can hold together; "
-                        + "entry \(rival.place.index + 1) goes first", rival)
+                    "its condition and that of entry \(rival.place.index + 1) can both be true; "
+                        + "entry \(rival.place.index + 1) comes first", rival)
             }
         }
     }

@@ -34,8 +34,8 @@ enum ForeignSyntax {
             open < close, component[open...close].contains(where: { "\\*+|[^:".contains($0) })
         else { return nil }
         return """
-            \(component[open...close]) is plain text here, and no expression; a number is <int:name>, \
-            one of some texts <in(a|b):name>
+            \(component[open...close]) is plain text here, not a regular expression; write <int:name> for a \
+            number, <in(a|b):name> for one of several texts
             """
     }
 
@@ -48,12 +48,12 @@ enum ForeignSyntax {
         switch mark {
         case "?":
             return """
-                the question mark of \(component) begins a query here; what may be absent is written \
+                the question mark in \(component) begins the query here; write an optional part as \
                 (/\(placeholder))
                 """
         case "*", "+":
             return """
-                the \(mark) of \(component) is plain text here; all that follows is taken by \
+                the \(mark) of \(component) is plain text here; match the rest with \
                 <path:\(placeholder.dropFirst())>
                 """
         default: return nil
@@ -64,18 +64,18 @@ enum ForeignSyntax {
     private static func star(_ component: String, _ syntax: PatternSyntax) -> String? {
         guard component.hasPrefix("*") else { return nil }
         if component == "*" || component == "**" {
-            return syntax.wildcards ? nil : "\(component) is plain text in this dialect, and no wildcard"
+            return syntax.wildcards ? nil : "\(component) is plain text in this dialect, not a wildcard"
         }
         let name = component.drop { $0 == "*" }
         guard name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else { return nil }
-        return "\(component) is plain text here; all that follows is taken by <path:\(name)>"
+        return "\(component) is plain text here; match the rest with <path:\(name)>"
     }
 
     private static func plain(_ found: Substring, within name: Substring) -> String {
         let isRest = name.hasPrefix("*") || name.hasPrefix("...") || name.hasSuffix("*")
         let word = name.drop { !$0.isLetter && $0 != "_" }.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
         let own = word.isEmpty ? "name" : word
-        return "\(found) is plain text here; a placeholder is written \(isRest ? "<path:\(own)>" : ":\(own)")"
+        return "\(found) is plain text here; write a placeholder as \(isRest ? "<path:\(own)>" : ":\(own)")"
     }
 
     /// Without `<…>`, which is ours and may have parentheses.

@@ -158,7 +158,7 @@ struct MapCheck {
             let rest = origin.text.dropFirst(scheme.count)
             guard origin.text.hasPrefix(scheme), rest.hasPrefix("/") || rest.hasPrefix(":") else { continue }
             let path = rest.drop { $0 == "/" || $0 == ":" }
-            return "it has no scheme, so it takes no URL of \(scheme)://; did you mean "
+            return "it has no scheme, so it matches no \(scheme):// URL; did you mean "
                 + "\(RouteURL.withoutValues("\(scheme)://\(path)"))?"
         }
         return nil

@@ -39,7 +39,7 @@ struct PatternCheck {
                 !routes.contains(where: { $0.pattern.takesTheSame(as: pattern) })
             else { continue }
             let reason =
-                "it is not about \(listed.name(twin)), which looks alike: \(Self.forms(twin, pattern))"
+                "it does not match \(listed.name(twin)), which looks the same: \(Self.forms(twin, pattern))"
             findings.append(.init(.lookAlike, place, about: RouteURL.withoutValues(text), reason))
         }
     }

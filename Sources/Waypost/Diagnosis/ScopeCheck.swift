@@ -25,17 +25,17 @@ struct ScopeCheck {
             where !routes.contains(where: { $0.pattern.takesTheSame(as: pattern) }) {
                 add(
                     pattern.text,
-                    "the scope \(pattern.text) of the interceptor \(interceptor.name) names no route")
+                    "the scope \(pattern.text) of the interceptor \(interceptor.name) matches no route")
             }
             guard !routes.isEmpty, !seesAny(interceptor) else { return }
             if case .allBut = interceptor.scope, state.pathlessDestinations.isEmpty {
                 add(
                     interceptor.name,
-                    "the interceptor \(interceptor.name) sees no route: its scope excepts all")
+                    "the interceptor \(interceptor.name) is never called: its scope excludes all routes")
             } else if interceptor.patterns.isEmpty {
                 add(
                     interceptor.name,
-                    "the interceptor \(interceptor.name) sees no route: its scope has no pattern")
+                    "the interceptor \(interceptor.name) is never called: its scope has no pattern")
             }
         case .metadata(let key, let value):
             let mayBeAdded = state.pathlessDestinations.contains { $0.hasMetadata(key, value) }
@@ -43,11 +43,13 @@ struct ScopeCheck {
             let wanted = value.map { "\(key) = \($0.text)" } ?? key
             add(
                 wanted,
-                "the scope of the interceptor \(interceptor.name) names no route: none has \(wanted)"
+                "the scope of the interceptor \(interceptor.name) matches no route: none has \(wanted)"
                     + others(of: key))
         case nil:
             guard !seesAny(interceptor) else { return }
-            add(interceptor.name, "the interceptor \(interceptor.name) sees no route: its group has none")
+            add(
+                interceptor.name,
+                "the interceptor \(interceptor.name) is never called: its group has no route")
         }
     }
 
@@ -60,7 +62,7 @@ struct ScopeCheck {
         }
         add(
             subtree.text,
-            "no route lies in the subtree \(subtree.text) of the interceptor \(interceptor.name)")
+            "the subtree \(subtree.text) of the interceptor \(interceptor.name) has no route")
     }
 
     /// What routes have under a key with another value, for instance `"true"` in the place of `true`.

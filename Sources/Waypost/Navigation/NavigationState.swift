@@ -170,7 +170,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
         return .object(members)
     }
 
-    /// Shows a screen over its parents, as if somebody had walked to it from the root of the tab.
+    /// Shows a screen over its parents, as if someone had walked to it from the root of the tab.
     private mutating func showWithParents(_ screen: Screen) throws(Rejection) {
         var shown = screen
         shown.parents = []

@@ -23,7 +23,7 @@ extension Navigator {
 
     /// Refuses every move.
     public func move(_ move: NavigationMove) async throws -> Bool {
-        throw RouteFailure(.noNavigator, "the navigator of this program can not go \(move.name)")
+        throw RouteFailure(.noNavigator, "the navigator of this program cannot go \(move.name)")
     }
 
     /// Nil.

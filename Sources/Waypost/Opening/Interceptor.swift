@@ -37,7 +37,7 @@ struct Interceptor: Sendable {
     let name: String
     let priority: Int
     let deadline: Duration?
-    let work: Work<RouteRequest, InterceptorDecision>
+    let work: HandlerBody<RouteRequest, InterceptorDecision>
     private let reach: Reach
     /// The patterns of the scope, read.
     let patterns: [RoutePattern]
@@ -56,7 +56,7 @@ struct Interceptor: Sendable {
     /// One whose patterns and URLs are read as by a router in this state.
     init(
         id: UInt64, name: String, priority: Int, scope: InterceptorScope, deadline: Duration?,
-        work: Work<RouteRequest, InterceptorDecision>, for state: RouterState
+        work: HandlerBody<RouteRequest, InterceptorDecision>, for state: RouterState
     ) throws(RegistrationError) {
         self.id = id
         self.name = name

@@ -2,7 +2,7 @@
 struct MatchedRoute: Sendable {
     let record: StoredRoute
     let captured: [String: JSONValue]
-    /// The web URL that the web route is to show.
+    /// The web URL that the web route must show.
     var webURL: String?
 
     // Borrowed, for an initializer is otherwise given copies.

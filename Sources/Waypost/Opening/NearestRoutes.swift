@@ -1,7 +1,7 @@
 import Threading
 
-/// The patterns that are near a URL which no route takes: found when they are first read, for few opens that miss are
-/// ever explained to anybody.
+/// The patterns that are near a URL which no route matches: found when they are first read, for few opens that miss are
+/// ever explained to anyone.
 ///
 /// Until then it keeps the routes as they were.
 final class NearestRoutes: Sendable, Hashable {
@@ -25,14 +25,14 @@ final class NearestRoutes: Sendable, Hashable {
     /// The nearest first; at most three.
     var patterns: [String] { found.patterns }
 
-    /// Why no route takes the URL, as far as that is known: mostly nothing.
+    /// Why no route matches the URL, as far as that is known: mostly nothing.
     var note: String { deletion.map { ": deleted by \($0)" } ?? Self.note(on: found.lookAlike) }
 
-    /// That no route takes a URL, where redirects came from, and why, as far as that is known.
+    /// That no route matches a URL, where redirects came from, and why, as far as that is known.
     static func text(
         _ url: String, after hops: [String], of requested: String, _ nearest: NearestRoutes?
     ) -> String {
-        "no route takes \(RouteURL.withoutValues(url))"
+        "no route matches \(RouteURL.withoutValues(url))"
             + (hops.isEmpty ? "" : ", to which \(RouteURL.withoutValues(requested)) was redirected")
             + (nearest?.note ?? "")
     }

@@ -19,7 +19,7 @@ public final class OpenGate: Sendable, Hashable {
     private struct State {
         /// The number of the last time it was opened.
         var opened: UInt64 = 0
-        var waiting: [UInt64: Race<Timed<Void>>] = [:]
+        var waiting: [UInt64: Race<TimedResult<Void>>] = [:]
         var next: UInt64 = 0
     }
 
@@ -43,8 +43,8 @@ public final class OpenGate: Sendable, Hashable {
     /// Waits until it is opened; not at all when it was since `seen`.
     func wait(
         since seen: UInt64, atMost limit: Duration, clock: any Clock<Duration>
-    ) async -> Timed<Void> {
-        let race = Race<Timed<Void>>()
+    ) async -> TimedResult<Void> {
+        let race = Race<TimedResult<Void>>()
         let number = state.withLock { state -> UInt64? in
             guard state.opened <= seen else { return nil }
             state.next += 1
@@ -111,11 +111,11 @@ struct WaitingOpens: Sendable {
     /// - Throws: ``Rejection`` 429 when there are too many.
     mutating func add(_ open: WaitingOpen) throws(Rejection) -> UInt64 {
         guard opens.count < Self.maximum else {
-            throw Rejection(.busy, "\(Self.maximum) opens wait already")
+            throw Rejection(.busy, "\(Self.maximum) opens are already waiting")
         }
         if let caller = open.caller {
             guard opens.values.count(where: { $0.caller == caller }) < Self.maximumOfCaller else {
-                throw Rejection(.busy, "\(Self.maximumOfCaller) opens of \(caller) wait already")
+                throw Rejection(.busy, "\(Self.maximumOfCaller) opens of \(caller) are already waiting")
             }
         }
         next += 1

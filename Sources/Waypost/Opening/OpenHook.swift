@@ -25,7 +25,7 @@ struct OpenHook: Sendable {
     let id: UInt64
     let name: String
     let deadline: Duration?
-    let work: Work<PendingOpen, OpenHookDecision>
+    let work: HandlerBody<PendingOpen, OpenHookDecision>
 }
 
 extension Router {
@@ -35,7 +35,7 @@ extension Router {
     ///         open.url.contains("google") ? .open(open.url + "&extra=1") : .proceed
     ///     }
     ///
-    /// That is also for URLs that no route takes, that are not allowed or no URLs at all, and for service URLs. Fallbacks
+    /// That is also for URLs that no route matches, that are not allowed or no URLs at all, and for service URLs. Fallbacks
     /// and redirects are no opens of their own. An `Router.intercept` comes later: it is asked
     /// for each route that is found, and `ServiceRegistry.willCall` for each method. ``resolve(_:parameters:)`` and ``canOpen(_:)`` ask no hook.
     /// - Parameters:
@@ -57,11 +57,11 @@ extension Router {
         _ name: String = "willOpen", deadline: Duration? = nil,
         _ hook: @escaping @isolated(any) @Sendable (PendingOpen) -> OpenHookDecision
     ) -> RegistrationHandle {
-        add(Work(hook), name, deadline)
+        add(HandlerBody(hook), name, deadline)
     }
 
     private func add(
-        _ work: Work<PendingOpen, OpenHookDecision>, _ name: String, _ deadline: Duration?
+        _ work: HandlerBody<PendingOpen, OpenHookDecision>, _ name: String, _ deadline: Duration?
     ) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline
         let id = addHook { OpenHook(id: $0, name: name, deadline: deadline, work: work) }

@@ -34,7 +34,7 @@ struct OpenState: Sendable {
     private(set) var route: String?
     private var relocation: [String: JSONValue] = [:]
     private var matches: MatchedRoutes?
-    private var asking: RelocationAsking?
+    private var requester: RelocationRequester?
     private var steps = RelocationSteps.ofOpen
     /// What was decided about relocation entries; nil when no one reads it.
     private(set) var decisions: [RelocationDecision]?
@@ -85,13 +85,13 @@ struct OpenState: Sendable {
             ))
     }
 
-    /// The routes that are near the URL, for one that no route takes.
+    /// The routes that are near the URL, for one that no route matches.
     var nearest: NearestRoutes {
         NearestRoutes(
             to: url, in: snapshot.state.routes.table, deletedBy: snapshot.state.deletion(of: url)?.text)
     }
 
-    /// The parameters of the call, for a URL that no route takes.
+    /// The parameters of the call, for a URL that no route matches.
     var parameters: RouteParameters {
         RouteParameters(
             query: url.queryParameters.last, caller: caller, relocation: relocation, objects: objects,
@@ -111,7 +111,7 @@ struct OpenState: Sendable {
         }
     }
 
-    /// The URL to open instead of one that no route takes: from the query, else from the caller.
+    /// The URL to open instead of one that no route matches: from the query, else from the caller.
     var fallback: String? { url.query[Self.fallbackKey] ?? caller[Self.fallbackKey]?.stringValue }
 
     /// Goes on to the fallback; nil when it may, otherwise why not.
@@ -134,7 +134,7 @@ struct OpenState: Sendable {
         route = nil
         relocation = [:]
         matches = nil
-        asking = nil
+        requester = nil
     }
 
     // MARK: Moving
@@ -149,7 +149,7 @@ struct OpenState: Sendable {
             let isCircle = path.dropLast().contains(text)
             let detail = path.map { RouteURL.withoutValues($0).cut(to: 200) }.joined(separator: " → ")
             return isCircle
-                ? .cycle("redirects lead in a circle: \(detail)")
+                ? .cycle("redirects form a cycle: \(detail)")
                 : .chain("there are more than \(maximum) redirects: \(detail)")
         }
         do throws(Rejection) {
@@ -171,17 +171,17 @@ struct OpenState: Sendable {
     private mutating func relocate(_ onRedirect: OnRedirect) -> Rejection? {
         let snapshot = snapshot
         guard !snapshot.state.plan.isEmpty else { return nil }
-        if asking == nil, !snapshot.state.plan.isPlain {
-            asking = RelocationAsking(snapshot.state.context, caller: caller)
+        if requester == nil, !snapshot.state.plan.isPlain {
+            requester = RelocationRequester(snapshot.state.context, caller: caller)
         }
         while true {
-            guard let hop = snapshot.hop(for: url, asking, &decisions, &steps) else { return endOfSteps }
+            guard let hop = snapshot.hop(for: url, requester, &decisions, &steps) else { return endOfSteps }
             // A redirect whose target this build does not have is not there: the origin opens as before.
             guard snapshot.state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
             let target = try? snapshot.state.read(hop.url)
             if let target,
                 !snapshot.state.opens(
-                    target, hops: snapshot.state.configuration.maximumHops, asking, &steps)
+                    target, hops: snapshot.state.configuration.maximumHops, requester, &steps)
             {
                 return endOfSteps
             }
@@ -197,8 +197,8 @@ struct OpenState: Sendable {
     private var endOfSteps: Rejection? {
         guard steps.areOver else { return nil }
         return .chain(
-            "more redirects may take \(RouteURL.withoutValues(url.text).cut(to: 200)) than one open looks at, "
-                + "which is \(RelocationSteps.ofOpen.left) steps")
+            "too many redirects may match \(RouteURL.withoutValues(url.text).cut(to: 200)): one open checks at most "
+                + "\(RelocationSteps.ofOpen.left) steps")
     }
 
     // MARK: Request

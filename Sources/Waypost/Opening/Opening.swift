@@ -14,7 +14,7 @@ public struct Opening: Sendable, Hashable {
     public var value: JSONValue?
     /// What the destination returned for callers in this process.
     var native: NativeValue?
-    /// The patterns near a URL that no route takes; nil when one does, and in the history.
+    /// The patterns near a URL that no route matches; nil when one does, and in the history.
     var nearestRoutes: NearestRoutes?
     /// How long it took.
     public var duration: Duration

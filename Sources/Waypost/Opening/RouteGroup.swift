@@ -8,7 +8,7 @@ public struct RouteGroup {
         var priority: Int
         var deadline: Duration?
         var mark: GroupMark
-        var work: Work<RouteRequest, InterceptorDecision>
+        var work: HandlerBody<RouteRequest, InterceptorDecision>
     }
 
     private let prefix: String
@@ -96,7 +96,8 @@ public struct RouteGroup {
     ) {
         interceptors.append(
             AddedInterceptor(
-                name: name, priority: priority, deadline: deadline, mark: mark, work: Work(interceptor))
+                name: name, priority: priority, deadline: deadline, mark: mark, work: HandlerBody(interceptor)
+            )
         )
     }
 
@@ -116,7 +117,7 @@ public struct RouteGroup {
     private func joined(_ pattern: String) throws(RegistrationError) -> String {
         guard pattern.utf8.firstRange(of: "://".utf8) == nil else {
             throw .badPattern(
-                pattern, offset: 0, detail: "it has a scheme, and follows the \(prefix) of its group")
+                pattern, offset: 0, detail: "it has a scheme, but follows the prefix \(prefix) of its group")
         }
         let rest = pattern.utf8.drop { $0 == UInt8(ascii: "/") }
         guard !rest.isEmpty else { return prefix }

@@ -28,7 +28,7 @@ extension Router {
                 guard let inPlace = attemptInPlace(matched, state, &opening) else { return matched }
                 attempt = inPlace
             }
-            if ends(attempt, &state, &opening) { return nil }
+            if apply(attempt, &state, &opening) { return nil }
         }
     }
 
@@ -37,13 +37,13 @@ extension Router {
         var waiting: MatchedRoute? = waiting
         while let matched = waiting {
             let attempt = await attempt(matched, &state, &opening)
-            if ends(attempt, &state, &opening) { return }
+            if apply(attempt, &state, &opening) { return }
             waiting = followInPlace(&state, &opening)
         }
     }
 
-    /// Whether an attempt was the last one.
-    private func ends(_ attempt: consuming Attempt, _ state: inout OpenState, _ opening: inout Opening)
+    /// Applies what an attempt led to; true when it was the last one.
+    private func apply(_ attempt: consuming Attempt, _ state: inout OpenState, _ opening: inout Opening)
         -> Bool
     {
         switch consume attempt {
@@ -86,7 +86,7 @@ extension Router {
             request.parents = parents(of: request.url, record).compactMap(RouteRequest.Parent.init)
         }
         return record.route.work.runInPlace(with: request, scope: state.scope)
-            .map { Self.attempt($0, request, .callers, &opening) }
+            .map { Self.attempt($0, request, .callerManaged, &opening) }
     }
 
     /// Tries one route: the interceptors, then its handler.
@@ -256,14 +256,15 @@ extension Router {
 
     /// What the answer of a handler means.
     private static func attempt(
-        _ timed: Timed<RouteAnswer>, _ request: RouteRequest, _ limit: WorkLimit, _ opening: inout Opening
+        _ timed: TimedResult<RouteAnswer>, _ request: RouteRequest, _ limit: WorkLimit,
+        _ opening: inout Opening
     ) -> Attempt {
         switch timed {
         case .finished(.success(.pass)): return .passed
         case .finished(.success(.opened(let value))):
             opening.value = value
             return .ended(.opened)
-        case .finished(.success(.made(let native, let value))):
+        case .finished(.success(.openedWithObject(let native, let value))):
             opening.value = value
             opening.native = native
             return .ended(.opened)

@@ -116,7 +116,7 @@ public final class Router: Sendable {
     ///   - name: The destination's name, which relocation entries call `className`.
     ///   - priority: A route with a higher priority is tried first; 0 unless set.
     ///   - kind: A page, an action or web content.
-    ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
+    ///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
     ///   - idempotent: Whether an open that a crash interrupted may run again.
     ///   - metadata: What the author says about it; see ``Route/metadata``.
     ///   - defaults: Parameters for opens that do not have them.
@@ -291,7 +291,7 @@ public final class Router: Sendable {
                 throw RelocationError(
                     .tooLarge, layer: layer,
                     detail:
-                        "\(layers[index].entries.count) entries are more than \(RelocationLayer.maximumPatched)"
+                        "\(layers[index].entries.count) entries; at most \(RelocationLayer.maximumPatched) are allowed"
                 )
             }
             return state.install(try CompiledRelocation(layers, for: state))
@@ -364,11 +364,11 @@ public final class Router: Sendable {
         deadline: Duration? = nil,
         _ interceptor: @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
-        try add(Work(interceptor), name, priority, scope, deadline)
+        try add(HandlerBody(interceptor), name, priority, scope, deadline)
     }
 
     private func add(
-        _ work: Work<RouteRequest, InterceptorDecision>, _ name: String, _ priority: Int,
+        _ work: HandlerBody<RouteRequest, InterceptorDecision>, _ name: String, _ priority: Int,
         _ scope: InterceptorScope, _ deadline: Duration?
     ) throws(RegistrationError) -> RegistrationHandle {
         let deadline = deadline ?? configuration.interceptorDeadline

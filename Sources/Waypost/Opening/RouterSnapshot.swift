@@ -12,10 +12,10 @@ final class RouterSnapshot: Sendable {
 
     /// The redirect that takes a URL, if any; see ``RelocationPlan/hop(for:_:_:_:)``.
     func hop(
-        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?,
+        for url: RouteURL, _ requester: RelocationRequester?, _ decisions: inout [RelocationDecision]?,
         _ steps: inout RelocationSteps
     ) -> RelocationPlan.Hop? {
-        state.plan.hop(for: url, asking, &decisions, &steps)
+        state.plan.hop(for: url, requester, &decisions, &steps)
     }
 }
 
@@ -149,7 +149,7 @@ struct RouterState: Sendable {
     func read(_ text: String) throws(Rejection) -> RouteURL {
         guard text.utf8.count <= configuration.maximumURLBytes else {
             throw .tooLarge(
-                "the URL has \(text.utf8.count) bytes, \(configuration.maximumURLBytes) are allowed")
+                "the URL has \(text.utf8.count) bytes; at most \(configuration.maximumURLBytes) are allowed")
         }
         let url: RouteURL
         do throws(RouteURLError) {

@@ -38,7 +38,7 @@ public struct CompiledRelocation: Sendable {
             for (text, field) in [(redirect.origin.text, "orginPath"), (redirect.target.text, "targetPath")]
             where text.utf8.count > configuration.maximumURLBytes {
                 let detail =
-                    "\(field) has \(text.utf8.count) bytes, \(configuration.maximumURLBytes) are allowed"
+                    "\(field) has \(text.utf8.count) bytes; at most \(configuration.maximumURLBytes) are allowed"
                 try refusals.add(place.error(.tooLarge, field, detail))
             }
             for (path, field) in [(redirect.originPath, "orginPath"), (redirect.target.path, "targetPath")] {
@@ -48,7 +48,7 @@ public struct CompiledRelocation: Sendable {
                     && path.components.first == configuration.serviceHost
                     && (path.isSubtree || path.components.count == 1)
                 guard isService else { continue }
-                let detail = "\(path.shown) is a service URL, which can not be relocated"
+                let detail = "\(path.shown) is a service URL, which cannot be relocated"
                 try refusals.add(place.error(.notAllowed, field, detail))
             }
             if !state.mayAllow(scheme: redirect.target.scheme ?? "", host: redirect.target.host) {
@@ -176,7 +176,7 @@ extension RouterState {
         for addition in chosen {
             guard let className = addition.className else { continue }
             guard var route = known[className] else {
-                inactive.append(addition.place.inactive("no destination is known as \(className)"))
+                inactive.append(addition.place.inactive("no destination is named \(className)"))
                 continue
             }
             route.pattern = addition.pattern
@@ -203,7 +203,7 @@ extension RouterState {
         return inactive
     }
 
-    /// The entry that took away the route of a URL that no route takes now; nil when none did.
+    /// The entry that took away the route of a URL that no route matches now; nil when none did.
     func deletion(of url: RouteURL) -> RelocationPlan.Place? {
         guard !deletions.isEmpty else { return nil }
         let taken = base.table.allMatches(url).compactMap { base[$0.index]?.pattern }
@@ -227,7 +227,7 @@ extension RouterState {
                 return place.inactive("finding out where \(redirect.target.shown) leads takes too many steps")
             }
             return place.inactive(
-                "no route takes \(redirect.target.shown)"
+                "no route matches \(redirect.target.shown)"
                     + NearestRoutes.note(on: routes.table.lookAlike(of: url)))
         }
     }
@@ -237,10 +237,10 @@ extension RouterState {
     /// Fallbacks do not count: they take everything, so a redirect to nowhere would always be in force.
     ///
     /// - Parameters:
-    ///   - asking: Who asks; nil when there is no caller yet, and then a redirect with a condition may lead anywhere.
+    ///   - requester: Who asks; nil when there is no caller yet, and then a redirect with a condition may lead anywhere.
     ///   - steps: What may still be looked at; when they are over it has none.
     func opens(
-        _ url: RouteURL, hops: Int, _ asking: RelocationAsking?, _ steps: inout RelocationSteps
+        _ url: RouteURL, hops: Int, _ requester: RelocationRequester?, _ steps: inout RelocationSteps
     ) -> Bool {
         guard allows(scheme: url.scheme) else { return false }
         let isDestination = { (match: RouteMatch) in routes[match.index]?.pattern.isFallback == false }
@@ -250,13 +250,13 @@ extension RouterState {
                 return true
             }
         }
-        if isWeb(url), let web = webURL, opens(web, hops: 0, asking, &steps) { return true }
-        if asking == nil, plan.isConditional(at: url, &steps) { return true }
+        if isWeb(url), let web = webURL, opens(web, hops: 0, requester, &steps) { return true }
+        if requester == nil, plan.isConditional(at: url, &steps) { return true }
         var decisions = [RelocationDecision]?.none
-        guard hops > 0, let hop = plan.hop(for: url, asking, &decisions, &steps),
+        guard hops > 0, let hop = plan.hop(for: url, requester, &decisions, &steps),
             let next = try? RouteURL(hop.url) as RouteURL
         else { return false }
-        return opens(next, hops: hops - 1, asking, &steps)
+        return opens(next, hops: hops - 1, requester, &steps)
     }
 }
 

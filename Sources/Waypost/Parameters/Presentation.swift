@@ -1,4 +1,4 @@
-/// How a destination is to be shown, with TheRouter's numbers on the wire.
+/// How a destination must be shown, with TheRouter's numbers on the wire.
 public enum JumpType: Int, Sendable, Hashable, CaseIterable, Codable {
     /// Shown over everything else.
     case modal = 0
@@ -59,25 +59,25 @@ public struct Presentation: Sendable, Hashable, Codable {
                 requested = type
             } else {
                 requested = .push
-                warnings.append("jumpType is not 0 to 5: taken as push")
+                warnings.append("jumpType must be 0 to 5; push is used")
             }
         }
         if let hint = parameters[Self.tabBarSelecIndexKey] {
             if let number = Self.integer(hint), number >= 0 {
                 tabBarSelecIndex = number
             } else {
-                warnings.append("tabBarSelecIndex is not a number from 0: ignored")
+                warnings.append("tabBarSelecIndex must be a number from 0; it is ignored")
             }
         }
         if let hint = parameters[Self.noAnimationKey] {
             noAnimation = Self.flag(hint)
             if noAnimation == nil {
-                warnings.append("route_no_animation is not a truth value: ignored")
+                warnings.append("route_no_animation must be true or false; it is ignored")
             }
         }
         if let hint = parameters[Self.parentsKey] {
             withParents = Self.flag(hint)
-            if withParents == nil { warnings.append("route_parents is not a truth value: ignored") }
+            if withParents == nil { warnings.append("route_parents must be true or false; it is ignored") }
         }
     }
 

@@ -1,6 +1,6 @@
 /// Finds out what a `Decodable` type reads: it decodes an instance from nothing and takes note of what is asked for.
 ///
-/// Where a type can not be made of nothing, what it would have read after that is not known.
+/// Where a type cannot be made of nothing, what it would have read after that is not known.
 final class PropertyReader {
     private(set) var found: [RouteParameter] = []
     private var optional: Set<String> = []

@@ -257,12 +257,12 @@ struct PatternReader {
         var lastEnd = -1
         var index = marks.areNone ? end : start
         while index < end {
-            if PatternHole.begins(bytes[index]) {
+            if Placeholder.begins(bytes[index]) {
                 if index == lastEnd { throw PatternFault(reason: .adjacentPlaceholders, offset: index) }
                 guard holes < RoutePattern.maximumPlaceholders else {
                     throw PatternFault(reason: .tooManyPlaceholders, offset: index)
                 }
-                let hole = try PatternHole(bytes, from: index, to: end)
+                let hole = try Placeholder(bytes, from: index, to: end)
                 let kind = try kind(of: hole, in: bytes)
                 if kind == .rest, index > start || Int(hole.end) < end {
                     throw PatternFault(reason: .misplacedRest, offset: index)
@@ -293,7 +293,7 @@ struct PatternReader {
     }
 
     private func kind(
-        of hole: PatternHole, in bytes: UnsafeBufferPointer<UInt8>
+        of hole: Placeholder, in bytes: UnsafeBufferPointer<UInt8>
     ) throws(PatternFault) -> PatternPiece.Kind {
         guard hole.converterEnd > 0 else { return .placeholder }
         let name = hole.converter(in: bytes) ?? ""

@@ -80,7 +80,7 @@ struct PatternPiece: Sendable, Hashable {
     var start: UInt16
     var end: UInt16
     /// The placeholder inside the component, the first of several.
-    var hole = PatternHole()
+    var hole = Placeholder()
 
     /// Whether it gives what it matches under a name.
     var isNamed: Bool { kind != .literal && kind != .wildcard }
@@ -91,12 +91,12 @@ struct PatternPiece: Sendable, Hashable {
     }
 
     /// The placeholders with a name, from left to right.
-    func holes(in bytes: UnsafeBufferPointer<UInt8>) -> [PatternHole] {
+    func holes(in bytes: UnsafeBufferPointer<UInt8>) -> [Placeholder] {
         guard kind == .several else { return isNamed ? [hole] : [] }
-        var holes: [PatternHole] = []
+        var holes: [Placeholder] = []
         var index = Int(start)
         while index < Int(end) {
-            if PatternHole.begins(bytes[index]), let hole = try? PatternHole(bytes, from: index, to: Int(end))
+            if Placeholder.begins(bytes[index]), let hole = try? Placeholder(bytes, from: index, to: Int(end))
             {
                 holes.append(hole)
                 index = Int(hole.end)

@@ -39,7 +39,7 @@ public struct CapturedParameter: Sendable, Hashable {
 ///
 /// It runs while the table is searched, so it must be quick and have no side effects.
 public struct RouteConverter: Sendable {
-    /// The value of a decoded component, or nil when it does not fit and the next candidate is to be tried.
+    /// The value of a decoded component, or nil when it does not fit and the next candidate must be tried.
     package var convert: @Sendable (String) -> CapturedValue?
 
     /// A converter from a closure.

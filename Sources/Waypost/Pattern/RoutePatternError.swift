@@ -68,7 +68,7 @@ extension RoutePatternError.Reason: CustomStringConvertible {
         case .repeatedName(let name): "the name \(name) occurs twice"
         case .malformedPlaceholder: "a malformed placeholder"
         case .unknownConverter(let name): "the converter \(name) is unknown"
-        case .adjacentPlaceholders: "a placeholder right behind another"
+        case .adjacentPlaceholders: "two placeholders with nothing between them"
         case .tooManyPlaceholders:
             "more than \(RoutePattern.maximumPlaceholders) placeholders in one component"
         case .misplacedRest: "a rest that is not the last component"

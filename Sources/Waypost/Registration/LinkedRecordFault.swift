@@ -38,7 +38,8 @@ extension LinkedRecordFault.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .noRecord(let magic): "0x\(String(magic, radix: 16)) is not the magic number of a record"
-        case .unknownVersion(let version): "version \(version) is not known, only \(LinkedRecords.version) is"
+        case .unknownVersion(let version):
+            "version \(version) is unknown; this build reads version \(LinkedRecords.version)"
         case .reservedFieldInUse: "a reserved field is not 0"
         case .noAccessor: "its accessor is null"
         case .cutOff(let bytes): "the section ends after \(bytes) of its bytes"

@@ -22,7 +22,7 @@
 ///   - name: What relocation entries call `className`; `Module.Type` unless given.
 ///   - priority: A route with a higher priority is tried first; 0 unless set.
 ///   - kind: A page, an action or web content.
-///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
+///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
 ///   - metadata: Metadata of these routes; those of the type are added where a key is not among them.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
@@ -66,7 +66,7 @@ public macro Routable(
 ///   - name: What relocation entries call `className`; none unless given.
 ///   - priority: A route with a higher priority is tried first; 0 unless set.
 ///   - kind: An action unless set.
-///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
+///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
 ///   - metadata: What the author says about it; see ``Route/metadata``.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).

@@ -12,7 +12,7 @@ extension Route {
     ///   - name: What relocation entries call `className`; `Module.Type` unless given.
     ///   - priority: A route with a higher priority is tried first; 0 unless set.
     ///   - kind: A page, an action or web content.
-    ///   - takesDeeper: Whether it also takes URLs below it that nothing else takes.
+    ///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
     ///   - idempotent: Whether an open that a crash interrupted may run again.
     ///   - metadata: Metadata of this route; those of the type are added where a key is not among them.
     public init<Destination: Routable>(

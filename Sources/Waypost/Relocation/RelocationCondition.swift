@@ -30,20 +30,20 @@ struct RelocationCondition: Sendable {
     // MARK: Asking
 
     /// Whether the entry applies to an open, and why.
-    func decide(_ question: RelocationQuestion) -> (holds: Bool, reason: String) {
-        switch answer(question.asking.context) {
+    func decide(_ input: ConditionInput) -> (holds: Bool, reason: String) {
+        switch answer(input.requester.context) {
         case .no(let reason): return (false, reason)
         case .yes(let reason): return (true, reason)
         case .depends: break
         }
-        if let failure = windowFailure(question.asking.now) { return (false, failure) }
+        if let failure = windowFailure(input.requester.now) { return (false, failure) }
         if let share {
-            guard let value = question.value(of: share.draw.key) else {
+            guard let value = input.value(of: share.draw.key) else {
                 return (false, "\(shareText(share)): no (\(Self.missing(share.draw.key)))")
             }
             guard share.draw.bucket(of: value) < share.end else { return (false, "\(shareText(share)): no") }
         }
-        return (true, "\(text(question.asking.context.redaction)): yes")
+        return (true, "\(text(input.requester.context.redaction)): yes")
     }
 
     /// Whether the entry applies in this client, as far as that does not depend on an open.
@@ -99,8 +99,8 @@ struct RelocationCondition: Sendable {
     }
 
     /// The target that an experiment gives to this open; nil for the entry's own.
-    func variant(_ question: RelocationQuestion) -> (number: Int, target: RelocationTarget)? {
-        guard let variants, let value = question.value(of: variants.draw.key) else { return nil }
+    func variant(_ input: ConditionInput) -> (number: Int, target: RelocationTarget)? {
+        guard let variants, let value = input.value(of: variants.draw.key) else { return nil }
         let bucket = variants.draw.bucket(of: value)
         guard let number = variants.list.firstIndex(where: { bucket < $0.end }) else { return nil }
         return (number, variants.list[number].target)
@@ -166,11 +166,11 @@ struct RelocationCondition: Sendable {
 
     /// Why it never holds; nil when it may.
     var contradiction: String? {
-        if let build, build.range.isEmpty { return "no version is in build \(build.text)" }
+        if let build, build.range.isEmpty { return "no version matches build \(build.text)" }
         if let after, let before, before <= after {
             return "before \(before) is not later than after \(after)"
         }
-        if let share, share.end == 0 { return "\(shareText(share)) is nothing" }
+        if let share, share.end == 0 { return "\(shareText(share)) matches no client" }
         return nil
     }
 

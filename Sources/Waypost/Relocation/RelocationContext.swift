@@ -38,7 +38,7 @@ public struct RelocationContext: Sendable {
 }
 
 /// Who asks for redirects, and when.
-final class RelocationAsking: Sendable {
+final class RelocationRequester: Sendable {
     let context: RelocationContext
     /// Milliseconds since 1970, one time for a whole open; nil while the clock can't be trusted.
     let now: Int64?
@@ -52,9 +52,9 @@ final class RelocationAsking: Sendable {
     }
 }
 
-/// What a condition is asked for one URL.
-struct RelocationQuestion {
-    let asking: RelocationAsking
+/// What a condition is decided on, for one URL.
+struct ConditionInput {
+    let requester: RelocationRequester
     let url: RouteURL
     /// Where the placeholders of the origin are, and the table that knows them; nil for one without.
     let match: RouteMatch?
@@ -67,9 +67,9 @@ struct RelocationQuestion {
     /// The text by which a share is drawn: of the caller, else of the origin's placeholder, else of the query.
     func value(of key: RelocationShare.Key) -> String? {
         switch key {
-        case .agent: asking.context.agent
+        case .agent: requester.context.agent
         case .parameter(let name):
-            if let value = asking.caller[name] {
+            if let value = requester.caller[name] {
                 Self.text(value)
             } else {
                 captured.first { $0.name == name }?.text ?? url.query[name]

@@ -89,7 +89,7 @@ struct RelocationEntryReader {
         switch members["except"] {
         case nil, .null: return []
         case .array(let elements):
-            guard isRedirect else { throw bad("except", "belongs to a redirect") }
+            guard isRedirect else { throw bad("except", "is only allowed in a redirect") }
             guard elements.count <= RelocationEntry.maximumExceptions else {
                 throw bad("except", "has more than \(RelocationEntry.maximumExceptions) patterns")
             }

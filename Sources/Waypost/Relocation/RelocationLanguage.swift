@@ -60,7 +60,7 @@ struct RelocationLanguage: Sendable {
             throw RelocationError(
                 .badField, index: index, field: field,
                 detail:
-                    "\(field) can not have optional parts, write an entry for each; a literal ( before / is "
+                    "\(field) cannot have optional parts, write an entry for each; a literal ( before / is "
                     + "written %28")
         }
         guard pattern.pieces.count <= RelocationPath.maximumComponents else {

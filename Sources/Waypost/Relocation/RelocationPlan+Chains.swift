@@ -40,7 +40,7 @@ extension RelocationPlan {
             places.append(next.place)
         }
         guard path.count - 1 > maximumHops else { return }
-        let detail = "there are \(path.count - 1) redirects in a row, \(maximumHops) are allowed: "
+        let detail = "there are \(path.count - 1) redirects in a row; at most \(maximumHops) are allowed: "
         try refusals.add(
             error(.chain, places, detail + names(path.map(\.shown))), over: places, isCircle: false)
     }
@@ -79,7 +79,7 @@ extension RelocationPlan {
         _ path: [String], _ places: [Place], _ refusals: inout RelocationRefusals
     ) throws(RelocationError) {
         try refusals.add(
-            error(.cycle, places, "redirects lead in a circle: \(names(path))"), over: places, isCircle: true)
+            error(.cycle, places, "redirects form a cycle: \(names(path))"), over: places, isCircle: true)
     }
 
     // MARK: Patterns, conditions and exceptions

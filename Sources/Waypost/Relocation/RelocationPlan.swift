@@ -190,11 +190,11 @@ struct RelocationPlan: Sendable {
     /// The redirect that takes a URL, if any.
     ///
     /// - Parameters:
-    ///   - asking: Who asks; nil for the redirects without a condition only.
+    ///   - requester: Who asks; nil for the redirects without a condition only.
     ///   - decisions: Gets what was decided about rules with a condition or exceptions; nil when no one reads it.
     ///   - steps: What may still be looked at; when they are over there is no redirect.
     func hop(
-        for url: RouteURL, _ asking: RelocationAsking?, _ decisions: inout [RelocationDecision]?,
+        for url: RouteURL, _ requester: RelocationRequester?, _ decisions: inout [RelocationDecision]?,
         _ steps: inout RelocationSteps
     ) -> Hop? {
         if isPlain {
@@ -218,15 +218,15 @@ struct RelocationPlan: Sendable {
                     }
                     return hop(redirect, match, url, &steps)
                 }
-                guard let asking else { continue }
-                let question = RelocationQuestion(
-                    asking: asking, url: url, match: match.match, patterns: patterns)
-                let (holds, reason) = condition.decide(question)
+                guard let requester else { continue }
+                let input = ConditionInput(
+                    requester: requester, url: url, match: match.match, patterns: patterns)
+                let (holds, reason) = condition.decide(input)
                 guard holds else {
                     decisions?.append(rule.decision(false, reason))
                     continue
                 }
-                let (redirect, variant) = rule.redirect(question)
+                let (redirect, variant) = rule.redirect(input)
                 let target = variant.map { ", target \($0 + 1)" } ?? ""
                 decisions?.append(rule.decision(true, reason + target))
                 return redirect.map { hop($0, match, url, &steps) }

@@ -38,7 +38,9 @@ struct RelocationRule: Sendable {
         do throws(RelocationConditionReader.Fault) {
             condition = try entry.when.map { (json) throws(RelocationConditionReader.Fault) in
                 try RelocationConditionReader { (text) throws(RelocationConditionReader.Fault) in
-                    guard isRedirect else { throw .init(reason: "when.targets belongs to a redirect") }
+                    guard isRedirect else {
+                        throw .init(reason: "when.targets is only allowed in a redirect")
+                    }
                     do throws(RelocationError) {
                         return try RelocationTarget(text, of: origin, index: place.index, language)
                     } catch {
@@ -66,9 +68,9 @@ struct RelocationRule: Sendable {
 
     /// Its redirect to one of its targets, named when it is not the entry's own.
     func redirect(
-        _ question: RelocationQuestion
+        _ input: ConditionInput
     ) -> (redirect: RelocationRedirect?, variant: Int?) {
-        guard let redirect, let variant = condition?.variant(question) else { return (redirect, nil) }
+        guard let redirect, let variant = condition?.variant(input) else { return (redirect, nil) }
         return (redirect.with(variant.target), variant.number)
     }
 
@@ -110,7 +112,7 @@ struct RelocationPathRule: Sendable {
         do throws(RelocationConditionReader.Fault) {
             condition = try entry.when.map { (json) throws(RelocationConditionReader.Fault) in
                 try RelocationConditionReader { (_) throws(RelocationConditionReader.Fault) in
-                    throw .init(reason: "when.targets belongs to a redirect")
+                    throw .init(reason: "when.targets is only allowed in a redirect")
                 }.read(json)
             }
             fault = nil

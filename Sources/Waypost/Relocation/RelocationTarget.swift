@@ -82,7 +82,7 @@ struct RelocationTarget: Sendable {
         guard origin.isSubtree == path.isSubtree else {
             throw RelocationError(
                 .badField, index: index, field: path.isSubtree ? "orginPath" : "targetPath",
-                detail: "/** must stand on both sides of a redirect or on none")
+                detail: "/** must be on both sides of a redirect or on neither")
         }
         for segment in pattern?.segments ?? [] where segment != .rest(name: rest) {
             if let name = segment.names.first ?? (segment == .wildcard ? "*" : nil) {

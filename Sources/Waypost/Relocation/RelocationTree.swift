@@ -65,14 +65,14 @@ struct RelocationTree: Sendable {
     private func hash(of component: UnsafeBufferPointer<UInt8>, behind node: Int) -> UInt64 {
         let path = UInt64(truncatingIfNeeded: node)
         if component.count >= 8, let start = component.baseAddress {
-            return seed.literal(ByteWords(start, from: 0, to: component.count), behind: path)
+            return seed.literal(TextKey(start, from: 0, to: component.count), behind: path)
         }
         // Words are read eight bytes at a time, and there are fewer.
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { space in
             space.initialize(repeating: 0)
             guard let start = space.baseAddress else { return path }
             for index in component.indices { space[8 + index] = component[index] }
-            return seed.literal(ByteWords(start + 8, count: component.count), behind: path)
+            return seed.literal(TextKey(start + 8, count: component.count), behind: path)
         }
     }
 

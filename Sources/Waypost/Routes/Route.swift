@@ -13,7 +13,7 @@ public enum RouteAnswer: Sendable, Hashable {
     /// The URL was opened; the value goes back to the caller.
     case opened(JSONValue? = nil)
     /// The same with a value that only a caller in this process gets; see ``opened(_:object:)``.
-    case made(NativeValue, JSONValue?)
+    case openedWithObject(NativeValue, JSONValue?)
     /// This destination declines; the next route that takes the URL is tried.
     case pass
 
@@ -27,7 +27,7 @@ public enum RouteAnswer: Sendable, Hashable {
     /// The URL was opened; the native value, for instance a screen, goes back to a caller in this process, and the
     /// other to every caller.
     public static func opened(_ value: JSONValue? = nil, object: any Sendable) -> RouteAnswer {
-        .made(NativeValue(object), value)
+        .openedWithObject(NativeValue(object), value)
     }
 }
 
@@ -53,9 +53,9 @@ public struct Route: Sendable {
     public var priority: Int
     /// What kind of destination it is.
     public var kind: RouteKind
-    /// Whether it also takes URLs below it that nothing else takes.
+    /// Whether it also matches deeper URLs that no other route matches.
     public var takesDeeper: Bool
-    /// Whether opening twice is the same as opening once; then an open that a crash interrupted runs again.
+    /// Whether opening twice is the same as opening once; then it runs again when a crash interrupted it.
     public var idempotent: Bool
     /// The route's own conditional redirect.
     public var redirect: Redirect?
@@ -74,7 +74,7 @@ public struct Route: Sendable {
         get { { [work] in try await work($0) } }
         set { work = .waiting(newValue) }
     }
-    private(set) var work: Work<RouteRequest, RouteAnswer>
+    private(set) var work: HandlerBody<RouteRequest, RouteAnswer>
     /// The module that brought it.
     var module: DeclaredModule?
     /// Those that it is in.
@@ -103,14 +103,14 @@ public struct Route: Sendable {
         self.init(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
             idempotent: idempotent, jumpType: jumpType, metadata: metadata, defaults: defaults,
-            parameters: parameters, redirect: redirect, work: Work(handler))
+            parameters: parameters, redirect: redirect, work: HandlerBody(handler))
     }
 
     private init(
         _ pattern: String, name: String?, priority: Int, kind: RouteKind, takesDeeper: Bool,
         idempotent: Bool, jumpType: JumpType?, metadata: [String: JSONValue],
         defaults: [String: JSONValue], parameters: [RouteParameter], redirect: Redirect?,
-        work: Work<RouteRequest, RouteAnswer>
+        work: HandlerBody<RouteRequest, RouteAnswer>
     ) {
         self.pattern = pattern
         self.name = name

@@ -8,7 +8,7 @@ public struct RouteDescription: Sendable, Hashable {
     public var priority: Int
     /// What kind of destination it is.
     public var kind: RouteKind
-    /// Whether it also takes URLs below it that nothing else takes.
+    /// Whether it also matches deeper URLs that no other route matches.
     public var takesDeeper: Bool
     /// Whether opening twice is the same as opening once.
     public var idempotent: Bool

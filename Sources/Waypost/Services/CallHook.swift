@@ -26,7 +26,7 @@ public struct PendingCall: Sendable {
 
 /// The decision of a hook before a call.
 ///
-/// Not an ``OpenHookDecision``, for a call can not go on as another one.
+/// Not an ``OpenHookDecision``, for a call cannot go on as another one.
 public enum CallHookDecision: Sendable, Hashable {
     /// Goes on.
     case proceed
@@ -39,7 +39,7 @@ struct CallHook: Sendable {
     let id: UInt64
     let name: String
     let deadline: Duration?
-    let work: Work<PendingCall, CallHookDecision>
+    let work: HandlerBody<PendingCall, CallHookDecision>
 }
 
 /// How a call ended.
@@ -89,11 +89,11 @@ extension ServiceRegistry {
         _ name: String = "willCall", deadline: Duration? = .seconds(10),
         _ hook: @escaping @isolated(any) @Sendable (PendingCall) -> CallHookDecision
     ) -> RegistrationHandle {
-        add(Work(hook), name, deadline)
+        add(HandlerBody(hook), name, deadline)
     }
 
     private func add(
-        _ work: Work<PendingCall, CallHookDecision>, _ name: String, _ deadline: Duration?
+        _ work: HandlerBody<PendingCall, CallHookDecision>, _ name: String, _ deadline: Duration?
     ) -> RegistrationHandle {
         let id = state.withLock { state in
             state.lastHook += 1

@@ -14,7 +14,7 @@ public struct Exposed<Service: Sendable>: Sendable {
     let idempotent: Bool
     let arguments: [MethodDescription.Value]
     let result: MethodDescription.Value
-    let work: Work<ExposedMethod.Call, JSONValue>
+    let work: HandlerBody<ExposedMethod.Call, JSONValue>
 
     /// A method with a result.
     ///
@@ -89,7 +89,7 @@ public struct Exposed<Service: Sendable>: Sendable {
 
     init<each Argument, Answer>(
         _ name: String, _ selector: String?, _ idempotent: Bool, _ answer: Answer.Type,
-        _ types: repeat (each Argument).Type, work: () -> Work<ExposedMethod.Call, JSONValue>
+        _ types: repeat (each Argument).Type, work: () -> HandlerBody<ExposedMethod.Call, JSONValue>
     ) {
         self.name = name
         self.selector = selector

@@ -59,7 +59,7 @@ final class ExposedMethod: Sendable {
     let base: String
     /// Why it cannot be exposed; nil for a good one.
     let mistake: String?
-    let work: Work<Call, JSONValue>
+    let work: HandlerBody<Call, JSONValue>
 
     /// What a call brings along.
     struct Call: Sendable {
@@ -73,7 +73,7 @@ final class ExposedMethod: Sendable {
 
     init(
         _ description: MethodDescription, names: Set<String>, base: String, mistake: String? = nil,
-        work: Work<Call, JSONValue>
+        work: HandlerBody<Call, JSONValue>
     ) {
         self.description = description
         self.names = names

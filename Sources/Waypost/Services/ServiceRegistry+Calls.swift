@@ -30,7 +30,7 @@ extension ServiceRegistry {
             var exposed = state.exposed
             for service in added {
                 guard exposed.updateValue(service, forKey: service.name) == nil || replacing else {
-                    throw .badService(service.name, detail: "a service of this name is exposed already")
+                    throw .badService(service.name, detail: "a service with this name is already exposed")
                 }
             }
             state.exposed = exposed
@@ -261,7 +261,7 @@ final class CallableService: Sendable {
             if let mistake = method.mistake { throw .badService(service.name, detail: mistake) }
             for name in method.names {
                 guard byName.updateValue(index, forKey: name) == nil else {
-                    throw .badService(service.name, detail: "two methods answer to \(name)")
+                    throw .badService(service.name, detail: "two methods are named \(name)")
                 }
             }
         }

@@ -76,7 +76,7 @@ public struct Code: Sendable, Hashable {
     public static let noService = Code(404, "NO_SERVICE", .rejected)
     /// The service exposes no such method.
     public static let noMethod = Code(404, "NO_METHOD", .rejected)
-    /// The program has nothing that shows screens, or it can not move so.
+    /// The program has nothing that shows screens, or it cannot move so.
     public static let noNavigator = Code(404, "NO_NAVIGATOR", .rejected)
     /// No command of that id waits or runs.
     package static let noCommand = Code(404, "NO_COMMAND", .rejected)
@@ -96,7 +96,7 @@ public struct Code: Sendable, Hashable {
     public static let tooLarge = Code(413, "TOO_LARGE", .rejected)
     /// A field is missing, of the wrong type, or out of range.
     public static let badField = Code(422, "BAD_FIELD", .rejected)
-    /// Redirects lead in a circle.
+    /// Redirects form a cycle.
     public static let cycle = Code(422, "CYCLE", .rejected)
     /// Redirects, or opens within opens, go too deep.
     public static let chain = Code(422, "CHAIN", .rejected)

@@ -1,7 +1,7 @@
 import Threading
 
 /// How work with a deadline ended.
-enum Timed<Value: Sendable>: Sendable {
+enum TimedResult<Value: Sendable>: Sendable {
     case finished(Result<Value, any Error>)
     case deadline
     case canceled
@@ -14,22 +14,22 @@ enum WorkLimit: Sendable {
     /// This library, when the caller is cancelled.
     case untilCancelled
     /// The caller itself: the work runs in place, without a task or a timer of its own.
-    case callers
+    case callerManaged
 
     init(_ deadline: Duration?, isTimedByCaller: Bool = false) {
-        self = isTimedByCaller ? .callers : deadline.map(WorkLimit.time) ?? .untilCancelled
+        self = isTimedByCaller ? .callerManaged : deadline.map(WorkLimit.time) ?? .untilCancelled
     }
 
     /// The time, for messages.
     var duration: Duration? { if case .time(let duration) = self { duration } else { nil } }
 }
 
-/// What an author wrote: a closure that never waits needs no task of its own, and no timer.
-enum Work<Input: Sendable, Value: Sendable>: Sendable {
+/// The body of a handler, interceptor or hook: a closure that never waits needs no task of its own, and no timer.
+enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
     case immediate(@Sendable (Input) throws -> Value)
     case waiting(@Sendable (Input) async throws -> Value)
 
-    /// A closure without `await`; one that belongs to an actor waits for it all the same.
+    /// A closure without `await`; one that belongs to an actor waits for it anyway.
     init(_ body: @escaping @isolated(any) @Sendable (Input) throws -> Value) {
         guard body.isolation == nil else {
             self = .waiting { try await body($0) }
@@ -49,7 +49,7 @@ enum Work<Input: Sendable, Value: Sendable>: Sendable {
     /// Runs it as ``withDeadline(_:clock:scope:_:)`` does.
     func run(
         with input: Input, _ limit: WorkLimit, clock: any Clock<Duration>, scope: OpenScope
-    ) async -> Timed<Value> {
+    ) async -> TimedResult<Value> {
         if let timed = runInPlace(with: input, scope: scope) { return timed }
         return await withDeadline(limit, clock: clock, scope: scope) { try await self(input) }
     }
@@ -61,7 +61,7 @@ enum Work<Input: Sendable, Value: Sendable>: Sendable {
 
     /// Runs it where it never waits; nil where it may.
     @inline(__always)
-    func runInPlace(with input: Input, scope: OpenScope) -> Timed<Value>? {
+    func runInPlace(with input: Input, scope: OpenScope) -> TimedResult<Value>? {
         guard case .immediate(let body) = self, scope.executor == nil else { return nil }
         guard !Task.isCancelled else { return .canceled }
         do {
@@ -81,8 +81,8 @@ enum Work<Input: Sendable, Value: Sendable>: Sendable {
 func withDeadline<Value: Sendable>(
     _ limit: WorkLimit, clock: any Clock<Duration>, scope: OpenScope = .current,
     _ work: @escaping @Sendable () async throws -> Value
-) async -> Timed<Value> {
-    if case .callers = limit {
+) async -> TimedResult<Value> {
+    if case .callerManaged = limit {
         do {
             return .finished(.success(try await OpenScope.$current.withValue(scope, operation: work)))
         } catch {
@@ -90,7 +90,7 @@ func withDeadline<Value: Sendable>(
         }
     }
     guard !Task.isCancelled else { return .canceled }
-    let race = Race<Timed<Value>>()
+    let race = Race<TimedResult<Value>>()
     // Bound here and not around the call, for that would take the caller off its actor.
     @Sendable func enter() async {
         do {

@@ -18,7 +18,7 @@ extension RegistrationError: CustomStringConvertible {
             "register \(pattern): \(detail) at byte \(offset)"
         case .conflict(let pattern, let rival): "register \(pattern): already held by \(rival)"
         case .unknownDestination(let name, let pattern, let nearest):
-            "register \(pattern): no destination is known as \(name)"
+            "register \(pattern): no destination is named \(name)"
                 + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
         case .badService(let name, let detail): "expose \(name): \(detail)"
         }

@@ -1,6 +1,6 @@
 /// Two patterns that no URL can tell apart, with one priority: `/orders/:id` and `/orders/:number`.
 public struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The pattern that was to be added.
+    /// The pattern that should have been added.
     public var pattern: String
     /// The pattern that is there already.
     public var rival: String

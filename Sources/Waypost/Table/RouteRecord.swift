@@ -144,20 +144,20 @@ struct PathStep {
 
     /// The step behind this one, if this is a literal and has the text of a component.
     @inline(__always)
-    func behindLiteral(_ text: ByteWords) -> PathStep? {
+    func behindLiteral(_ text: TextKey) -> PathStep? {
         guard Int(word) == text.length else { return nil }
         // By the length that is known already, so that the next step need not wait for this one.
         if text.length <= 8 {
             return ByteWord.load(content) == text.last ? PathStep(start: content + 8) : nil
         }
-        return isLiteral && ByteWords(content, count: text.length) == text
+        return isLiteral && TextKey(content, count: text.length) == text
             ? PathStep(start: content + text.length) : nil
     }
 
     /// The hash of a path that goes on with it.
     func hash(behind path: UInt64, _ seed: TableSeed) -> UInt64 {
         if isPlaceholder { return seed.placeholder(behind: path) }
-        return seed.literal(ByteWords(content, count: length), behind: isLiteral ? path : ~path)
+        return seed.literal(TextKey(content, count: length), behind: isLiteral ? path : ~path)
     }
 
     static func write(_ count: Int, isLiteral: Bool, to bytes: inout [UInt8]) {

@@ -246,7 +246,7 @@ struct TableSearch {
             for index in scheme.indices { space[8 + index] = RouteScheme.lowercased(scheme[index]) }
             return space.baseAddress.map {
                 reader.pointee.seed.literal(
-                    ByteWords($0 + 8, count: scheme.count), behind: TableSeed.fallback)
+                    TextKey($0 + 8, count: scheme.count), behind: TableSeed.fallback)
             }
         }
         guard let path, let node = reader.pointee.nodes.find(path), node.pointee.first != 0 else {

@@ -34,14 +34,14 @@ struct TableSeed: BitwiseCopyable, Sendable {
 
     /// The hash of a path that goes on with a literal.
     @inline(__always)
-    func literal(_ text: ByteWords, behind path: UInt64) -> UInt64 {
+    func literal(_ text: TextKey, behind path: UInt64) -> UInt64 {
         let last = (text.last ^ second) &+ UInt64(truncatingIfNeeded: text.length)
         let hash = Self.mix(text.first ^ first ^ path, last)
         return (text.length > 16 ? self.hash(hash, middle: text) : hash) | 1
     }
 
     @inline(never)
-    private func hash(_ start: UInt64, middle text: ByteWords) -> UInt64 {
+    private func hash(_ start: UInt64, middle text: TextKey) -> UInt64 {
         var hash = start
         var index = 8
         while index < text.length &- 8 {

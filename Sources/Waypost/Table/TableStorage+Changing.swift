@@ -110,7 +110,7 @@ extension TableStorage {
 
     /// Adds a copy of a record, and the nodes that lead to it.
     ///
-    /// After a collision it stands among the routes, and a table built anew has it.
+    /// After a collision it stands among the routes, and a table rebuilt has it.
     func link(_ record: RouteRecordPointer) throws(HashCollision) {
         let header = record.header.pointee
         let reference = records.append(record.bytes)

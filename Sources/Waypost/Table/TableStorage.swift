@@ -1,7 +1,7 @@
 /// What a table is made of.
 ///
 /// A changed table has its own storage, which shares with the old one all pages that the change did not touch. Records
-/// and nodes are only ever added; what was removed is left out when the table is built anew.
+/// and nodes are only ever added; what was removed is left out when the table is rebuilt.
 ///
 /// Safe to send because it is changed only by the one `RouteTable` that holds it uniquely, before that table is
 /// handed on; a storage that two tables see is never written.
@@ -75,7 +75,7 @@ final class TableStorage: @unchecked Sendable {
         }
     }
 
-    // MARK: Building anew
+    // MARK: Rebuilding
 
     /// Frees what was removed, if it is more than a sixteenth of all, and the space for growing.
     func compact() {
@@ -88,7 +88,7 @@ final class TableStorage: @unchecked Sendable {
         if count == 0 || deadBytes > 1 << 16 && deadBytes > records.byteCount / 2 { rebuild(seed) }
     }
 
-    /// Builds all anew, with this seed unless two paths have one hash with it, which hardly any have.
+    /// Rebuilds everything, with this seed unless two paths have one hash with it, which hardly any have.
     func rebuild(_ seed: TableSeed) {
         let new = TableStorage(converters: converters, seed: seed, ignoresCase: ignoresCase)
         do throws(HashCollision) {

@@ -4,7 +4,7 @@ internal import CPathScan
 struct PathComponent: BitwiseCopyable {
     let start: UInt32
     let length: UInt32
-    var text: ByteWords
+    var text: TextKey
 }
 
 /// A URL, split into components.
@@ -67,7 +67,7 @@ struct SplitURL: BitwiseCopyable {
     private mutating func add(_ start: Int, _ end: Int) {
         self.end.pointee = PathComponent(
             start: UInt32(truncatingIfNeeded: start), length: UInt32(truncatingIfNeeded: end &- start),
-            text: ByteWords(text, from: start, to: end))
+            text: TextKey(text, from: start, to: end))
         self.end += 1
     }
 
@@ -83,7 +83,7 @@ struct SplitURL: BitwiseCopyable {
             if let lower {
                 for index in start..<start &+ length { lower[index] = RouteScheme.lowercased(space[index]) }
             }
-            component.pointee.text = ByteWords(lower ?? space, from: start, to: start &+ length)
+            component.pointee.text = TextKey(lower ?? space, from: start, to: start &+ length)
             component += 1
         }
         text = UnsafePointer(space)

@@ -29,7 +29,7 @@ package enum PercentCoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The text with the bytes encoded that are no ASCII, and no others: two that look alike can be told apart.
+    /// The text with the bytes encoded that are no ASCII, and no others: two that look alike can be distinguished.
     static func ascii(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

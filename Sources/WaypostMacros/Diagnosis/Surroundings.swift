@@ -18,20 +18,20 @@ struct Surroundings {
             {
                 let name = place.asProtocol((any NamedDeclSyntax).self)?.name.trimmedDescription ?? ""
                 context.report(
-                    "\(macro) cannot stand in a generic type: \(name) has no single set of static properties; "
+                    "\(macro) cannot be used in a generic type: \(name) has no single set of static properties; "
                         + "register each specialisation by hand with \(byHand)", at: node)
                 return nil
             }
             if place.is(ProtocolDeclSyntax.self) {
                 context.report(
-                    "\(macro) cannot stand in a protocol; put it on the types that conform to it", at: node)
+                    "\(macro) cannot be used in a protocol; put it on the types that conform to it", at: node)
                 return nil
             }
             if place.asProtocol((any DeclGroupSyntax).self) == nil,
                 !place.is(MacroExpansionDeclSyntax.self), !place.is(MacroExpansionExprSyntax.self)
             {
                 context.report(
-                    "\(macro) has to stand at file scope or in a type: what is local to a function cannot be "
+                    "\(macro) must be at file scope or in a type: a declaration in a function cannot be "
                         + "registered when the program is linked", at: node)
                 return nil
             }

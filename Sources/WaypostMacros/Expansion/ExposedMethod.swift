@@ -119,7 +119,7 @@ struct ExposedMethod {
         }
         if let generic = function.genericParameterClause {
             context.report(
-                "an exposed method cannot be generic: what comes from outside needs a type to be decoded as",
+                "an exposed method cannot be generic: its arguments are decoded and need concrete types",
                 at: generic)
             isGood = false
         }
@@ -181,11 +181,11 @@ struct ExposedType {
             bare = only.type.trimmed
         }
         if bare.is(FunctionTypeSyntax.self) {
-            refuse("a closure: it can not be sent")
+            refuse("a closure: it cannot be sent")
             return nil
         }
         if bare.is(TupleTypeSyntax.self), bare.as(TupleTypeSyntax.self)?.elements.isEmpty == false {
-            refuse("a tuple, which can not be written as JSON; make it a Codable structure")
+            refuse("a tuple, which cannot be written as JSON; make it a Codable structure")
             return nil
         }
         if let opaque = bare.as(SomeOrAnyTypeSyntax.self) {

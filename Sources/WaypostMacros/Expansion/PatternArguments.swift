@@ -32,7 +32,7 @@ struct PatternArguments {
                 continue
             }
             if known.contains(pattern) {
-                context.report("the pattern \(pattern) stands here twice", at: argument.expression)
+                context.report("the pattern \(pattern) is given twice", at: argument.expression)
                 isGood = false
             }
             known.append(pattern)

@@ -74,7 +74,7 @@ enum MapLaws: Laws {
             try? RouteURL(
                 scheme: origin.scheme, components: components, query: [("q", "1")], fragment: "f")
             as RouteURL
-        // An address in brackets can not be written as a component.
+        // An address in brackets cannot be written as a component.
         guard let requested else { return }
         let url = try? RouteURL(redirect.apply(to: requested)) as RouteURL
         guard let url, let target = try? RouteURL(path.text) as RouteURL else {

@@ -77,7 +77,7 @@ enum URLLaws: Laws {
                 scheme: url.scheme, components: components, query: url.query.pairs.map { ($0.key, $0.value) },
                 fragment: url.fragment) as RouteURL
         guard let again else {
-            // An address in brackets can not be written as a component.
+            // An address in brackets cannot be written as a component.
             return try BrokenLaw.unless(schemesOfBrowsers.contains(url.scheme), "what was read can be built")
         }
         try BrokenLaw.unless(

@@ -1,5 +1,5 @@
 /// A placeholder as it lies in the pattern's text, with its delimiters.
-struct PatternHole: Sendable, Hashable {
+struct Placeholder: Sendable, Hashable {
     var start: UInt16 = 0
     var end: UInt16 = 0
     /// The name inside it; empty for `**`.
@@ -19,7 +19,7 @@ struct PatternHole: Sendable, Hashable {
         let next: Int
         if bytes[start] == UInt8(ascii: ":") {
             while nameEnd < end, Self.isName(bytes[nameEnd]) { nameEnd &+= 1 }
-            // In `:from-:to` the dash is what stands between, for a name could not be told from it otherwise.
+            // In `:from-:to` the dash is what stands between, for a name could not be distinguished from it otherwise.
             if nameEnd < end, Self.begins(bytes[nameEnd]) {
                 while nameEnd > nameStart, Self.mayStandBetween(bytes[nameEnd &- 1]) { nameEnd &-= 1 }
             }

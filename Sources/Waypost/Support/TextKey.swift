@@ -1,5 +1,5 @@
-/// The first eight and the last eight bytes of a text; of one of up to eight bytes, no first ones.
-struct ByteWords: BitwiseCopyable, Equatable {
+/// A text as a key of the tables: its first eight and last eight bytes; of one of up to eight bytes, no first ones.
+struct TextKey: BitwiseCopyable, Equatable {
     let first: UInt64
     let last: UInt64
     let start: UnsafePointer<UInt8>
@@ -32,13 +32,13 @@ struct ByteWords: BitwiseCopyable, Equatable {
 
     /// Whether both have the same bytes.
     @inline(__always)
-    static func == (one: ByteWords, other: ByteWords) -> Bool {
+    static func == (one: TextKey, other: TextKey) -> Bool {
         one.length == other.length && one.first == other.first && one.last == other.last
             && (one.length <= 16 || one.hasMiddle(of: other))
     }
 
     @inline(never)
-    private func hasMiddle(of other: ByteWords) -> Bool {
+    private func hasMiddle(of other: TextKey) -> Bool {
         var index = 8
         while index < length &- 8 {
             if ByteWord.load(start + index) != ByteWord.load(other.start + index) { return false }
