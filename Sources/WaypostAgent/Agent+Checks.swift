@@ -5,14 +5,14 @@ import Waypost
 import WaypostMessages
 
 extension Agent {
-    /// The checks of health as they are now, each with the time since when it is so.
+    /// The health checks as they are now, each with the time since when it is so.
     var currentChecks: [HealthCheck] {
         let now = clock.wall()
         let checks = checks(at: now, status.current, journal.counters, outbox.counters)
         return healthHistory.dated(events.redaction.masked(checks), at: now)
     }
 
-    /// The checks of health; ``HealthCheckGuide`` says what each means.
+    /// The health checks; ``HealthCheckGuide`` says what each means.
     ///
     /// - Parameter now: in milliseconds since 1970.
     func checks(
@@ -49,7 +49,7 @@ extension Agent {
                 ? HealthCheck(
                     "routes",
                     problem: missing > 0
-                        ? "the published lists are cut; \(missing) entries are missing" : nil,
+                        ? "the published lists are truncated; \(missing) entries are missing" : nil,
                     ok: "ok (published)")
                 : .unknown(
                     "routes", link.outage == nil ? "not published yet" : Self.offline, isPending: true),
@@ -145,7 +145,7 @@ extension Agent {
     private var storeShortage: String? {
         let (held, limit) = (store.heldBytes, configuration.limits.storeBytes)
         guard held >= limit.share(80) else { return nil }
-        return "\(held) of \(limit) bytes are taken; beyond that new commands and maps get 503 DISK"
+        return "\(held) of \(limit) bytes are used; when it is full, new commands and maps get 503 DISK"
     }
 
     var certificates: CertificateCheck {
@@ -167,7 +167,7 @@ extension Agent {
             switch check.state {
             case .failed: logger.warning("health: \(check.name) failed: \(check.detail)\(advice)")
             case .unknown: logger.notice("health: \(check.name) not known: \(check.detail)\(advice)")
-            case .ok: logger.notice("health: \(check.name) is good again")
+            case .ok: logger.notice("health: \(check.name) is ok again")
             }
         }
     }

@@ -19,7 +19,7 @@ final class LinkListener: MQTTLinkDelegate {
         agent.connected(connection)
     }
     func link(received batch: [MQTTMessage]) -> BatchDecision { agent.intake.take(batch) }
-    func link(lends thread: ThreadLoan) { agent.executor.beginHere(keep: thread.keep) }
+    func link(lends thread: ThreadLoan) { agent.executor.beginHere(adopt: thread.keep) }
     func linkWillAcknowledge() -> BatchDecision { agent.intake.mayAcknowledge() }
     func link(skipped message: SkippedMessage) { agent.skipped(message) }
     func linkDidSubscribe(_ connection: Connection) { agent.subscribed(connection) }
@@ -49,12 +49,12 @@ extension Agent {
         if isSessionLost(connection) {
             reporter.failed(
                 .sessionLost,
-                "\(connection.broker) has no session of this agent any more; "
-                    + "what was sent while the agent was away and was not delivered is lost", in: .link)
+                "\(connection.broker) no longer has the session of this agent; "
+                    + "messages sent to it while it was offline are lost", in: .link)
         }
         outbox.publish(topics.state(of: configuration.agent)) { presence.message(.birth) }
         publishDocuments()
-        manager?.notify("STATUS=online at \(connection.broker)")
+        systemd?.notify("STATUS=online at \(connection.broker)")
         outbox.connected(receiveMaximum: Int(connection.receiveMaximum))
         beginSelfTest(connection)
         logger.notice(
@@ -76,7 +76,7 @@ extension Agent {
         outbox.disconnected()
         status.changeSelfTest { $0.ended() }
         guard reason.cause != .stopped else { return }
-        manager?.notify("STATUS=offline: \(reason)")
+        systemd?.notify("STATUS=offline: \(reason)")
         let isDisk = reason.cause == .batchRefused
         let problem = isDisk ? store.problem.map { ": \($0)" } ?? "" : ""
         let (outage, isLineDue) = status.disconnected(
@@ -184,7 +184,7 @@ extension Agent {
                     logRefusal(of: item, "it is sent again on the next connection")
                     continue
                 }
-                logRefusal(of: item, "a smaller one takes its place")
+                logRefusal(of: item, "a smaller one replaces it")
             case .kept(let item): logRefusal(of: item, "it is sent again on the next connection")
             case .dropped(let item):
                 events.lost(item.events)

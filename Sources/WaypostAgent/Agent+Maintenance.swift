@@ -10,7 +10,7 @@ extension Agent {
 
     /// How long the regular work pauses, in milliseconds: few wake-ups, so that an idle device can sleep.
     private var pause: Int64 {
-        min(10_000, (manager?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
+        min(10_000, (systemd?.watchdog ?? .max) / 3, max(1_000, configuration.healthInterval.milliseconds))
     }
 
     /// Watches the link and the disk and publishes health, until the task is cancelled.
@@ -26,8 +26,8 @@ extension Agent {
             let now = clock.monotonic()
             checkLoop()
             checkDisk(&isDiskHanging)
-            if let interval = manager?.watchdog, now - lastSign >= interval / 3, !loop.isStalled {
-                manager?.notify("WATCHDOG=1")
+            if let interval = systemd?.watchdog, now - lastSign >= interval / 3, !loop.isStalled {
+                systemd?.notify("WATCHDOG=1")
                 lastSign = now
             }
             checkSelfTest()
@@ -53,7 +53,7 @@ extension Agent {
             _ = clockMonitor.isCorrect(at: clock.wall())
             maps.checkTimeSoon()
             updateMetrics()
-            if spareMemory.isDue(afterChanges: store.changeCount, at: now) { releaseMemory() }
+            if spareMemory.takeRelease(afterChanges: store.changeCount, at: now) { releaseMemory() }
             guard now - lastSweep >= configuration.healthInterval.milliseconds else { continue }
             lastSweep = now
             cursor = forgetEndedCommands(after: cursor)
@@ -114,8 +114,8 @@ extension Agent {
                 outbox.enqueue([OutboxItem(origin: .volatile, kind: .presence, message: report)])
             }
         } else {
-            logger.notice("the disk answers again")
-            reporter.log(.warning, "Store", "the disk answers again")
+            logger.notice("the disk responds again")
+            reporter.log(.warning, "Store", "the disk responds again")
         }
         publishHealth()
     }

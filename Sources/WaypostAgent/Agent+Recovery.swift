@@ -25,7 +25,8 @@ extension Agent {
         if commands > 0 || reports > 0 {
             reporter.log(
                 .info, "Agent",
-                "recovered \(commands.counted("command")) and \(reports.counted("report")) of an earlier run")
+                "recovered \(commands.counted("command")) and \(reports.counted("report")) from an earlier run"
+            )
         }
         executor.admitted(jobs)
         executor.begin()
@@ -175,7 +176,7 @@ extension AgentState.Cause {
         } else {
             self.init(
                 nil,
-                "the run before was not stopped properly (process \(run.process), started \(Timestamp.rfc3339(run.began)))",
+                "the previous run was not stopped properly (process \(run.process), started \(Timestamp.rfc3339(run.began)))",
                 at: run.began)
         }
     }

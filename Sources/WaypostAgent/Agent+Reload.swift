@@ -20,10 +20,10 @@ extension Agent {
         events.setLevel(level)
         intake.setSenderLimits(rate: new.limits.intakeRate, burst: new.limits.intakeBurst)
         if let link = reloadable.withLock({ $0.change(to: new) }) {
-            logger.notice("connecting anew with renewed credentials or certificates")
+            logger.notice("reconnecting with renewed credentials or certificates")
             link.renew(credentials: new.link.credentials, tls: new.link.tls)
         }
-        reporter.log(.info, "Agent", "configuration read again")
+        reporter.log(.info, "Agent", "configuration reloaded")
         publishHealth()
         return configuration.fixedDifferences(from: new)
     }

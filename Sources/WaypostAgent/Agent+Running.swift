@@ -27,7 +27,7 @@ extension Agent {
     /// Stops the agent; of several reasons the first counts.
     package func stop(because reason: String) {
         willStop(because: reason)
-        shutdown.request()
+        shutdown.fire()
     }
 
     /// Notes why it will be stopped in a moment by who runs it, which may not see it end before.
@@ -60,13 +60,13 @@ extension Agent {
         do {
             try recover()
         } catch {
-            // The agent can serve all the same; what is unfinished stays on disk for the next start.
+            // The agent can serve anyway; what is unfinished stays on disk for the next start.
             logger.error("\(error)")
         }
         let maintenance = AgentThreads.start { await self.runMaintenance() }
         let watch = Task(executorPreference: AgentThreads.watch) { await self.watch() }
         link.start()
-        manager?.notify("READY=1", "STATUS=connecting")
+        systemd?.notify("READY=1", "STATUS=connecting")
         await shutdown.wait()
         maintenance.cancel()
         watch.cancel()
@@ -88,7 +88,7 @@ extension Agent {
     private func loadModules() async {
         let router = router
         let scope = OpenScope(executor: executor.handlers)
-        await ShutdownSignal.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
+        await OneShotEvent.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
             // A set-up may block its thread, as a handler may.
             _ = await OpenScope.$current.withValue(scope) { await router.load() }
         }
@@ -139,23 +139,23 @@ extension Agent {
 
     /// Commands are stored and not run, what runs ends, what waits is sent, the goodbye follows, the link disconnects.
     private func stop(_ link: any MessageLink) async {
-        manager?.notify("STOPPING=1")
+        systemd?.notify("STOPPING=1")
         reporter.log(.info, "Agent", "stopping")
         executor.stop()
         let limit = configuration.stopWithin
         let (executor, outbox) = (executor, outbox)
-        await ShutdownSignal.wait(atMost: limit * 0.4) { await executor.stopped() }
+        await OneShotEvent.wait(atMost: limit * 0.4) { await executor.stopped() }
         events.flush()
-        await ShutdownSignal.wait(atMost: limit * 0.2) { await outbox.drained() }
+        await OneShotEvent.wait(atMost: limit * 0.2) { await outbox.drained() }
         let goodbye = MQTTMessage.retained(topics.state(of: configuration.agent), presence.message(.shutdown))
         // The link's thread may be waiting for the disk.
-        await ShutdownSignal.wait(atMost: limit * 0.25) {
+        await OneShotEvent.wait(atMost: limit * 0.25) {
             await link.stop(after: [goodbye], within: limit * 0.2)
         }
         outbox.close()
         let (store, journal, end) = (store, journal, runs.end(at: clock.wall()))
         // A disk that hangs must not delay the stop.
-        await ShutdownSignal.wait(atMost: limit * 0.1) {
+        await OneShotEvent.wait(atMost: limit * 0.1) {
             journal.close()
             try? store.commit { transaction in
                 if executor.waiting == 0 { try transaction.setStoppedCleanly(true) }

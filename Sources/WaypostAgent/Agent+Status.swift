@@ -103,7 +103,8 @@ extension Agent {
         guard missing > 0, missing != before else { return }
         reporter.log(
             .warning, "Agent",
-            "the list of \(list) is cut: \(missing) do not fit into one message of \(maximumPayload) bytes")
+            "the list of \(list) is truncated: \(missing) do not fit into one message of \(maximumPayload) bytes"
+        )
     }
 
     // MARK: Health

@@ -41,11 +41,11 @@ public final class Agent: Service {
     let status = LinkStatus()
     let healthHistory = HealthHistory()
     let loop: LoopMonitor
-    let manager: ServiceManager?
+    let systemd: SystemdNotifier?
     /// What SIGHUP may change.
     let reloadable: Guarded<Reloadable>
-    let shutdown = ShutdownSignal()
-    /// How the run before this one ended, and why this one is to end.
+    let shutdown = OneShotEvent()
+    /// How the run before this one ended, and why this one must end.
     let runs = RunRecord()
     let started: Int64
     let makeLink: MakeLink
@@ -110,7 +110,7 @@ public final class Agent: Service {
                     guard case .reply(let sender)? = topics.outbound(topic)?.content else { return }
                     shares.shrank(by: fewer, of: sender)
                 },
-                isGathering: { handlers.isGuestHere }))
+                isGathering: { handlers.isOnBorrowedThread }))
         let mapInForce = Callback<Void, FailureReport.MapInForce?> { nil }
         let reporter = Reporter(
             clock: clock,
@@ -178,7 +178,7 @@ public final class Agent: Service {
                 end: { end($0, true) },
                 commit: { (steps, body) throws(StoreError) in
                     try journal.commit(
-                        steps: steps, reopening: { $0.compactMap { try? $0.get().repeated } }, body)
+                        steps: steps, reopening: { $0.compactMap { try? $0.get().duplicateRow } }, body)
                 },
                 received: { journal.received($0) },
                 storeReceived: { () throws(StoreError) in try journal.storeReceived() },
@@ -215,7 +215,7 @@ public final class Agent: Service {
             },
             raise: { store.raiseEpoch(above: $0) })
         loop = LoopMonitor(limit: (configuration.link.tickInterval * 4).milliseconds, at: clock.monotonic())
-        manager = configuration.tellsServiceManager ? ServiceManager() : nil
+        systemd = configuration.tellsServiceManager ? SystemdNotifier() : nil
         reloadable = Guarded(Reloadable(configuration))
         started = clock.wall()
         self.configuration = configuration

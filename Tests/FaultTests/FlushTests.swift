@@ -42,7 +42,7 @@ import WaypostMessages
         try faults.set(.hangsInFlush, to: 0)
         #expect(try await backend.reply(to: "second", of: "k1").code == .ok)
         #expect(agent.ledger == ["first", "second"])
-        try await agent.printed("the disk answers again")
+        try await agent.printed("the disk responds again")
         _ = try await backend.message(on: "waypost/v1/k1/fail") { $0["name"] == "LOOP_STALLED" }
         repeat { ending = try await health(of: agent, "--alive") } while ending.status != 0
 

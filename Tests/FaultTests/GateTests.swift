@@ -74,7 +74,7 @@ import WaypostMessages
         try await wait(forHeld: 3, backend)
         let refused = try await backend.command(waitingOpen("one-more", bytes: 2_000), to: "k1")
         #expect(refused.code == .busy)
-        #expect(refused.detail?.contains("opens of me that wait at gates may have 8192 bytes") == true)
+        #expect(refused.detail?.contains("opens of me that wait at gates may use 8192 bytes") == true)
         // All in the lane that they had been in, this one with more bytes than they leave.
         let large =
             #"{"id":"large","type":"call","service":"AppConfigServiceProtocol","method":"openMiniProgram","args":[{"p":"\#(String(repeating: "p", count: 12_000))"}]}"#

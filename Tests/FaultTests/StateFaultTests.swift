@@ -40,7 +40,7 @@ import WaypostMessages
 
         let fresh = try AgentProcess(
             "k1", broker: broker.url, directory: directory, arguments: ["--demo", "--fresh-state"])
-        try await fresh.printed("set aside")
+        try await fresh.printed("renamed to")
         try await fresh.online()
         #expect(try await fresh.terminate() == 0)
         let files = try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -124,7 +124,7 @@ import WaypostMessages
         try await isRefused(directory, "\(file): the state file is empty, but waypost.marker shows")
         try FileManager.default.removeItem(atPath: file)
         #expect(mkfifo(file, 0o600) == 0)
-        try await isRefused(directory, "\(file): there is a named pipe in the place of a file")
+        try await isRefused(directory, "\(file): it must be a file of Waypost's but is a named pipe")
         try FileManager.default.removeItem(atPath: file)
 
         let backend = try await Backend(broker: broker.url)

@@ -20,7 +20,7 @@ import Testing
                 added[owner ?? ""] = number + 1
                 queue.append((owner, number), of: owner)
             case 1 where step < 4_000 && queue.hasSpace(for: owner):
-                // As a guest does.
+                // As a borrowed thread does.
                 queue.began(owner)
                 running.append(owner)
             case 2:

@@ -102,12 +102,12 @@ import Waypost
         harness.link.connect(refused: ["waypost/v1/k1/map"])
         let connection = try #require(harness.agent.status.current.connection)
         _ = try await lines.first("the refused subscription") { line in
-            line.contains("health: subscriptions failed: refused: waypost/v1/k1/map; let the agent")
+            line.contains("health: subscriptions failed: refused: waypost/v1/k1/map; allow the agent")
                 ? line : nil
         }
         harness.link.subscribe(granted: ["waypost/v1/k1/map"], of: connection)
         _ = try await lines.first("that it is granted") { line in
-            line.contains("health: subscriptions is good again") ? line : nil
+            line.contains("health: subscriptions is ok again") ? line : nil
         }
         harness.receive(#"[{"routerType":9}]"#, on: "waypost/v1/k1/map/patch")
         _ = try await lines.first("the refused map") { line in

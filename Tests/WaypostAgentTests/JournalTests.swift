@@ -120,7 +120,7 @@ import WaypostMessages
     }
 
     @Test func `lets acknowledgements ride together with the next command that is stored`() throws {
-        let commands = try (0..<Journal.patientGroup).map { try ended("c\($0)") }
+        let commands = try (0..<Journal.batchSize).map { try ended("c\($0)") }
         journal.end(commands, isFree: true)
         for command in commands { acknowledge(command) }
         _ = try journal.commit(steps: 1) { try $0.receive(Self.command("next")) }

@@ -51,7 +51,7 @@ import WaypostMessages
         let before = try await harness.applied { $0["layers"] != [] }
         let published = harness.published.events.count
         harness.receive(document(1, Self.redirect), on: Self.map)
-        _ = try await harness.event(after: published) { $0.message.contains("in force already") }
+        _ = try await harness.event(after: published) { $0.message.contains("already in force") }
         let applied = harness.published.events.dropFirst(published).filter {
             $0.topic.hasSuffix("map/applied")
         }

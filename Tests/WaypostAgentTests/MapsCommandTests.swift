@@ -57,7 +57,7 @@ import Waypost
         #expect(layers[1].entries.map(\.number) == [1, 2, 3])
         #expect(layers[1].entries.map(\.state) == [.inactive, .inactive, .inactive])
         #expect(layers[1].entries[0].reason == "entry 1 of agent takes its place")
-        #expect(layers[1].entries[1].reason?.contains("no route takes app://gone") == true)
+        #expect(layers[1].entries[1].reason?.contains("no route matches app://gone") == true)
         #expect(layers[1].entries[2].reason?.contains("region=us") == true)
         #expect(layers[2].refused?.code == .badField)
         #expect(layers[3].entries.map(\.state) == [.active])

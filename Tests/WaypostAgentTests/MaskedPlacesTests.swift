@@ -113,7 +113,7 @@ import Waypost
 
     private static let failed: [(url: String, detail: String, reported: String)] = [
         (
-            "app://me:hunter2@none", "no route takes app://***@none; similar are app://moved",
+            "app://me:hunter2@none", "no route matches app://***@none; similar are app://moved",
             "app://***@none"
         ),
         ("app://we?token=hunter2", "app://we?token=***", "app://we?token=***"),
@@ -153,7 +153,7 @@ import Waypost
         ),
         (
             #""rev":3,"entries":[{"routerType":1,"orginPath":"app://me:hunter2@a","targetPath":"app://me:hunter2@a"}]"#,
-            "redirects lead in a circle: app://***@a → app://***@a"
+            "redirects form a cycle: app://***@a → app://***@a"
         ),
         (#""rev":4,"aud":"token=hunter2","entries":[]"#, #"aud is "token=***"#),
     ]

@@ -135,7 +135,7 @@ import Waypost
             #"[{"routerType":3,"path":"app://a"}]"#, on: "waypost/v1/k1/map/patch")
         let reply = try await harness.command(#"{"id":"o1","type":"open","url":"app://a"}"#)
         #expect(reply.code == .noRoute && reply.nearest.isEmpty)
-        #expect(reply.detail == "no route takes app://a: deleted by entry 1 of patch")
+        #expect(reply.detail == "no route matches app://a: deleted by entry 1 of patch")
         try await harness.close()
     }
 }

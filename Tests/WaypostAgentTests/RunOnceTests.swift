@@ -225,15 +225,15 @@ import WaypostMessages
         #expect(state == .received && attempt == 2)
         // The redelivery may take its time.
         let late = try await run(
-            message(isDuplicate: true), after: Caution.time, directory: killed(inTheMiddle))
+            message(isDuplicate: true), after: CrashGuard.time, directory: killed(inTheMiddle))
         #expect(late.state == .received && late.attempt == 2)
     }
 
     @Test func `any command is on disk before it runs, for the first minute`() async throws {
         let (state, attempt) = try await run(
-            message(), after: Caution.time - 1, directory: killed(inTheMiddle))
+            message(), after: CrashGuard.time - 1, directory: killed(inTheMiddle))
         #expect(state == .received && attempt == 1)
-        let later = try await run(message(), after: Caution.time, directory: killed(inTheMiddle))
+        let later = try await run(message(), after: CrashGuard.time, directory: killed(inTheMiddle))
         #expect(later.state == nil && later.attempt == 1)
     }
 

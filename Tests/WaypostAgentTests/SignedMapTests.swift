@@ -83,7 +83,9 @@ import Waypost
         // The same again is in force already; another that builds on the map is too late.
         #expect(try code(first, on: Self.patchTopic, in: harness) == nil)
         #expect(try code(patch(5, 7, "app://b"), on: Self.patchTopic, in: harness) == .rollback)
-        #expect(harness.agent.maps.applied.refused?.detail.contains("builds on rev 5; in force is 6") == true)
+        #expect(
+            harness.agent.maps.applied.refused?.detail.contains("builds on rev 5; the map in force is rev 6")
+                == true)
         #expect(try code(patch(6, 9, "app://b"), on: Self.patchTopic, in: harness) == nil)
         #expect(harness.agent.router.resolve("app://a").url == "app://b")
         #expect(try code(first, on: Self.patchTopic, in: harness) == .rollback)

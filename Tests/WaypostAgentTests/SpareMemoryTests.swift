@@ -15,7 +15,7 @@ struct SpareMemoryTests {
             (10, false), (20, false), (20, true), (20, false), (21, false), (21, false), (2_000, false),
             (5_000, false), (5_000, true), (5_000, false), (-2_147_480_000, false), (-2_147_480_000, true),
         ]
-        for (changes, isDue) in looks { #expect(memory.isDue(afterChanges: changes, at: 0) == isDue) }
+        for (changes, isDue) in looks { #expect(memory.takeRelease(afterChanges: changes, at: 0) == isDue) }
     }
 
     @Test func `goes back once more when the threads that worked have ended`() {
@@ -27,7 +27,9 @@ struct SpareMemoryTests {
             (9_000, 300_000, false), (9_000, 310_000, true), (9_100, 350_000, false), (9_100, 360_000, true),
             (9_100, 990_000, false),
         ]
-        for (changes, now, isDue) in looks { #expect(memory.isDue(afterChanges: changes, at: now) == isDue) }
+        for (changes, now, isDue) in looks {
+            #expect(memory.takeRelease(afterChanges: changes, at: now) == isDue)
+        }
     }
 
     @Test func `goes back from the link too, and the agent works on`() async throws {
@@ -42,8 +44,8 @@ struct SpareMemoryTests {
         let store = try Store(directory: NSTemporaryDirectory() + "waypost-memory-\(UUID().uuidString)")
         var memory = SpareMemory()
         func isDueInPause() -> Bool {
-            _ = memory.isDue(afterChanges: store.changeCount, at: 0)
-            return memory.isDue(afterChanges: store.changeCount, at: 0)
+            _ = memory.takeRelease(afterChanges: store.changeCount, at: 0)
+            return memory.takeRelease(afterChanges: store.changeCount, at: 0)
         }
         #expect(isDueInPause())
         try store.commit { _ in }

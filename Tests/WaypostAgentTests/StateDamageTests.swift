@@ -527,7 +527,7 @@ struct `A state directory of which something is damaged or lost` {
                 $0.freshState = true
             }
             let report = try await harness.failure { $0.code == .disk }
-            #expect(report.detail.contains("set aside as") && report.detail.contains("forgotten"), "\(what)")
+            #expect(report.detail.contains("renamed to") && report.detail.contains("forgotten"), "\(what)")
             #expect(try await Self.epoch(harness) > 1 << 52, "\(what)")
             #expect(try await harness.command(Self.open("new")).code == .ok)
             try await harness.close()

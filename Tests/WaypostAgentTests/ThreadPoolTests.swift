@@ -22,37 +22,38 @@ import Threading
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct `A guest in a thread pool` {
+@Suite(.timeLimit(.minutes(10))) struct `A thread that a pool borrows` {
     /// The threads on which something ran, in order.
     private let ran = EventLog<pthread_t>()
-    private let guests = EventLog<pthread_t>()
-    private let kept = EventLog<Void>()
+    private let lent = EventLog<pthread_t>()
+    private let adopted = EventLog<Void>()
 
-    /// - Parameter look: how long a guest may be at one job before it counts as blocked.
+    /// - Parameter interval: how long one job may take before the thread counts as blocked.
     private func pool(
-        turn: Duration = .seconds(3_600), look: Duration = .milliseconds(1), limit: Int = 8
+        turn: Duration = .seconds(3_600), interval: Duration = .milliseconds(1), limit: Int = 8
     ) -> ThreadPool {
         ThreadPool(
             name: "wp-test", usual: 2, limit: limit,
-            guests: GuestTimes(turn: turn, look: look, pauses: .seconds(3_600)...(.seconds(3_600))))
+            borrowing: BorrowingTimes(
+                turn: turn, interval: interval, pauses: .seconds(3_600)...(.seconds(3_600))))
     }
 
-    /// Runs tasks as a guest, on a thread of its own.
+    /// Lends a thread to the pool, which runs these tasks.
     private func visit(
         _ pool: ThreadPool, whenIdle: @escaping @Sendable () -> Void = {},
         _ tasks: [@Sendable () async -> Void]
     ) {
-        let (guests, kept) = (guests, kept)
-        let failure = PlainThread.start(name: "guest") {
+        let (lent, adopted) = (lent, adopted)
+        let failure = PlainThread.start(name: "lent") {
             pool.runHere {
                 for task in tasks { Task(executorPreference: pool) { await task() } }
             } whenIdle: {
                 whenIdle()
-            } keep: {
-                kept.append(())
+            } adopt: {
+                adopted.append(())
                 return true
             }
-            guests.append(pthread_self())
+            lent.append(pthread_self())
         }
         #expect(failure == nil)
     }
@@ -67,7 +68,7 @@ import Threading
 
     @Test func `runs what it starts itself, also what is started when that is through`() async throws {
         // On a machine that is busy any job may take a moment.
-        let pool = pool(look: .seconds(3_600))
+        let pool = pool(interval: .seconds(3_600))
         let more = Atomic(true)
         let later = note()
         visit(
@@ -76,20 +77,20 @@ import Threading
                 guard more.exchange(false, ordering: .relaxed) else { return }
                 Task(executorPreference: pool) { await later() }
             }, [note(), note()])
-        try await guests.wait(for: "its end") { $0.count == 1 }
+        try await lent.wait(for: "its end") { $0.count == 1 }
         #expect(ran.events.count == 6)
-        #expect(Set(ran.events) == Set(guests.events))
+        #expect(Set(ran.events) == Set(lent.events))
     }
 
     @Test func `leaves to the pool what it has no time for`() async throws {
-        visit(pool(turn: .zero, look: .seconds(3_600)), [note(), note(), note()])
+        visit(pool(turn: .zero, interval: .seconds(3_600)), [note(), note(), note()])
         try await ran.wait(for: "all") { $0.count == 6 }
-        try await guests.wait(for: "its end") { $0.count == 1 }
-        #expect(!ran.events.contains(guests.events[0]))
-        #expect(kept.events.isEmpty)
+        try await lent.wait(for: "its end") { $0.count == 1 }
+        #expect(!ran.events.contains(lent.events[0]))
+        #expect(adopted.events.isEmpty)
     }
 
-    @Test func `is kept when it blocks, what it had started is run by others, and none is taken after it`()
+    @Test func `is adopted when it blocks, others run what it had started, and none is borrowed after it`()
         async throws
     {
         let pool = pool()
@@ -105,27 +106,27 @@ import Threading
                 }, note(),
             ])
         try await ran.wait(for: "the other") { $0.count == 3 }
-        #expect(kept.events.count == 1)
+        #expect(adopted.events.count == 1)
         let blocked = ran.events[0]
         #expect(!ran.events.dropFirst().contains(blocked))
-        #expect(guests.events.isEmpty)
+        #expect(lent.events.isEmpty)
         visit(pool, [note()])
         try await ran.wait(for: "the next") { $0.count == 5 }
-        try await guests.wait(for: "its end") { $0.count == 1 }
-        #expect(!ran.events.contains(guests.events[0]))
-        #expect(kept.events.count == 1)
+        try await lent.wait(for: "its end") { $0.count == 1 }
+        #expect(!ran.events.contains(lent.events[0]))
+        #expect(adopted.events.count == 1)
     }
 
     @Test func `is taken again soon after one that blocked, and later each time when each of them does`() {
-        var seat = GuestSeat(pauses: .nanoseconds(20)...(.nanoseconds(100)))
-        /// Seats a guest that blocks; when the next may come.
+        var borrowed = BorrowedThread(pauses: .nanoseconds(20)...(.nanoseconds(100)))
+        /// Borrows a thread that blocks; when the next may be borrowed.
         func block(at now: UInt64) -> UInt64? {
-            guard seat.take(at: now, keep: { true }) else { return nil }
-            let (first, second) = (seat.look(at: now), seat.look(at: now))
+            guard borrowed.take(at: now, adopt: { true }) else { return nil }
+            let (first, second) = (borrowed.check(at: now), borrowed.check(at: now))
             #expect(first == nil && second != nil)
             return (now...now + 1_000).first {
-                defer { _ = seat.leave() }
-                return seat.take(at: $0, keep: { true })
+                defer { _ = borrowed.giveBack() }
+                return borrowed.take(at: $0, adopt: { true })
             }
         }
         #expect(block(at: 1_000) == 1_020)
@@ -140,18 +141,18 @@ import Threading
     }
 
     // Who lent the thread may have no other for it yet.
-    @Test func `is asked for again until it can be kept`() async throws {
+    @Test func `is requested again until it can be adopted`() async throws {
         let (pool, ran) = (pool(), ran)
         let opens = DispatchSemaphore(value: 0)
         let asked = EventLog<Void>()
-        let failure = PlainThread.start(name: "guest") {
+        let failure = PlainThread.start(name: "lent") {
             pool.runHere {
                 Task(executorPreference: pool) {
                     ran.append(pthread_self())
                     opens.wait()
                 }
             } whenIdle: {
-            } keep: {
+            } adopt: {
                 asked.append(())
                 return asked.events.count >= 3
             }
@@ -176,14 +177,14 @@ import Threading
                     opens.wait()
                 }
             ])
-        try await kept.wait(for: "it to be kept") { $0.count == 1 }
+        try await adopted.wait(for: "its adoption") { $0.count == 1 }
         // No thread is left for this one.
         visit(pool, [note()])
-        try await guests.wait(for: "its end") { $0.count == 1 }
+        try await lent.wait(for: "its end") { $0.count == 1 }
         try await eventually("the pool to have no thread left") { pool.isExhausted }
         #expect(ran.events.count == 1)
         opens.signal()
-        // The thread that was kept is the pool's.
+        // The thread that was adopted is the pool's.
         try await ran.wait(for: "the other") { $0.count == 3 }
         #expect(Set(ran.events).count == 1)
     }

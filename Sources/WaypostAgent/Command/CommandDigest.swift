@@ -2,7 +2,7 @@ import WaypostMessages
 
 /// By what a command is recognised when its id comes again: the digest of its bytes, and that of what it asks for.
 ///
-/// A sender that tries again may stamp its command anew; it is the same command all the same.
+/// A sender that tries again may stamp its command again; it is the same command anyway.
 struct CommandDigest: Sendable, Hashable {
     private static let length = 32
 

@@ -60,24 +60,24 @@ package struct AgentSetting: Sendable {
     package static let all: [AgentSetting] = [
         AgentSetting(
             "keepalive",
-            "The longest silence of the broker; after half of it the link is tested, then it counts as broken.",
+            "How long the broker may be silent: after half of it the agent tests the connection, then it reconnects.",
             5...3_600, unit: "seconds", .duration(\.link.keepAlive)),
         AgentSetting(
             "health-interval", "Time between two health documents, plus or minus 10 %.", 1...86_400,
             unit: "seconds", .duration(\.healthInterval)),
         AgentSetting(
-            "stop-within", "The longest time that a stop takes.", 1...300, unit: "seconds",
+            "stop-within", "The longest time a stop may take.", 1...300, unit: "seconds",
             .duration(\.stopWithin)),
         AgentSetting(
             "handler-deadline",
-            "The longest time that a handler runs; then the command ends with 408 DEADLINE.",
+            "The longest time a handler may run; then the command ends with 408 DEADLINE.",
             1...86_400, unit: "seconds", .duration(\.limits.handlerDeadline)),
         AgentSetting(
             "handler-threads",
             "Threads for handlers that block; when all are blocked, commands end with 408 DEADLINE.",
             2...4_096, health: "handlerThreads", .number(\.limits.handlerThreads)),
         AgentSetting(
-            "intake-rate", "Messages a second, over a longer time, that one sender may send; 0 is no limit.",
+            "intake-rate", "Messages per second, on average, that one sender may send; 0 is no limit.",
             0...1_000_000,
             health: "intakeRate", changesAtRunTime: true, .number(\.limits.intakeRate)),
         AgentSetting(
@@ -98,21 +98,21 @@ package struct AgentSetting: Sendable {
             1_024...67_108_864, unit: "bytes", health: "mapBytes", .number(\.limits.mapBytes)),
         AgentSetting(
             "map-rate",
-            "Maps and patches a second that are read for one layer; 0 is no limit.",
+            "Maps and patches per second that are read for one layer; 0 is no limit.",
             0...1_000_000, health: "mapRate", .number(\.limits.mapRate)),
         AgentSetting(
             "packet-bytes", "The largest packet that is sent; a larger result becomes a 413 reply.",
             4_096...67_108_864, unit: "bytes", health: "packetBytes", .number(\.limits.packetBytes)),
         AgentSetting(
-            "waiting-commands", "Commands that wait or run at one time; more are refused with 429 BUSY.",
+            "waiting-commands", "Commands that wait or run at the same time; more are refused with 429 BUSY.",
             1...1_000_000, health: "waitingCommands", .number(\.limits.waitingCommands)),
         AgentSetting(
             "waiting-bytes",
-            "Bytes of the commands that wait or run at one time; more are refused with 429 BUSY.",
+            "Bytes of the commands that wait or run at the same time; more are refused with 429 BUSY.",
             65_536...4_294_967_296, unit: "bytes", health: "waitingBytes", .number(\.limits.waitingBytes)),
         AgentSetting(
             "running-bytes",
-            "Bytes of the commands that run at one time, decoded 80 times as much; more wait for their turn. Opens at gates get half.",
+            "Bytes of the commands that run at the same time; decoded they take up to 80 times as much. More wait for their turn. Opens at gates get half.",
             65_536...4_294_967_296, unit: "bytes", health: "runningBytes", .number(\.limits.runningBytes)),
         AgentSetting(
             "dedupe-keys",
@@ -131,7 +131,7 @@ package struct AgentSetting: Sendable {
             "Bytes that the state file may hold; beyond it new commands and maps get 503 DISK.",
             1_048_576...1_099_511_627_776, unit: "bytes", health: "storeBytes", .number(\.limits.storeBytes)),
         AgentSetting(
-            "log-rate", "Log events a second, over a longer time, that are published; 0 is no limit.",
+            "log-rate", "Log events per second, on average, that are published; 0 is no limit.",
             0...1_000_000, health: "logRate",
             .number(\.limits.logRate)),
         AgentSetting(

@@ -6,28 +6,29 @@ import WaypostMessages
 extension Journal {
     /// Commits what waits on this thread; what came meanwhile is left to one of the agent.
     func storeHere() {
-        if (try? commit { _ in }) == nil || goesOn() { storeSoon() }
+        if (try? commit { _ in }) == nil || resumeCommitting() { commitInBackground() }
     }
 
     /// Commits on a thread of the agent until nothing urgent waits; on a full disk it tries again until ``close()``.
-    func storeSoon() {
+    func commitInBackground() {
         AgentThreads.start { [self] in
             repeat {
                 while (try? commit { _ in }) == nil {
                     guard !state.withLock(\.isClosed) else { return }
                     await AgentThreads.sleep(for: Self.retryInterval)
                 }
-            } while goesOn()
+            } while resumeCommitting()
         }
     }
 
     /// Stores all that waits, acknowledgements too; on a full disk it goes on waiting.
     func storeWaiting() {
-        state.withLock { $0.endPatience() }
+        state.withLock { $0.flushDeferred() }
         _ = try? commit { _ in }
     }
 
-    private func goesOn() -> Bool {
+    /// Whether something urgent came meanwhile, which this thread then commits too.
+    private func resumeCommitting() -> Bool {
         state.withLock { state in
             state.isStoring = state.isUrgent
             return state.isStoring
@@ -38,7 +39,7 @@ extension Journal {
     func close() {
         state.withLock { state in
             state.isClosed = true
-            state.endPatience()
+            state.flushDeferred()
         }
         if (try? commit { _ in }) == nil { Self.giveUp(state.withLock(\.waiting)) }
     }
@@ -70,7 +71,7 @@ extension Journal {
             return try store.commit { transaction in
                 var written = state.withLock { state in
                     takesAlong = steps == 0 || !state.isFailing
-                    if takesAlong, !isDurable { state.endPatience() }
+                    if takesAlong, !isDurable { state.flushDeferred() }
                     batch = state.take(takesAlong ? limits.commitEntries - steps : 0)
                     return Written(quota: state.quota, overflow: takesAlong ? state.overflow : 0)
                 }
@@ -186,9 +187,9 @@ extension Journal {
         let now = clock.wall()
         let detail =
             sender.map {
-                "\(count) failure reports about messages of \($0) found no space in its share of the outbox"
+                "\(count) failure reports about messages of \($0) did not fit in its share of the outbox"
             }
-            ?? "\(count) failure reports found no space in the outbox"
+            ?? "\(count) failure reports did not fit in the outbox"
         var report = FailureReport(
             id: Identifier.ulid(at: now), code: .dropped, origin: .agent, detail: detail, at: now)
         report.count = count
@@ -208,7 +209,7 @@ extension Journal {
             defer { state.isStoring = true }
             return !state.isStoring
         }
-        if stores { storeSoon() }
+        if stores { commitInBackground() }
     }
 
     private func forgetAcknowledgements(of reopened: [Int64]) {
@@ -222,7 +223,7 @@ extension Journal {
                     false
                 }
             }
-            state.patient.removeAll(where: isOfThem)
+            state.deferred.removeAll(where: isOfThem)
             state.waiting.removeAll(where: isOfThem)
         }
     }
@@ -245,11 +246,11 @@ extension Journal {
             state.counters.fullSenders = written.quota.fullSenders
             state.counters.droppedReports = state.quota.dropped
         }
-        send(entries, written)
+        publish(entries, written)
     }
 
-    /// Sends what waited for a commit.
-    private func send(_ entries: [Entry], _ written: Written) {
+    /// Sends what waited for a commit, and calls who waited.
+    private func publish(_ entries: [Entry], _ written: Written) {
         var items: [OutboxItem] = []
         var ended: [(sequence: Int64, bytes: Int)] = []
         for entry in entries {
@@ -271,19 +272,19 @@ extension Journal {
 }
 
 extension Journal.State {
-    /// What was patient waits for the next commit like all else.
-    mutating func endPatience() {
-        groups += 1
+    /// Moves what was deferred to what the next commit takes.
+    mutating func flushDeferred() {
+        flushes += 1
         // Moved where that can be, and not copied.
-        if waiting.isEmpty { swap(&waiting, &patient) } else { waiting += patient }
-        patient = []
+        if waiting.isEmpty { swap(&waiting, &deferred) } else { waiting += deferred }
+        deferred = []
     }
 
     /// Takes what was received, for nothing else of a command may be stored before, and the first entries that wait,
     /// at most so many.
     fileprivate mutating func take(_ count: Int) -> Journal.Batch {
         defer { received = [] }
-        if patient.count >= Journal.patientGroup { endPatience() }
+        if deferred.count >= Journal.batchSize { flushDeferred() }
         guard count < waiting.count else {
             isUrgent = false
             defer { waiting = [] }

@@ -55,7 +55,7 @@ final class Journal: Sendable {
         /// A thread of the agent.
         case soon
         /// A later commit of any thread, with others like it, or one of the agent's own after a moment.
-        case patient
+        case deferred
     }
 
     struct State {
@@ -63,13 +63,13 @@ final class Journal: Sendable {
         var quota: ReportQuota
         var waiting: [Entry] = []
         /// Those that the next commit need not take.
-        var patient: [Entry] = []
-        /// How often those that were patient went on to wait with the others.
-        var groups = 0
+        var deferred: [Entry] = []
+        /// How often deferred entries went on to wait with the others.
+        var flushes = 0
         /// A commit is wanted for what waits.
         var isUrgent = false
         /// Replies that wait for no commit, and that the thread that gathers sends together.
-        var early: [OutboxItem] = []
+        var unstoredReplies: [OutboxItem] = []
         /// A timer will look at what waits.
         var isTimed = false
         /// A thread commits what waits, or will, and looks for more after that.
@@ -91,12 +91,12 @@ final class Journal: Sendable {
 
     /// A result of so many bytes is stored in any case.
     private static let smallReply = 4_096
-    /// How long a patient entry waits for a commit; up to twice as long when others went shortly before it came.
-    private static let patience = Duration.milliseconds(50)
-    /// So many patient entries go with the next commit: each by itself would make it a good part longer.
-    static let patientGroup = 16
+    /// How long a deferred entry waits for a commit; up to twice as long when others went shortly before it came.
+    private static let deferral = Duration.milliseconds(50)
+    /// So many deferred entries go with the next commit: each by itself would make it a good part longer.
+    static let batchSize = 16
     /// So many do not wait any longer: enough that most commands have their acknowledgement by then, and are written once.
-    private static let patientLimit = 1_024
+    private static let deferredLimit = 1_024
     /// How long a commit that failed waits for the next try.
     static let retryInterval = Duration.seconds(1)
 
@@ -105,7 +105,7 @@ final class Journal: Sendable {
     let failureTopic: String
     let clock: AgentClock
     let limits: AgentLimits
-    /// Whether what happened is in the store before anybody is told.
+    /// Whether what happened is in the store before anyone is told of it.
     let isDurable: Bool
     private let handlerTimer: Timer
     let connections: Connections
@@ -158,16 +158,16 @@ final class Journal: Sendable {
     func storeReceived() throws(StoreError) {
         let count = state.withLock(\.receivedCount)
         guard count > 0 else { return }
-        guard isDurable else { return storeInAMoment() }
+        guard isDurable else { return scheduleCommitIfNeeded() }
         try commit(steps: count) { _ in }
         FaultPoint.afterStore.reached()
     }
 
     /// Returns when a step of a command is on disk; false when the journal was closed before.
     func store(_ step: InboxStep, of job: CommandJob) async -> Bool {
-        guard isDurable else { return send([.step(step, sequence: job.sequence) { _ in }], .patient) }
+        guard isDurable else { return enqueue([.step(step, sequence: job.sequence) { _ in }], .deferred) }
         return await withCheckedContinuation { continuation in
-            send([.step(step, sequence: job.sequence) { continuation.resume(returning: $0) }], .here)
+            enqueue([.step(step, sequence: job.sequence) { continuation.resume(returning: $0) }], .here)
         }
     }
 
@@ -175,7 +175,7 @@ final class Journal: Sendable {
     func stored() async -> Bool {
         guard isDurable else { return true }
         return await withCheckedContinuation { continuation in
-            send([.mark { continuation.resume(returning: $0) }], .here)
+            enqueue([.mark { continuation.resume(returning: $0) }], .here)
         }
     }
 
@@ -184,12 +184,12 @@ final class Journal: Sendable {
     /// - Parameter isFree: Whether the calling thread has nothing else to do, so that it may wait for the disk.
     func end(_ commands: [EndedCommand], isFree: Bool = false) {
         let entries = commands.map(entry)
-        if send(entries, isFree ? .here : .soon), !isDurable { sendEarly(entries.compactMap(\.reply)) }
+        if enqueue(entries, isFree ? .here : .soon), !isDurable { sendUnstored(entries.compactMap(\.reply)) }
     }
 
-    private func sendEarly(_ replies: [OutboxItem]) {
+    private func sendUnstored(_ replies: [OutboxItem]) {
         if connections.isGathering() {
-            state.withLock { $0.early += replies }
+            state.withLock { $0.unstoredReplies += replies }
         } else {
             outbox.enqueue(replies)
         }
@@ -217,7 +217,7 @@ final class Journal: Sendable {
 
     /// Why a reply of so many bytes is too large; nil when it is not.
     private func reasonToReplace(_ bytes: Int) -> String? {
-        if bytes > limits.packetBytes { return "\(limits.packetBytes) can be sent" }
+        if bytes > limits.packetBytes { return "at most \(limits.packetBytes) can be sent" }
         guard bytes > Self.smallReply, store.isTight(with: bytes + state.withLock(\.waitingReplyBytes)) else {
             return nil
         }
@@ -235,7 +235,7 @@ final class Journal: Sendable {
             state.waitingReports += 1
             return true
         }
-        if mayWait { send([.failed(report)], .soon) }
+        if mayWait { enqueue([.failed(report)], .soon) }
     }
 
     /// The broker has these messages.
@@ -251,7 +251,7 @@ final class Journal: Sendable {
             case .volatile: return nil
             }
         }
-        if !entries.isEmpty { send(entries, .patient) }
+        if !entries.isEmpty { enqueue(entries, .deferred) }
     }
 
     /// A stored reply is too large for the broker: one that says so takes its place; false when that is no smaller.
@@ -260,26 +260,27 @@ final class Journal: Sendable {
             let json = try? JSONValue(parsing: item.message.payload, limits: .trustedFile),
             let reply = try? Reply(json)
         else { return false }
-        let reason = limit.map { "\($0) can be sent" } ?? "the broker takes no packet as large"
+        let reason =
+            limit.map { "at most \($0) can be sent" } ?? "the broker does not accept a packet of that size"
         let smaller = Reply.tooLarge(item.message.payload.count, reason, inPlaceOf: reply)
         let fewer = item.message.payload.count - smaller.encoded().count
         guard fewer > 0 else { return false }
         var message = item.message
         message.payload = smaller.encoded()
-        send([.replyReplaced(sequence: sequence, message, fewer: fewer)], .soon)
+        enqueue([.replyReplaced(sequence: sequence, message, fewer: fewer)], .soon)
         return true
     }
 
     /// A stored report was damaged and is set aside: it takes no space any more.
-    func reportDamaged(_ sequence: Int64) { send([.reportRemoved(sequence: sequence)], .soon) }
+    func reportDamaged(_ sequence: Int64) { enqueue([.reportRemoved(sequence: sequence)], .soon) }
 
     /// Stores what the calling thread has gathered.
     func storeGathered() {
-        let early = state.withLock { state in
-            defer { state.early = [] }
-            return state.early
+        let replies = state.withLock { state in
+            defer { state.unstoredReplies = [] }
+            return state.unstoredReplies
         }
-        outbox.enqueue(early)
+        outbox.enqueue(replies)
         if mustStore() { storeHere() }
     }
 
@@ -290,7 +291,7 @@ final class Journal: Sendable {
 
     /// Whether the caller has to store what waits, and no other thread does.
     ///
-    /// - Parameter isLate: Whether commands that were received are to be stored now as well.
+    /// - Parameter isLate: Whether commands that were received must be stored now as well.
     private func mustStore(isLate: Bool = false) -> Bool {
         state.withLock { state in
             guard !state.waiting.isEmpty || isLate && !state.received.isEmpty else { return false }
@@ -302,13 +303,13 @@ final class Journal: Sendable {
 
     /// - Returns: False when the journal is closed.
     @discardableResult
-    private func send(_ entries: [Entry], _ urgency: Urgency) -> Bool {
-        let urgency = isDurable ? urgency : .patient
+    private func enqueue(_ entries: [Entry], _ urgency: Urgency) -> Bool {
+        let urgency = isDurable ? urgency : .deferred
         let isGathering = connections.isGathering()
         let (isOpen, stores, mustTime) = state.withLock { state in
             guard !state.isClosed else { return (false, false, false) }
-            if urgency == .patient { state.patient += entries } else { state.waiting += entries }
-            guard isGathering || urgency == .patient && state.patient.count < Self.patientLimit else {
+            if urgency == .deferred { state.deferred += entries } else { state.waiting += entries }
+            guard isGathering || urgency == .deferred && state.deferred.count < Self.deferredLimit else {
                 state.isUrgent = true
                 defer { state.isStoring = true }
                 return (true, !state.isStoring, false)
@@ -317,31 +318,31 @@ final class Journal: Sendable {
             return (true, false, !state.isTimed)
         }
         if !isOpen { Self.giveUp(entries) }
-        if stores { urgency == .here ? storeHere() : storeSoon() }
-        if mustTime { storeLater() }
+        if stores { urgency == .here ? storeHere() : commitInBackground() }
+        if mustTime { scheduleCommit() }
         return isOpen
     }
 
     /// Stores what waits after a moment.
-    private func storeInAMoment() {
+    private func scheduleCommitIfNeeded() {
         let mustTime = state.withLock { state in
             defer { state.isTimed = true }
             return !state.isTimed
         }
-        if mustTime { storeLater() }
+        if mustTime { scheduleCommit() }
     }
 
     /// Stores what waits after a moment, unless that came later than this.
-    private func storeLater() {
-        let groups = state.withLock(\.groups)
-        TimerThread.shared.call(after: Self.patience) { [self] in
+    private func scheduleCommit() {
+        let flushes = state.withLock(\.flushes)
+        TimerThread.shared.call(after: Self.deferral) { [self] in
             let isNewer = state.withLock { state in
-                let isNewer = state.groups != groups && state.waiting.isEmpty && !state.patient.isEmpty
+                let isNewer = state.flushes != flushes && state.waiting.isEmpty && !state.deferred.isEmpty
                 state.isTimed = isNewer
-                if !isNewer { state.endPatience() }
+                if !isNewer { state.flushDeferred() }
                 return isNewer
             }
-            if isNewer { storeLater() } else if mustStore(isLate: true) { storeSoon() }
+            if isNewer { scheduleCommit() } else if mustStore(isLate: true) { commitInBackground() }
         }
     }
 

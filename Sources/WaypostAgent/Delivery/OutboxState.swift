@@ -119,7 +119,7 @@ struct OutboxState: Sendable {
     mutating func enqueued(_ item: OutboxItem) -> Bool {
         let line = item.line
         let own = inMemoryOf[line] ?? Held()
-        // On disk a repeated one could not be told from the delivery that is under way, whose end would be its end too.
+        // On disk a repeated one could not be distinguished from the delivery that is in flight, whose end would be its end too.
         let fits =
             inMemory.volatile + item.bytes <= volatileBytes
             && own.volatile + item.bytes <= limit(volatileBytes, line)
@@ -178,7 +178,7 @@ struct OutboxState: Sendable {
         guard version > documents[index].version else { return }
         documents[index].version = version
         documents[index].message = message
-        // One that the broker refuses has its pause, however often it is made anew.
+        // One that the broker refuses has its pause, however often it is made again.
         documents[index].isWaiting = documents[index].due == nil
     }
 

@@ -18,7 +18,7 @@ final class CommandExecutor: Sendable {
         var end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void
         /// Returns when all that ended is on disk; false when the agent stops before that.
         var endsStored: @Sendable () async -> Bool
-        /// Stores the results of commands that the calling thread ran as a guest of ``handlers``.
+        /// Stores the results of commands that the calling thread ran for ``handlers``.
         var storeGathered: @Sendable () -> Void
         /// The sender learns that the work will take longer.
         var accepted: @Sendable (CommandJob) -> Void
@@ -33,7 +33,7 @@ final class CommandExecutor: Sendable {
         /// Commands without a result that stay for the next start: at a stop those that are held, and those whose
         /// start could not be stored.
         var leftOnDisk: Set<Int64> = []
-        /// What is to be done for commands that were admitted, and not begun.
+        /// What must be done for commands that were admitted, and not begun.
         var admitted: [LaneQueues.Action] = []
         var isTicking = false
         var isStopping = false
@@ -47,7 +47,7 @@ final class CommandExecutor: Sendable {
     private let state: Guarded<State>
     private let count = Atomic<Int>(0)
     /// Closed when nothing runs any more.
-    private let ended = ShutdownSignal()
+    private let ended = OneShotEvent()
     /// Where handlers run.
     let handlers: ThreadPool
     /// Cancelling runs code of handlers, which may block.
@@ -83,7 +83,7 @@ final class CommandExecutor: Sendable {
         return progress
     }
 
-    /// Takes commands that are stored or will be, in order of arrival; ``begin()`` or ``beginHere(keep:)`` follows.
+    /// Takes commands that are stored or will be, in order of arrival; ``begin()`` or ``beginHere(adopt:)`` follows.
     func admitted(_ jobs: [CommandJob]) {
         guard !jobs.isEmpty else { return }
         let now = clock.monotonic()
@@ -110,11 +110,11 @@ final class CommandExecutor: Sendable {
 
     /// Begins with what was admitted, on the calling thread as far as that goes quickly.
     ///
-    /// - Parameter keep: as in ``ThreadPool/runHere(_:whenIdle:keep:)``.
-    func beginHere(keep: @escaping @Sendable () -> Bool) {
+    /// - Parameter adopt: as in ``ThreadPool/runHere(_:whenIdle:adopt:)``.
+    func beginHere(adopt: @escaping @Sendable () -> Bool) {
         let actions = takeAdmitted()
         guard !actions.isEmpty else { return }
-        handlers.runHere({ act(on: actions) }, whenIdle: connections.storeGathered, keep: keep)
+        handlers.runHere({ act(on: actions) }, whenIdle: connections.storeGathered, adopt: adopt)
     }
 
     private func takeAdmitted() -> [LaneQueues.Action] {
@@ -354,6 +354,6 @@ final class CommandExecutor: Sendable {
     }
 
     private func closeWhenDone() {
-        if state.withLock({ $0.isStopping && $0.queues.isIdle }) { ended.request() }
+        if state.withLock({ $0.isStopping && $0.queues.isIdle }) { ended.fire() }
     }
 }

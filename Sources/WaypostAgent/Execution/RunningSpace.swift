@@ -49,12 +49,12 @@ struct RunningSpace: Sendable {
         let mine = senders[sender]?.held ?? 0
         if mine > 0, mine + bytes > share / 2 {
             return
-                "opens of \(sender) that wait at gates may have \(share / 2) bytes; \(mine) wait already, and this one has \(bytes)"
+                "opens of \(sender) that wait at gates may use \(share / 2) bytes; \(mine) are in use, and this one has \(bytes)"
         }
         let limit = mine == 0 && bytes <= Self.small ? limit : limit / 2
         guard total.held + bytes > limit else { return nil }
         return
-            "opens that wait at gates may have \(limit) bytes; \(total.held) wait already, and this one has \(bytes)"
+            "opens that wait at gates may use \(limit) bytes; \(total.held) are in use, and this one has \(bytes)"
     }
 
     /// A gate holds a command that ran, or lets it go on.

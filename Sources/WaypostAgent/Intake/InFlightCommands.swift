@@ -15,7 +15,7 @@ final class InFlightCommands: Sendable {
     private let state = Guarded(State())
 
     /// Takes those out whose first has no result yet; returns them with its sequence, or nil when it is another command.
-    func takeKnown(_ commands: inout [ReceivedCommand]) -> [(ReceivedCommand, sequence: Int64?)] {
+    func takeDuplicates(_ commands: inout [ReceivedCommand]) -> [(ReceivedCommand, sequence: Int64?)] {
         var taken: [(ReceivedCommand, sequence: Int64?)] = []
         state.withLock { state in
             guard !state.known.isEmpty else { return }

@@ -7,24 +7,24 @@ extension Intake {
     /// Dispatches the commands that are new; false when they have to be stored before, and can't be.
     func dispatch(_ commands: inout [ReceivedCommand], at now: Int64) -> Bool {
         defer { commands = [] }
-        var known = inFlight.takeKnown(&commands)
-        if !known.isEmpty, connections.storeSent() {
+        var duplicates = inFlight.takeDuplicates(&commands)
+        if !duplicates.isEmpty, connections.storeSent() {
             // Those that have a result are not in flight any more.
-            commands += known.map(\.0)
-            known = inFlight.takeKnown(&commands)
+            commands += duplicates.map(\.0)
+            duplicates = inFlight.takeDuplicates(&commands)
         }
-        for (command, sequence) in known {
+        for (command, sequence) in duplicates {
             if let sequence { duplicate(command, sequence, nil) } else { conflict(command) }
         }
         return commands.chunks(limits.commitEntries).allSatisfy {
             FaultPoint.beforeStore.reached()
-            return storeLater($0, at: now) || storeNow($0, at: now)
+            return handToJournal($0, at: now) || storeNow($0, at: now)
         }
     }
 
     /// Dispatches the commands, which are stored before they are acknowledged; false when one has to be stored before
     /// it runs, or is not surely new and taken.
-    private func storeLater(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
+    private func handToJournal(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
         guard commands.allSatisfy({ !$0.isStoredFirst && $0.rejection == nil }),
             !store.isFull, store.problem == nil,
             commands.count == 1 || Set(commands.map(\.key)).count == commands.count,
@@ -120,14 +120,14 @@ extension Intake {
     ) throws -> Rejection? {
         guard !store.isFull else {
             return Rejection(
-                .disk, "the store holds \(store.heldBytes) bytes; it may hold \(limits.storeBytes)")
+                .disk, "the store is full (\(store.heldBytes) of \(limits.storeBytes) bytes)")
         }
         guard let refusal = shares.reserve(command.payload.count, for: command.sender) else { return nil }
         let text = shares.text(refusal, command.sender)
         guard case .idsOfSender = refusal, let end = try firstEnd(of: command.sender, in: transaction) else {
             return Rejection(.busy, text)
         }
-        return Rejection(.busy, "\(text); the first of them is forgotten at \(Timestamp.rfc3339(end))")
+        return Rejection(.busy, "\(text); the first one becomes free at \(Timestamp.rfc3339(end))")
     }
 
     /// When the first id of a sender is forgotten; read from disk every few seconds at most.
@@ -171,7 +171,7 @@ extension Intake {
                 answer(
                     Rejection(
                         .interrupted,
-                        "id \(command.id) came before, and what is stored of it is damaged on the disk; it is not run again"
+                        "id \(command.id) was received before, and its stored data is damaged; it is not run again"
                     ), to: command)
             case .failure(let rejection): answer(rejection, to: command)
             }

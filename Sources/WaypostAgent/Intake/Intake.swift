@@ -16,12 +16,12 @@ final class Intake: Sendable {
         /// Such commands that are not run, and why.
         var end: @Sendable ([EndedCommand]) -> Void
         /// Runs `body` in one transaction, which may carry what else waits to be stored beside these steps; the replies
-        /// of repeated commands wait for the broker anew.
+        /// of repeated commands wait for the broker again.
         var commit:
             @Sendable (
                 _ steps: Int, _ body: (Store.Transaction) throws -> [Result<InboxReceipt, Rejection>]
             ) throws(StoreError) -> [Result<InboxReceipt, Rejection>]
-        /// Takes commands that ``storeReceived`` is to store; false when they have to be stored at once.
+        /// Takes commands that ``storeReceived`` must store; false when they have to be stored at once.
         var received: @Sendable ([NewCommand]) -> Bool
         /// Stores what ``received`` took.
         var storeReceived: @Sendable () throws(StoreError) -> Void
@@ -58,7 +58,7 @@ final class Intake: Sendable {
         var firstEnds: [String: (end: Int64, read: Int64)] = [:]
         /// What was let in and is not acknowledged yet.
         var admitted: [(sender: String, SenderTable.Admission)] = []
-        var caution = Caution()
+        var crashGuard = CrashGuard()
         /// The row of the last command.
         var lastSequence: Int64
     }
@@ -128,12 +128,12 @@ final class Intake: Sendable {
     }
 
     /// Nothing was under way when the agent ended the last time.
-    func endedCleanly() { state.withLock { $0.caution.endedCleanly() } }
+    func endedCleanly() { state.withLock { $0.crashGuard.endedCleanly() } }
 
     func connected() {
         let now = clock.monotonic()
         hasOwn.store(false, ordering: .relaxed)
-        state.withLock { $0.caution.connected(at: now) }
+        state.withLock { $0.crashGuard.connected(at: now) }
     }
 
     /// Gives up the space for more than there is now.
@@ -201,7 +201,8 @@ final class Intake: Sendable {
                 let admission = admit("")
                 let name = message.topic.quoted
                 reject(
-                    Rejection(.badField, "topic \(name): a name in it is not allowed here"), of: "", admission
+                    Rejection(.badField, "topic \(name) contains a name that is not allowed"), of: "",
+                    admission
                 )
             }
         }
@@ -274,7 +275,7 @@ final class Intake: Sendable {
             guard message.payload.count <= limits.commandBytes else {
                 throw Rejection(
                     .tooLarge,
-                    "at most \(limits.commandBytes) bytes are taken; found \(message.payload.count)")
+                    "a command has at most \(limits.commandBytes) bytes; found \(message.payload.count)")
             }
             // No signature is checked of what is not going to be stored.
             let payload =
@@ -295,8 +296,8 @@ final class Intake: Sendable {
             }
             let (isStoredFirst, earlierStarts) = state.withLock {
                 (
-                    $0.caution.storesFirst(message, at: clock.monotonic()),
-                    $0.caution.earlierStarts(of: message)
+                    $0.crashGuard.storesFirst(message, at: clock.monotonic()),
+                    $0.crashGuard.earlierStarts(of: message)
                 )
             }
             decodedSpace -= message.payload.count
@@ -340,10 +341,10 @@ final class Intake: Sendable {
         }
         if admission != .within { return busy(sender, admission) }
         if connections.isOutboxFull(sender) {
-            return Rejection(.outbox, "the outbox is full; the broker has to take reports first")
+            return Rejection(.outbox, "the outbox is full; reports must reach the broker first")
         }
         if connections.waitingCommands() >= limits.waitingCommands {
-            return Rejection(.busy, "\(limits.waitingCommands) commands wait already")
+            return Rejection(.busy, "\(limits.waitingCommands) commands are already waiting")
         }
         return nil
     }
@@ -351,13 +352,14 @@ final class Intake: Sendable {
     private func busy(_ sender: String, _ admission: SenderTable.Admission) -> Rejection {
         let rate = state.withLock(\.rate)
         let isUnread = admission == .unread
-        let end = isUnread ? "; the rest is acknowledged and not read" : ""
+        let end = isUnread ? "; the rest is acknowledged but not read" : ""
         guard !sender.isEmpty else {
             return Rejection(
                 .busy, "too many messages on unreadable topics (limit \(isUnread ? 2 * rate : rate)/s)\(end)")
         }
         return Rejection(
-            .busy, "\(sender) sends more than \(isUnread ? "twice its " : "")\(rate) messages a second\(end)")
+            .busy,
+            "\(sender) sends more than \(isUnread ? "twice its " : "")\(rate) messages per second\(end)")
     }
 
     /// The sender's own reply topic, with what its command wants returned.
@@ -368,7 +370,7 @@ final class Intake: Sendable {
             // Any other would be read as an answer of this agent to someone else.
             warn(
                 .responseTopic, sender,
-                "response topic \(wanted.quoted) of \(sender) is not its own, \(topic); ignored"
+                "response topic \(wanted.quoted) of \(sender) is ignored; its own is \(topic)"
             )
         }
         var correlation = message.properties.correlationData

@@ -135,7 +135,7 @@ final class SenderShares: Sendable {
     }
 
     /// Ids were forgotten.
-    func forgot(_ use: InboxUse, of sender: String) {
+    func forgot(_ use: InboxUsage, of sender: String) {
         state.withLock {
             $0.add(
                 Use(ids: use.rows, bytes: use.bytes + use.rows * Self.rowOverhead), to: sender, times: -1)
@@ -179,7 +179,7 @@ final class SenderShares: Sendable {
             guard !senders.isEmpty else { return nil }
             let names = senders.keys.sorted().prefix(3).joined(separator: ", ")
             let more = senders.count > 3 ? " and \(senders.count - 3) more" : ""
-            return "has free space, but most of the share of \(names)\(more) is used: then 429 BUSY"
+            return "ok (free space, but \(names)\(more) used most of a share; beyond it: 429 BUSY)"
         }
     }
 
@@ -190,7 +190,7 @@ final class SenderShares: Sendable {
             let most = state.senders.max { $0.value.ids < $1.value.ids }
             let of = most.map { "; \($0.value.ids) are those of \($0.key)" } ?? ""
             return
-                "\(state.total.ids) of \(limit.ids) ids are remembered\(of); when none is free, new commands get 429 BUSY"
+                "\(state.total.ids) of \(limit.ids) ids are used\(of); when all are, new commands get 429 BUSY"
         }
     }
 }

@@ -6,7 +6,7 @@ import WaypostMessages
 /// A map that comes too fast is postponed, only the newest of its layer: the broker keeps that one too. A patch is
 /// not, because the next one builds on it; its sender learns that and sends it again.
 struct MapBudget: Sendable {
-    /// A map that is to be read later.
+    /// A map that must be read later.
     struct Postponed: Sendable {
         var message: MQTTMessage
         var key: String

@@ -83,7 +83,7 @@ struct MapLayers: Sendable {
     /// Leaves out every layer that ends at some time: the clock can't say whether that has come.
     mutating func revertAllThatEnd() { reverted = Set(order.filter { stored[$0]?.expires != nil }) }
 
-    /// Leaves out what has expired, when `reverts`; returns what is to be reported now.
+    /// Leaves out what has expired, when `reverts`; returns what must be reported now.
     mutating func timePassed(
         wall now: Int64, monotonic: Int64, every interval: Int64, reverts: Bool
     ) -> [Expired] {
@@ -129,10 +129,10 @@ struct MapLayers: Sendable {
             try checkChain(document)
         } else if let revision = document.revision {
             guard revision >= floor else {
-                throw Rejection(.rollback, "rev \(revision) is below \(floor), which was applied before")
+                throw Rejection(.rollback, "rev \(revision) is below \(floor), which was already applied")
             }
             guard revision > floor else {
-                throw Rejection(.equivocation, "rev \(revision) was applied before with other bytes")
+                throw Rejection(.equivocation, "rev \(revision) was already applied with different content")
             }
         }
         if let expires = document.expires {
@@ -170,7 +170,8 @@ struct MapLayers: Sendable {
         guard let base = document.base, let revision = document.revision else { return }
         let next = nextPatch
         guard base == next.base else {
-            throw Rejection(.rollback, "the patch builds on rev \(base); in force is \(next.base)")
+            throw Rejection(
+                .rollback, "the patch builds on rev \(base); the map in force is rev \(next.base)")
         }
         guard revision >= next.revision else {
             throw Rejection(

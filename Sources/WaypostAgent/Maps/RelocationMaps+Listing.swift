@@ -71,7 +71,7 @@ extension RelocationMaps {
                 .inactive, "the stored map is damaged on the disk; send it again"
             )
         } else if layers.reverted.contains(key) {
-            (header.state, header.reason) = (.expired, "its time is over")
+            (header.state, header.reason) = (.expired, "it has expired")
         } else if let error = layers.unfit[key] {
             (header.state, header.reason) = (.inactive, "it does not fit this build: \(error)")
         }
@@ -137,7 +137,7 @@ extension RelocationMaps {
                 .badField,
                 "no such document of layer \(layer) is kept"
                     + (known.isEmpty
-                        ? "; there is none at all" : "; kept are \(known.joined(separator: ", "))"))
+                        ? "; there are none" : "; kept are \(known.joined(separator: ", "))"))
         }
         let bytes: [UInt8]?
         switch source {

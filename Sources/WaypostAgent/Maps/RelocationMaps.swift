@@ -103,7 +103,7 @@ final class RelocationMaps: Sendable {
         guard !message.payload.isEmpty else {
             reporter.log(
                 .warning, "Map",
-                "an empty payload on \(message.topic) changes nothing; send entries:[] to empty it")
+                "an empty payload on \(message.topic) changes nothing; to empty the map, send entries:[]")
             return true
         }
         guard mayRead(message, on: key, for: audience, at: now) else { return true }
@@ -126,7 +126,7 @@ final class RelocationMaps: Sendable {
                     by: author(of: document), at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
             else { return inForce(message, on: key) }
             guard !store.isFull else {
-                throw Rejection(.disk, "the store holds \(store.heldBytes) bytes, all that it may")
+                throw Rejection(.disk, "the store is full (\(store.heldBytes) bytes)")
             }
             do throws(RelocationError) {
                 // Only with the layers in force: those that are left out can't keep a good map out.
@@ -162,7 +162,7 @@ final class RelocationMaps: Sendable {
     }
 
     private func inForce(_ message: MQTTMessage, on key: String) -> Bool {
-        reporter.log(.debug, "Map", "\(message.topic): in force already")
+        reporter.log(.debug, "Map", "\(message.topic): already in force")
         // It may be the one that was postponed.
         let isRefusalOver = state.withLock { state in
             guard let refused = state.applied.refused, refused.code == .busy,
@@ -175,7 +175,7 @@ final class RelocationMaps: Sendable {
         return true
     }
 
-    /// Whether a document is to be read now: that costs time on the link's thread, and no topic names its sender.
+    /// Whether a document must be read now: that costs time on the link's thread, and no topic names its sender.
     private func mayRead(
         _ message: MQTTMessage, on key: String, for audience: Audience, at now: Int64
     ) -> Bool {
@@ -190,8 +190,8 @@ final class RelocationMaps: Sendable {
         guard decision != .read else { return true }
         guard decision == .report else { return false }
         let detail =
-            "more than \(rate) documents a second; "
-            + (isPatch ? "send the patch again" : "the newest is read when there is time")
+            "more than \(rate) documents per second; "
+            + (isPatch ? "send the patch again" : "the newest is read later")
         state.withLock {
             $0.applied.refused = AppliedMap.Refused(
                 layer: name, revision: nil, digest: SHA256.label(SHA256.digest(of: message.payload)),
@@ -220,7 +220,7 @@ final class RelocationMaps: Sendable {
         guard isNew else {
             // Its sender may have sent it again.
             onRefusedAgain()
-            return reporter.log(.debug, "Map", "\(topic): refused before, \(rejection.code.name)")
+            return reporter.log(.debug, "Map", "\(topic): already refused, \(rejection.code.name)")
         }
         // Only for the next start; that it is refused is reported in any case.
         try? store.commit { try $0.save(document) }

@@ -23,7 +23,7 @@ final class FailureLog: Sendable {
             origin = report.origin
             ref = report.ref
             url = report.url
-            // Of one command, one report a code; without a command, the detail tells failures apart.
+            // Of one command, one report per code; without a command, the detail distinguishes failures.
             detail = report.ref == nil ? report.detail : ""
         }
     }
@@ -32,7 +32,7 @@ final class FailureLog: Sendable {
 
     init(limit: Int) { maximumWatched = limit }
 
-    /// Takes note of a failure; returns what is to be reported now.
+    /// Takes note of a failure; returns what must be reported now.
     ///
     /// That is nothing for a repetition within the window; otherwise the failure, after the count of the window
     /// before it when that was not reported yet.

@@ -1,7 +1,7 @@
 import Threading
 import WaypostMessages
 
-/// Since when each check of health is as it is, what was published of it, and what was logged.
+/// Since when each health check is as it is, what was published of it, and what was logged.
 final class HealthHistory: Sendable {
     private struct Entry {
         var state: HealthCheck.State

@@ -24,7 +24,7 @@ struct HealthReport: Sendable {
     /// Of the routes that matter most, how opens ended; see ``RouteCounters``.
     var opens: JSONValue
     var limits: JSONValue
-    /// What is left out, because the broker takes no message as large.
+    /// What is left out, because the broker does not accept messages of that size.
     var omitted: [String] = []
 
     var json: JSONValue {

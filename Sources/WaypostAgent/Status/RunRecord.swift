@@ -1,7 +1,7 @@
 import Threading
 import WaypostMessages
 
-/// How the run before this one ended, and why this one is to end.
+/// How the run before this one ended, and why this one must end.
 final class RunRecord: Sendable {
     private struct State {
         var previousEnd: AgentState.Cause?

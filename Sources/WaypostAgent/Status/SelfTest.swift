@@ -36,7 +36,7 @@ struct SelfTest: Sendable {
     /// Whether both have shown what they can.
     var isSettled: Bool { echo != .pending && commands != .pending }
 
-    /// A connection was made: the payloads to publish; the second is nil when no ping is to be sent.
+    /// A connection was made: the payloads to publish; the second is nil when no ping must be sent.
     mutating func began(
         boot: String, nonce: String, over version: MQTTVersion, receivesCommands: Bool, at now: Int64
     ) -> (echo: [UInt8], ping: [UInt8]?) {

@@ -137,7 +137,7 @@ final class Database: @unchecked Sendable {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Writes the pages of the log into the file; the next commit begins the log anew.
+    /// Writes the pages of the log into the file; the next commit begins the log again.
     ///
     /// When that fails, on a full disk, they stay in the log, and nothing is lost.
     func writeLogBack() {

@@ -27,7 +27,7 @@ struct StateContinuity: Sendable {
             let path = "\(directory)/\(name)"
             guard let kind = try StateFile.kind(of: path), kind != .file else { continue }
             throw StoreError(
-                .foreign, path: path, detail: "there is \(kind.rawValue) in the place of a file of Waypost's")
+                .foreign, path: path, detail: "it must be a file of Waypost's but is \(kind.rawValue)")
         }
         return try StateFile.kind(of: "\(directory)/\(StateLock.fileName)") != nil
     }
@@ -56,7 +56,7 @@ struct StateContinuity: Sendable {
         if beside != .missing, try StateFile.size(of: "\(path)-journal") ?? 0 > 0 {
             throw StoreError(
                 .corrupt, path: path,
-                detail: "\(path)-journal lies beside it, which Waypost never leaves there")
+                detail: "\(path)-journal exists, which Waypost never leaves behind")
         }
     }
 
@@ -66,7 +66,7 @@ struct StateContinuity: Sendable {
     /// The highest epoch that is known beside the state file.
     var epoch: Int64 { if case .intact(let marker) = beside { marker.epoch } else { 0 } }
 
-    /// What may be lost of a state that can be gone on with all the same, as a sentence; nil when nothing is.
+    /// What may be lost of a state that can be gone on with anyway, as a sentence; nil when nothing is.
     ///
     /// - Throws: ``StoreError`` when something is lost that had been acknowledged, or the file is not this agent's.
     func gap(in db: Database) throws -> String? {
@@ -75,11 +75,11 @@ struct StateContinuity: Sendable {
             throw StoreError(.newerSchema(found: version, supported: Schema.version), path: path, detail: "")
         }
         if try db.integer("SELECT count(*) FROM sqlite_schema") == 0 { return try gapOfNothing() }
-        guard version > 0 else { throw foreign("it has tables, and none of Waypost's") }
+        guard version > 0 else { throw foreign("it has tables, but not Waypost's") }
         guard version >= Schema.versionWithMarker else {
             if beside != .missing {
                 throw lost(
-                    "an older Waypost wrote this file (schema \(version)), and a newer one has used the directory"
+                    "an older Waypost wrote this file (schema \(version)), but a newer one has used the directory"
                 )
             }
             return nil
@@ -97,10 +97,10 @@ struct StateContinuity: Sendable {
     /// What may be lost when there is no state file, or one without anything in it.
     func gapOfNothing() throws(StoreError) -> String? {
         if let replaced { return replaced }
-        if beside != .missing { throw lost("there is nothing in it") }
+        if beside != .missing { throw lost("it is empty") }
         guard wasUsed || isThere else { return nil }
         return
-            "\(path): nothing is stored here, though an agent was started here before: its first start was "
+            "\(path): nothing is stored here, although an agent was started here before: its first start was "
             + "interrupted, or the state file was removed. If it had run commands, they run again when they "
             + "are sent again, and older maps are accepted"
     }
@@ -135,7 +135,7 @@ struct StateContinuity: Sendable {
         guard pread(descriptor, &header, header.count, 0) == header.count,
             header.starts(with: Array("SQLite format 3\0".utf8))
         else {
-            throw StoreError(.corrupt, path: path, detail: "it does not begin as an SQLite database does")
+            throw StoreError(.corrupt, path: path, detail: "it does not begin like an SQLite database")
         }
         let application = header[68..<72].reduce(0) { $0 << 8 | Int($1) }
         // A file of an older version has none, and neither has one of which the log was never written back.

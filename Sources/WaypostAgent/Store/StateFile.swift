@@ -39,7 +39,7 @@ struct StateFile: Sendable {
 
     /// Creates the directory for its owner alone; an existing one stays as it is.
     ///
-    /// - Returns: what is to be said about its rights; nil when they are right.
+    /// - Returns: what to say about its rights; nil when they are right.
     /// - Throws: ``StoreError`` `.writableByOthers` when everyone can write in it: they could replace the file.
     static func prepare(directory: String) throws(StoreError) -> String? {
         if mkdir(directory, 0o700) == 0 {
@@ -132,7 +132,7 @@ struct StateFile: Sendable {
                     .gone, path: path, detail: "find the file again: \(String(cString: strerror(errno)))")
             }
             guard found == place else {
-                throw StoreError(.gone, path: path, detail: "another file lies in its place")
+                throw StoreError(.gone, path: path, detail: "another file is in its place")
             }
         }
     }
@@ -145,7 +145,7 @@ struct StateFile: Sendable {
         // The log first: a database without it is older, a log beside a new database would be mistaken for its own.
         for suffix in StateContinuity.suffixes.reversed()
         where rename(path + suffix, target + suffix) != 0 && errno != ENOENT {
-            throw .system("set it aside as \(target)\(suffix)", path + suffix)
+            throw .system("rename it to \(target)\(suffix)", path + suffix)
         }
         return target
     }

@@ -16,7 +16,7 @@ package struct StateInspection: Sendable {
     package let run: AgentRun?
     /// When something was stored last, in milliseconds since 1970; nil when that is not known.
     package let lastStored: Int64?
-    /// A damaged index, which the next start tries to make anew; nil when there is none.
+    /// A damaged index, which the next start tries to make again; nil when there is none.
     package let damagedIndex: String?
 
     /// - Throws: ``StoreError`` when the next start would refuse the state, with the same sentence.

@@ -1,6 +1,6 @@
 import WaypostMessages
 
-/// What tells that a state file belongs to its directory and is not older than what was stored in it.
+/// What shows that a state file belongs to its directory and is not older than what was stored in it.
 ///
 /// It stands in a row of the state file, its number of commits in rows of the inbox too (``CommitNumber``), and in
 /// ``MarkerFile`` beside it, which is written after each commit. So the file beside it never counts more than the state

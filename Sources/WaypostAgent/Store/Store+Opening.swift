@@ -66,7 +66,7 @@ extension Store {
     /// Checks the structure of the file; what can be put right is, and is returned as a text.
     private static func check(_ db: Database, _ path: String) throws -> String? {
         guard let found = try db.problems(1).first else { return nil }
-        // An index that misses a row would let a known id run again. It can be made anew from the rows; before that,
+        // An index that misses a row would let a known id run again. It can be made again from the rows; before that,
         // it has the keys of rows that changed.
         if found.contains("index") {
             let transaction = Transaction(database: db)
@@ -75,7 +75,7 @@ extension Store {
             let keys = isCurrent ? (try? transaction.indexedKeys()) ?? [] : []
             if (try? db.execute("REINDEX")) != nil, try db.problems(1).isEmpty {
                 try transaction.restore(keys)
-                return "an index of the state file was damaged (\(found)) and was made anew"
+                return "an index of the state file was damaged (\(found)) and was rebuilt"
             }
         }
         throw StoreError.damaged(path, found)

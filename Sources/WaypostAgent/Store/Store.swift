@@ -24,7 +24,7 @@ package final class Store: Sendable {
     private let pageSize: Int
     private let held = Atomic<Int>(0)
     private let commits = Atomic<Int>(0)
-    /// SQLite parses the question anew each time, and the file system is slow to answer.
+    /// SQLite parses the question again each time, and the file system is slow to answer.
     private static let changesBetweenLooks = 16
     /// How many rows had been changed at the last look; SQLite begins at −2³¹ again after 2³¹ − 1.
     private let measuredChanges = Atomic<Int>(-changesBetweenLooks)
@@ -77,7 +77,7 @@ package final class Store: Sendable {
             guard fresh, error.isLoss else { throw error }
             let name = try file.setAside(at: time(nil))
             let text =
-                "\(path): \(error.detail). What was left of it was set aside as \(name), and a new one was begun; the "
+                "\(path): \(error.detail). What was left was renamed to \(name), and a new one was started; the "
                 + "commands that ran and the revisions of maps are forgotten"
             opened = try Self.open(
                 file, StateContinuity(directory: directory, wasUsed: wasUsed, replaced: text))

@@ -62,7 +62,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
                 "; give the directory and all in it to the agent's user: chown -R USER DIRECTORY"
             case EROFS:
                 "; mount the file system so that it can be written, or choose a directory with --state"
-            case ELOOP: "; no link is followed here: move it away"
+            case ELOOP: "; symbolic links are not followed here: remove it"
             default: ""
             }
         return StoreError(
@@ -85,26 +85,26 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
             "\(path): another agent uses this state directory; stop it, or give this one its own with --state"
         case .newerSchema(let found, let supported):
             "\(path): schema \(found) was written by a newer Waypost (this one knows \(supported)); "
-                + "nothing was touched; use the newer version, or another state directory"
+                + "nothing was changed; use the newer version, or another state directory"
         case .corrupt:
             "\(path): not an intact database (\(detail)); "
-                + "start once with --fresh-state to set it aside and begin a new one"
+                + "start once with --fresh-state to rename it and start with a new one"
         case .lost:
-            "\(path): \(detail). Commands that had run would run again, and older maps would be accepted; put "
-                + "back the newest waypost.sqlite and waypost.sqlite-wal, or start once with --fresh-state to "
-                + "accept that, set aside what is left, and begin a new one"
+            "\(path): \(detail). Commands that had run would run again, and older maps would be accepted; restore "
+                + "the newest waypost.sqlite and waypost.sqlite-wal, or start once with --fresh-state to "
+                + "accept that, rename what is left, and start with a new one"
         case .foreign:
-            "\(path): \(detail); nothing was touched; move it away, or give the agent another directory with --state"
+            "\(path): \(detail); nothing was changed; move it away, or give the agent another directory with --state"
         case .busy:
             "\(path): another program has the state file open (\(detail)); end it, or give this agent its own "
                 + "directory with --state"
         case .gone:
-            "\(path): \(detail); nothing is acknowledged until it is back; put it back, or restart the agent"
+            "\(path): \(detail); nothing is acknowledged until it is back; restore it, or restart the agent"
         case .writableByOthers:
             "\(path): everyone can write in this state directory and could replace what is in it; "
                 + "run chmod 700 \(path)"
         case .full:
-            "\(path): no space left on the device (\(detail)); make space, and the agent goes on by itself"
+            "\(path): no space left on the device (\(detail)); free some space; the agent then continues by itself"
         case .system: "\(path): \(detail)"
         }
     }

@@ -25,7 +25,7 @@ package enum InboxDamage: Sendable {
     case reply
 }
 
-/// A command that is to be stored.
+/// A command that must be stored.
 struct NewCommand: Sendable {
     /// Its row, see ``Store/Transaction/lastSequence()``; nil for the next one.
     var sequence: Int64?
@@ -104,21 +104,21 @@ package enum InboxReceipt: Sendable, Equatable {
     case damaged(sequence: Int64)
 
     /// The row whose reply goes out again.
-    var repeated: Int64? {
+    var duplicateRow: Int64? {
         if case .duplicate(let sequence, .some) = self { sequence } else { nil }
     }
 }
 
 /// How many rows some commands have, and how many bytes they hold.
-struct InboxUse: Sendable, Equatable {
+struct InboxUsage: Sendable, Equatable {
     var topic: String
     var rows: Int
     var bytes: Int
 }
 
 /// What one sweep through the inbox did: which commands went, and where to go on.
-struct Forgotten: Sendable {
-    var removed: [InboxUse]
+struct PurgeResult: Sendable {
+    var removed: [InboxUsage]
     /// Nil at the end of the table.
     var next: Int64?
 }
@@ -357,7 +357,7 @@ extension Store.Transaction {
         try database.rows("SELECT DISTINCT topic FROM inbox WHERE state = 'finished'") { $0.text("topic") }
     }
 
-    /// A command that was held, or went on after that, is one of its lane again: each start begins anew.
+    /// A command that was held, or went on after that, is one of its lane again: each start begins again.
     func requeue(_ sequence: Int64) throws { try move(sequence, to: .received) }
 
     /// Counts a start of these commands, before they are started.
@@ -375,16 +375,16 @@ extension Store.Transaction {
         "SELECT topic, count(*) AS n, sum(ifnull(length(payload), 0) + ifnull(length(reply), 0)) AS bytes FROM inbox"
     }
 
-    private func uses(_ sql: String, _ values: [SQLValue] = []) throws -> [InboxUse] {
+    private func uses(_ sql: String, _ values: [SQLValue] = []) throws -> [InboxUsage] {
         try database.rows(sql, values) {
-            InboxUse(
+            InboxUsage(
                 topic: $0.text("topic"), rows: Int(clamping: $0.integer("n")),
                 bytes: Int(clamping: $0.integer("bytes")))
         }
     }
 
     /// The rows of each topic; the bytes are those of payloads and replies.
-    func inboxUse() throws -> [InboxUse] { try uses("\(Self.use) GROUP BY +topic") }
+    func inboxUse() throws -> [InboxUsage] { try uses("\(Self.use) GROUP BY +topic") }
 
     /// Commands without a result, each by itself: its row, its topic and the bytes of its payload.
     func unfinishedSizes() throws -> [(sequence: Int64, topic: String, bytes: Int)] {
@@ -403,20 +403,20 @@ extension Store.Transaction {
 
     /// Forgets commands that have ended and whose time of recognition is over, looking at no more than `limit` rows
     /// after `sequence`.
-    func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> Forgotten {
+    func forgetEnded(after sequence: Int64, at now: Int64, limit: Int) throws -> PurgeResult {
         let last =
             try database.row(
                 "SELECT max(seq) AS last FROM (SELECT seq FROM inbox WHERE seq > ? ORDER BY seq LIMIT ?)",
                 [.integer(sequence), .integer(Int64(limit))]
             ) { $0.optionalInteger("last") } ?? nil
-        guard let last else { return Forgotten(removed: [], next: nil) }
+        guard let last else { return PurgeResult(removed: [], next: nil) }
         let range = [SQLValue.integer(sequence), .integer(last), .integer(now)]
         let ended =
             "WHERE seq > ? AND seq <= ? AND state IN ('acknowledged', 'damaged') AND keep_until < ?"
         let removed = try uses("\(Self.use) \(ended) GROUP BY topic", range)
         try database.run("DELETE FROM inbox \(ended)", range)
         if database.changes > 0 { number?.removedRows() }
-        return Forgotten(removed: removed, next: last)
+        return PurgeResult(removed: removed, next: last)
     }
 
     /// Returns pages that hold nothing to the file system, some at a time, once they are the larger part.

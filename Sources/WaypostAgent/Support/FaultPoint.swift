@@ -15,7 +15,7 @@ enum FaultPoint: String, CaseIterable {
     case afterResult = "after-result"
     case beforeReplyAcknowledged = "before-reply-acknowledged"
 
-    /// By how much the wall clock is to be wrong, in milliseconds.
+    /// By how much the wall clock must be wrong, in milliseconds.
     @inline(__always)
     static var wallClockOffset: Int64 {
         #if DEBUG

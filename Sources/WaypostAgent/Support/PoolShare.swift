@@ -10,7 +10,7 @@ final class PoolShare: TaskExecutor {
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
-        pool.add(PoolJob(job: UnownedJob(job), share: self), mayBeOfGuest: true)
+        pool.add(PoolJob(job: UnownedJob(job), share: self), mayRunOnBorrowed: true)
     }
 }
 

@@ -14,12 +14,12 @@ struct SpareMemory {
     private var released: Int?
     private var onceMore: Int64?
 
-    /// Whether this is such a pause; asked at regular times.
+    /// Whether memory must be released now, which is true once per pause; called at regular times.
     ///
     /// - Parameters:
     ///   - changes: ``Store/changeCount``. Not the number of commits: under load one holds hundreds of commands.
     ///   - now: on the monotonic clock, in milliseconds.
-    mutating func isDue(afterChanges changes: Int, at now: Int64) -> Bool {
+    mutating func takeRelease(afterChanges changes: Int, at now: Int64) -> Bool {
         defer { seen = changes }
         guard changes == seen else { return false }
         if let released, (changes - released).magnitude < Self.muchWork {

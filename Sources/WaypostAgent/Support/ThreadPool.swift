@@ -6,7 +6,7 @@ import Waypost
 /// A thread of the pool that all tasks share is missing there while a task blocks it. Here more are started when
 /// those that run make no progress, up to a limit. They end when there is nothing to do for a while.
 ///
-/// A thread of others may run what it starts itself, as a guest (`runHere`): what ends soon needs no change of thread.
+/// The pool may borrow a thread to run what that thread starts (`runHere`): what ends soon needs no change of thread.
 package final class ThreadPool: TaskExecutor {
     struct State {
         var jobs: FairQueue<PoolJob>
@@ -22,7 +22,7 @@ package final class ThreadPool: TaskExecutor {
         var isWatched = false
         var isExhausted = false
         var stuckOwners: [String] = []
-        var seat: GuestSeat
+        var borrowed: BorrowedThread
     }
 
     /// When a thread that has nothing to do ends: after the regular work, every 10 s, has come twice.
@@ -32,7 +32,7 @@ package final class ThreadPool: TaskExecutor {
     let name: String
     private let usual: Int
     let limit: Int
-    let guestTimes: GuestTimes
+    let borrowingTimes: BorrowingTimes
     let state: Monitor<State>
 
     /// - Parameters:
@@ -40,9 +40,13 @@ package final class ThreadPool: TaskExecutor {
     ///   - usual: how many threads are started without a wait.
     ///   - limit: how many there are at the most.
     ///   - share: how many of them one ``PoolShare`` has at the most; all unless set.
-    init(name: String, usual: Int, limit: Int, share: Int? = nil, guests times: GuestTimes = GuestTimes()) {
-        guestTimes = times
-        state = Monitor(State(jobs: FairQueue(share: share ?? limit), seat: GuestSeat(pauses: times.pauses)))
+    init(
+        name: String, usual: Int, limit: Int, share: Int? = nil,
+        borrowing times: BorrowingTimes = BorrowingTimes()
+    ) {
+        borrowingTimes = times
+        state = Monitor(
+            State(jobs: FairQueue(share: share ?? limit), borrowed: BorrowedThread(pauses: times.pauses)))
         self.name = name
         self.usual = max(1, min(usual, limit))
         self.limit = max(1, limit)
@@ -55,13 +59,15 @@ package final class ThreadPool: TaskExecutor {
     var stuckOwners: [String] { state.withLock { ($0.stuckOwners, wakes: false) } }
 
     package func enqueue(_ job: consuming ExecutorJob) {
-        add(PoolJob(job: UnownedJob(job), share: nil), mayBeOfGuest: true)
+        add(PoolJob(job: UnownedJob(job), share: nil), mayRunOnBorrowed: true)
     }
 
-    func add(_ job: PoolJob, mayBeOfGuest: Bool = false) {
+    func add(_ job: PoolJob, mayRunOnBorrowed: Bool = false) {
         change { state in
-            // A guest that blocks is kept, and counts like any other thread.
-            if mayBeOfGuest, state.jobs.hasSpace(for: job.owner), state.seat.append(job) { return false }
+            // A borrowed thread that blocks is adopted, and counts like any other thread.
+            if mayRunOnBorrowed, state.jobs.hasSpace(for: job.owner), state.borrowed.append(job) {
+                return false
+            }
             state.jobs.append(job, of: job.owner)
             return true
         }
@@ -116,7 +122,7 @@ package final class ThreadPool: TaskExecutor {
     /// What a thread has freed it keeps for itself until it ends.
     func renewThreads() { state.withLock { ($0.generation += 1, wakes: false) } }
 
-    /// Waits for a job, after one of `last` has ended; nil when the thread is to end.
+    /// Waits for a job, after one of `last` has ended; nil when the thread must end.
     private func nextJob(_ generation: Int, after last: String?) -> PoolJob? {
         var isIdle = false
         var last = last

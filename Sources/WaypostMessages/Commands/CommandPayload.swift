@@ -99,7 +99,7 @@ package struct CommandPayload: Sendable {
         }
     }
 
-    /// The members, and why the command is refused all the same: with its id, so that its sender hears of it.
+    /// The members, and why the command is refused anyway: with its id, so that its sender hears of it.
     private static func read(
         _ bytes: [UInt8], _ limits: JSONLimits
     ) throws(JSONError) -> (Fields, fault: Rejection?) {

@@ -57,13 +57,15 @@ package struct LogQuery: Sendable {
     package init(forAgent text: String) throws(Rejection) {
         guard text.utf8.count <= Self.maximumBytes else {
             throw Rejection(
-                .tooLarge, "query has \(text.utf8.count) bytes; an agent takes \(Self.maximumBytes)")
+                .tooLarge, "query has \(text.utf8.count) bytes; an agent accepts at most \(Self.maximumBytes)"
+            )
         }
         try self.init(text)
         if let term = terms.first(where: \.isExpression) {
             throw Rejection(
                 .badField,
-                "query: an agent evaluates no regular expressions; leave \(term.text.quoted) to the reader")
+                "query: an agent does not evaluate regular expressions; apply \(term.text.quoted) where you read the events"
+            )
         }
     }
 
@@ -175,7 +177,7 @@ package struct LogQuery: Sendable {
                 }
             }
             throw Rejection(
-                .badField, "the query has no end of the quote that begins with \(String(begin.prefix(20)))")
+                .badField, "the query has a quote that is not closed: \(String(begin.prefix(20)))")
         }
     }
 
@@ -201,16 +203,16 @@ package struct LogQuery: Sendable {
         switch key {
         case .level:
             guard let level = LogLevel(name: word.value) else {
-                throw fault("should name one of V D I W E F")
+                throw fault("must name one of V D I W E F")
             }
             test = .level(level)
         case .age:
             guard let span = TimeSpan(argument: word.value) else {
-                throw fault("should have a time such as 30s, 10m, 1h")
+                throw fault("must have a time such as 30s, 10m, 1h")
             }
             test = .age(span.milliseconds)
         case .kind:
-            guard word.value.lowercased() == "failure" else { throw fault("should be is:failure") }
+            guard word.value.lowercased() == "failure" else { throw fault("must be is:failure") }
             test = .isFailure
         default: test = .text(try TextPattern(word.value, word.how))
         }

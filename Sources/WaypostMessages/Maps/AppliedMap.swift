@@ -92,7 +92,7 @@ package struct AppliedMap: Sendable, Hashable {
     package var refused: Refused?
     /// Nil from an agent that does not say it.
     package var nextPatch: NextPatch?
-    /// How many entries the lists leave out, because the broker takes no message as large.
+    /// How many entries the lists leave out, because the broker does not accept messages of that size.
     package var omitted: Int
 
     package init(

@@ -36,7 +36,7 @@ extension MapDocument {
         guard json["type"]?.stringValue == type else {
             throw Rejection(.badField, "type is missing; a signed document on this topic is of type \(type)")
         }
-        // Only a revision tells an old document from a new one.
+        // Only a revision distinguishes an old document from a new one.
         guard revision != nil else {
             throw Rejection(
                 .badField,

@@ -1,4 +1,4 @@
-/// What a check of health means and what to do when it failed or is not known: what `waypost explain` prints, and the
+/// What a health check means and what to do when it failed or is not known: what `waypost explain` prints, and the
 /// advice beside each check.
 package struct HealthCheckGuide: Sendable {
     package let name: String
@@ -14,16 +14,16 @@ package struct HealthCheckGuide: Sendable {
     package static let all: [HealthCheckGuide] = [
         .init(
             "link", "there is no connection to a broker; not known before the first try has ended",
-            "do what the reason asks for; the agent tries again by itself"),
+            "do what the reason suggests; the agent reconnects by itself"),
         .init(
-            "store", "the last commit failed, or 80 % of store-bytes are taken",
-            "free disk space, or put the state directory back; raise store-bytes"),
+            "store", "the last commit failed, or 80 % of store-bytes are used",
+            "free disk space, or restore the state directory; or raise store-bytes"),
         .init(
-            "ids", "80 % of dedupe-keys are taken; the detail names the sender with the most",
+            "ids", "80 % of dedupe-keys are used; the detail names the sender with the most",
             "find out why that sender sends so much; raise dedupe-keys, or lower sender-share"),
         .init(
             "outbox", "failure reports fill their space on disk; new commands get 503 OUTBOX",
-            "bring the broker back; raise outbox-records or outbox-bytes"),
+            "restore the connection to the broker; raise outbox-records or outbox-bytes"),
         .init(
             "publishes",
             "the broker refused a message on this connection, or one that was refused is still kept; not known without a connection",
@@ -34,9 +34,9 @@ package struct HealthCheckGuide: Sendable {
             "set the clock of the agent's machine: timedatectl set-ntp true"),
         .init(
             "loop", "the network thread does not respond",
-            "look for a disk that hangs, or a machine under too much load"),
+            "check for a hanging disk or an overloaded machine"),
         .init(
-            "handlers", "handlers block all threads that there may be (handler-threads)",
+            "handlers", "handlers block all threads (handler-threads)",
             "find out what they wait for; restart the agent"),
         .init(
             "map",
@@ -45,24 +45,24 @@ package struct HealthCheckGuide: Sendable {
         ),
         .init(
             "modules", "a module could not be set up; not known while one is being set up",
-            "correct what the reason names and restart the agent"),
+            "fix what the reason names, and restart the agent"),
         .init(
             "routes",
             "the list of routes or of services does not fit into one message; the rest is missing in routes or contract",
             "raise the broker's packet limit and packet-bytes"),
         .init(
             "subscriptions", "the broker refused one; not known without a connection",
-            "let the agent read these topics in the broker's rules"),
+            "allow the agent to read these topics in the broker's rules"),
         .init(
             "echo", "the agent's message to itself did not come back; not known without a connection",
-            "let the agent write and read its echo topic in the broker's rules"),
+            "allow the agent to write and read its echo topic in the broker's rules"),
         .init(
             "commands",
-            "the broker took the agent's command to itself and did not deliver it; not known until a command has come, where the agent may not send itself one",
-            "let the agent read its cmd/+ in the broker's rules; a command that arrives settles it: waypost ping"
+            "the broker took the agent's command to itself and did not deliver it; not known until a command arrives, if the agent may not send one to itself",
+            "allow the agent to read its cmd/+ in the broker's rules; to test it: waypost ping"
         ),
         .init(
-            "certificate", "with TLS: a certificate has ended, or ends within 14 days",
+            "certificate", "with TLS: a certificate has expired, or expires within 14 days",
             "renew the certificate"),
     ]
 

@@ -20,7 +20,7 @@ package enum SHA256 {
                 && EVP_DigestFinal_ex(context, &digest, nil) == 1
         }
         // No input makes it fail, only an OpenSSL set up without its provider; no digest could be trusted then.
-        precondition(isDone, "OpenSSL has no SHA-256; look at its openssl.cnf")
+        precondition(isDone, "OpenSSL has no SHA-256; check its openssl.cnf")
         return digest
     }
 

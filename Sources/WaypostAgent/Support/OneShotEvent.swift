@@ -1,31 +1,31 @@
 import Threading
 import Waypost
 
-/// Signals once that the agent must stop, to everything that waits for it.
-final class ShutdownSignal: Sendable {
+/// An event that happens once, for instance that the agent must stop; all that wait for it go on.
+final class OneShotEvent: Sendable {
     private struct State {
-        var isRequested = false
+        var hasFired = false
         var next = 0
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     }
 
     private let state = Guarded(State())
 
-    func request() {
+    func fire() {
         let waiting = state.withLock { state in
-            state.isRequested = true
+            state.hasFired = true
             defer { state.waiting = [:] }
             return state.waiting.values
         }
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Waits for ``request()``, also in a task that is cancelled: a stop that is asked for by cancelling takes its
-    /// time too.
+    /// Waits for ``fire()``, also in a task that is cancelled: a stop requested by cancelling takes its time
+    /// too.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
-                if state.isRequested { return true }
+                if state.hasFired { return true }
                 state.next += 1
                 state.waiting[state.next] = continuation
                 return false
@@ -34,7 +34,7 @@ final class ShutdownSignal: Sendable {
         }
     }
 
-    /// Waits for ``request()``, or until the task is cancelled.
+    /// Waits for ``fire()``, or until the task is cancelled.
     private func waitUnlessCancelled() async {
         let id = state.withLock { state in
             state.next += 1
@@ -43,7 +43,7 @@ final class ShutdownSignal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    if state.isRequested || Task.isCancelled { return true }
+                    if state.hasFired || Task.isCancelled { return true }
                     state.waiting[id] = continuation
                     return false
                 }
@@ -54,23 +54,23 @@ final class ShutdownSignal: Sendable {
         }
     }
 
-    /// Waits for `work`, but no longer than `limit`, and no longer than until the agent is to stop.
+    /// Waits for `work`, but no longer than `limit`, and no longer than until the agent must stop.
     ///
     /// What is late goes on in the background: nothing that hangs may delay a start or a stop.
     static func wait(
-        atMost limit: Duration, orUntil shutdown: ShutdownSignal? = nil,
+        atMost limit: Duration, orUntil shutdown: OneShotEvent? = nil,
         for work: @escaping @Sendable () async -> Void
     ) async {
-        let done = ShutdownSignal()
+        let done = OneShotEvent()
         AgentThreads.start {
             await work()
-            done.request()
+            done.fire()
         }
-        let timer = TimerThread.shared.call(after: limit) { done.request() }
+        let timer = TimerThread.shared.call(after: limit) { done.fire() }
         let stop = shutdown.map { shutdown in
             AgentThreads.start {
                 await shutdown.waitUnlessCancelled()
-                done.request()
+                done.fire()
             }
         }
         await done.wait()

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The service manager that started the process and asks for its state, such as systemd: it gets datagrams on a
-/// socket named in the environment (sd_notify(3)).
-struct ServiceManager: Sendable {
+/// Tells systemd, or another service manager, the state of the process: datagrams to a socket named in the environment
+/// (sd_notify(3)).
+struct SystemdNotifier: Sendable {
     private let socket: String
     /// How often it expects a sign that all is well, in milliseconds; nil when it expects none.
     let watchdog: Int64?
@@ -18,7 +18,7 @@ struct ServiceManager: Sendable {
         watchdog = isForUs && interval > 0 ? max(1, interval / 1000) : nil
     }
 
-    /// Sends lines such as `READY=1`; what can't be sent is lost, as the manager can't be waited for.
+    /// Sends lines such as `READY=1`; what can't be sent is dropped, so that the agent never waits for the manager.
     func notify(_ lines: String...) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }

@@ -4,7 +4,7 @@ import MQTTLink
 ///
 /// Until its PUBACK leaves the broker has a command, and sends it again after a crash; so it may run first. But one
 /// that ends the agent would do that again and again: after a crash starts are counted, and the count is on disk.
-struct Caution: Sendable {
+struct CrashGuard: Sendable {
     /// After a crash the broker sends again what it had sent, as soon as there is a connection; in milliseconds.
     static let time: Int64 = 60_000
 
