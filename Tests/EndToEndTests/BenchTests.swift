@@ -76,7 +76,7 @@ struct BenchTests {
         let ending = try await bench.ending()
         #expect(ending.status == 0)
         #expect(ending.output.first?.hasPrefix("k1: 100 sent, 100 answered, 100 ok, ") == true, "\(ending)")
-        #expect(ending.errorLines.contains { $0.hasPrefix("waypost: this process stood still for ") })
+        #expect(ending.errorLines.contains { $0.hasPrefix("waypost: this process was suspended for ") })
     }
 
     @Test(

@@ -46,22 +46,22 @@ final class CheckMapTests {
             "routes.json:3:2: redirected: app://old is not opened: a redirect leads to app://home",
             "map.json:1:24: refused: rev must be 1 to 9007199254740991; found 0",
             "map.json:2:18: refused: entry 1 of 15 (app://a): routerType is 5; it must be 1, 2, 3 or 4",
-            "map.json:3:64: cycle: entry 2 of 15 (app://loop/a): redirects lead in a circle: "
+            "map.json:3:64: cycle: entry 2 of 15 (app://loop/a): redirects form a cycle: "
                 + "app://loop/a → app://loop/b → app://loop/a; see map.json:4:64",
-            "map.json:6:59: deadRedirect: entry 5 of 15 (app://b): no route takes app://hoome",
+            "map.json:6:59: deadRedirect: entry 5 of 15 (app://b): no route matches app://hoome",
             "map.json:7:55: refused: entry 6 of 15 (app://c): params is an array; it must be an object",
             "map.json:8:18: refused: entry 6 of 15 (app://c): targetPath is an integer; it must be a string",
             "map.json:9:34: refused: entry 7 of 15 (app://b): app://b is the origin of entry 5 already; "
                 + "see map.json:6:34",
-            "map.json:10:34: deadOrigin: entry 8 of 15 (app//old/item): it has no scheme, so it takes no URL of "
-                + "app://; did you mean app://old/item?",
+            "map.json:10:34: deadOrigin: entry 8 of 15 (app//old/item): it has no scheme, so it matches no app:// "
+                + "URL; did you mean app://old/item?",
             "map.json:11:34: deadReset: entry 9 of 15 (app://nothing): nothing redirects app://nothing in the "
                 + "maps that were given",
-            "map.json:12:34: deadOrigin: entry 10 of 15 (app://u/{id}): {id} is plain text here; a placeholder is "
-                + "written :id",
-            "map.json:14:59: refused: entry 12 of 15 (app://e): scheme://services is a service URL, which can not "
+            "map.json:12:34: deadOrigin: entry 10 of 15 (app://u/{id}): {id} is plain text here; write a placeholder "
+                + "as :id",
+            "map.json:14:59: refused: entry 12 of 15 (app://e): scheme://services is a service URL, which cannot "
                 + "be relocated",
-            "map.json:15:53: unknownClass: entry 13 of 15 (app://f): no destination is known as Nobody",
+            "map.json:15:53: unknownClass: entry 13 of 15 (app://f): no destination is named Nobody",
             "map.json:16:29: deadDeletion: entry 14 of 15 (app://gone): no route app://gone is registered",
             "3 routes, 15 map entries: 7 refusals, 6 problems, 1 note",
         ]
@@ -121,7 +121,7 @@ final class CheckMapTests {
         #expect(line.hasPrefix("::error file=\(directory)/map.json,line=1,col="))
         #expect(line.contains(",title=deadRedirect::entry 1 of 1 ("))
         // The percent sign of the message itself.
-        #expect(line.hasSuffix("no route takes app://x&y'\",%2525") && ending.output.count == 2)
+        #expect(line.hasSuffix("no route matches app://x&y'\",%2525") && ending.output.count == 2)
     }
 
     @Test func `a check prints SARIF 2.1`() async throws {
@@ -150,7 +150,7 @@ final class CheckMapTests {
         let report = try JUnit(ending.output.joined(separator: "\n"))
         #expect(report.suites == ["\(directory)/routes.json", "\(directory)/map.json"])
         #expect(report.tests == 2 && report.failures.count == 1)
-        #expect(report.failures.first?.hasSuffix("no route takes app://x&y'\",%25") == true)
+        #expect(report.failures.first?.hasSuffix("no route matches app://x&y'\",%25") == true)
         let clean = try await check("[]", "--format", "junit")
         #expect(clean.status == 0)
         let good = try JUnit(clean.output.joined(separator: "\n"))

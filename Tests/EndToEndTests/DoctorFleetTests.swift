@@ -80,7 +80,7 @@ import Waypost
             let index = try #require(lines.firstIndex { $0.contains(text) }, "\(text): \(ending)")
             return (lines[index], index + 1 < lines.count ? lines[index + 1] : "")
         }
-        #expect(try line("c1, c2: @lobby rev 11 refused: CYCLE").advice.contains("take one of them out"))
+        #expect(try line("c1, c2: @lobby rev 11 refused: CYCLE").advice.contains("remove one of them"))
         #expect(lines.count { $0.contains("CYCLE") } == 1)
         #expect(try line("u1: rev 3 refused: UNSIGNED").advice.contains("sign it"))
         #expect(try line("d1 (last heard of").0.contains("503 DISK: no space left on the device"))

@@ -48,13 +48,13 @@ import Waypost
         }
     }
 
-    @Test func `says of every check of health what it means, and sends to no page`() async throws {
+    @Test func `says of every health check what it means, and sends to no page`() async throws {
         for line in try await RunningCommand.run(["explain", "--json"]).output {
             guard let name = try JSONValue(parsing: line)["check"]?.stringValue else { continue }
             let ending = try await RunningCommand.run(["explain", name])
             #expect(ending.status == 0)
             // Some have the name of a code.
-            #expect(ending.output.suffix(3).first == "\(name)  check of health", "\(ending)")
+            #expect(ending.output.suffix(3).first == "\(name)  health check", "\(ending)")
         }
         let all = try await RunningCommand.run(["explain"]).output.joined(separator: "\n")
         for word in ["guide", "page", "see above", "Sizing"] { #expect(!all.contains(word), "\(word)") }

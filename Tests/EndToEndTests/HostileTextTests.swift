@@ -30,7 +30,7 @@ struct HostileTextTests {
             ["open", "scheme://router/demo"], ["call", "S", "m"], ["cancel", "x"], ["log", "V"], ["ping"],
             ["replay"], ["bench", "--count", "1"],
         ], [[], ["--json"]])
-    func `a refusal can not write to the terminal`(_ verb: [String], _ options: [String]) async throws {
+    func `a refusal cannot write to the terminal`(_ verb: [String], _ options: [String]) async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let backend = try await Backend(broker: broker.url)
@@ -50,8 +50,7 @@ struct HostileTextTests {
     }
 
     @Test(arguments: [[], ["--json"]])
-    func `results, states, health and events can not write to the terminal`(_ options: [String]) async throws
-    {
+    func `results, states, health and events cannot write to the terminal`(_ options: [String]) async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let backend = try await Backend(broker: broker.url)
@@ -97,7 +96,7 @@ struct HostileTextTests {
         await backend.disconnect()
     }
 
-    @Test func `files and arguments that a message quotes can not write to the terminal`() async throws {
+    @Test func `files and arguments that a message quotes cannot write to the terminal`() async throws {
         let text = String(try JSONValue(parsing: "\"\(Self.evil)\"").stringValue ?? "").replacing(
             "\0", with: "")
         let json = #"[{"path":"scheme://router/\#(Self.evil)","class":"\#(Self.evil)","priority":0}]"#

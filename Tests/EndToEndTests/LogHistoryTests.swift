@@ -93,7 +93,7 @@ struct LogHistoryTests {
         #expect(ending.output == ["E/T       (    0): line 777"])
         #expect(
             ending.errorLines == [
-                "--- k9 is of an older version and sends its newest 500 events only; its events before seq 501 "
+                "--- k9 runs an older version and sends only its newest 500 events; its events before seq 501 "
                     + "are not looked at"
             ])
         await backend.disconnect()
@@ -179,7 +179,7 @@ struct LogHistoryTests {
 
         var restarted = ReplayCollector(agents: ["k9"], sender: "me", topics: .standard)
         _ = restarted.saw(answer(restarted.command.id, page(91...100, next: 91)))
-        #expect(restarted.gaps == ["k9 does not answer any more; its events before seq 91 are not looked at"])
+        #expect(restarted.gaps == ["k9 no longer answers; its events before seq 91 are not looked at"])
         _ = restarted.saw(answer(try id(restarted.takeRequests()), page(1...1, next: nil, boot: "C")))
         #expect(restarted.isComplete)
         #expect(restarted.gaps == ["k9 was restarted meanwhile; its events before seq 91 are not looked at"])

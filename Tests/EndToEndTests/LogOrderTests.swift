@@ -52,12 +52,12 @@ import WaypostMessages
 
     @Test func `a failure report is told by the event of the same failure, and by no other`() throws {
         func event(_ agent: String, _ ref: String, _ url: String, _ code: Code) throws -> LogLine {
-            var event = Self.event(1, "\(code): no route takes it")
+            var event = Self.event(1, "\(code): no route matches it")
             (event.isError, event.ref, event.url) = (true, ref, url)
             return try #require(LogLine.events(event.encoded(), from: agent).first)
         }
         var report = FailureReport(
-            id: "f", code: .noRoute, origin: .router, ref: "c1", url: "a://x", detail: "no route takes it",
+            id: "f", code: .noRoute, origin: .router, ref: "c1", url: "a://x", detail: "no route matches it",
             at: 1)
         let line = try #require(LogLine.failure(report.encoded(), from: "k1"))
         #expect(try event("k1", "c1", "a://x", .noRoute).tells(of: line))

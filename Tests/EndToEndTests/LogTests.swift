@@ -80,22 +80,22 @@ struct LogTests {
         let backend = try await Backend(broker: broker.url)
         var event = LogEvent(
             time: 1_795_216_999_123, level: .error, tag: "Router", boot: "B", sequence: 1, process: 71,
-            thread: 72, message: "404 NO_ROUTE: no route takes a://x", url: "a://x", isError: true)
+            thread: 72, message: "404 NO_ROUTE: no route matches a://x", url: "a://x", isError: true)
         event.ref = "c1"
         let report = FailureReport(
             id: "f1", code: .noRoute, origin: .router, ref: "c1", url: "a://x",
-            detail: "no route takes a://x", at: 1_795_216_999_123)
+            detail: "no route matches a://x", at: 1_795_216_999_123)
         let other = FailureReport(
             id: "f2", code: .noRoute, origin: .router, ref: "c2", url: "a://y",
-            detail: "no route takes a://y", at: 1_795_216_999_124)
+            detail: "no route matches a://y", at: 1_795_216_999_124)
         try await backend.publish(report.encoded(), to: "waypost/v1/k9/fail", retain: true)
         try await backend.publish(event.encoded(), to: "waypost/v1/k9/log/e", retain: true)
         let logcat = try RunningCommand(
             ["logcat", "--agent", "k9", "-v", "brief"], environment: ["WAYPOST_BROKER": broker.url])
-        try await logcat.printed("E/Router  (   71): 404 NO_ROUTE: no route takes a://x")
+        try await logcat.printed("E/Router  (   71): 404 NO_ROUTE: no route matches a://x")
         // What no event tells of is a line of its own, and behind all that came before it.
         try await backend.publish(other.encoded(), to: "waypost/v1/k9/fail")
-        try await logcat.printed("E/Fail    (    0): 404 NO_ROUTE in router: no route takes a://y")
+        try await logcat.printed("E/Fail    (    0): 404 NO_ROUTE in router: no route matches a://y")
         logcat.send(signal: SIGTERM)
         #expect(try await logcat.ending().output.count == 2)
         await backend.disconnect()
@@ -201,7 +201,7 @@ struct LogTests {
                 "there is no agent desk1 at this broker; did you mean desk-1?"
             ),
             (["--group", "loby"], "no agent at this broker is in a group loby; did you mean lobby?"),
-            (["--matching", "^x"], "no agent at this broker has a name that fits"),
+            (["--matching", "^x"], "no agent name at this broker matches"),
         ] {
             let ending = try await RunningCommand.run(
                 ["logcat", "-d"] + options, environment: ["WAYPOST_BROKER": site.broker.url])

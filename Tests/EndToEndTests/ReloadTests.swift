@@ -79,7 +79,7 @@ struct ReloadTests {
         try await agent.printed("refused with Not authorized")
         try write("two\n", to: broker.directory + "/password")
         kill(agent.processID, SIGHUP)
-        try await agent.printed("connecting anew with renewed credentials")
+        try await agent.printed("reconnecting with renewed credentials")
         let signedIn = ["--username", "k1", "--password-file", broker.directory + "/password"]
         let ping = try await RunningCommand.run(
             ["ping", "--agent", "k1", "--broker", broker.url, "--wait", "30s"] + signedIn)
@@ -119,7 +119,7 @@ struct ReloadTests {
         // The same certificate in a new file: that is what a renewal looks like from here.
         try certificates.copy("client.pem", to: "client.pem")
         kill(agent.processID, SIGHUP)
-        try await agent.printed("connecting anew with renewed credentials or certificates")
+        try await agent.printed("reconnecting with renewed credentials or certificates")
         try await broker.waitForLog(containing: " as k1 ", times: 2)
         #expect(try await ask()["counters"]?["connects"] == 2)
         #expect(try await agent.terminate() == 0)

@@ -110,7 +110,7 @@ struct ResolveTests {
         #expect(refused[0]["detail"]?.stringValue?.contains("routerType") == true)
         #expect(
             answers[0]["inactive"]
-                == [["layer": "patch", "index": 1, "reason": "no route takes s://gone"]])
+                == [["layer": "patch", "index": 1, "reason": "no route matches s://gone"]])
         #expect(answers[1]["refused"] == nil && answers[1]["inactive"] == nil)
     }
 

@@ -43,7 +43,7 @@ struct SeeMapsTests {
             contains(map.output, "→ 1  active", "scheme://router/demo → scheme://router/orders"), "\(text)")
         #expect(contains(map.output, "1  inactive", "entry 1 of patch takes its place"), "\(text)")
         #expect(contains(map.output, "2  active", "delete scheme://router/demo2"), "\(text)")
-        #expect(contains(map.output, "3  inactive", "no route takes scheme://router/gone"), "\(text)")
+        #expect(contains(map.output, "3  inactive", "no route matches scheme://router/gone"), "\(text)")
         #expect(contains(map.output, "redirected", "by entry 1 of patch"), "\(text)")
         let json = try await site.run("map", "--agent", "k1", "--json")
         let layers = try JSONValue(parsing: try #require(json.output.first))
@@ -62,7 +62,7 @@ struct SeeMapsTests {
         let answer = try JSONValue(parsing: try #require(gone.output.first))
         #expect(
             answer["failure"]?["detail"]
-                == "no route takes scheme://router/demo2: deleted by entry 2 of agent")
+                == "no route matches scheme://router/demo2: deleted by entry 2 of agent")
         // The agent is not asked for that.
         let held = try await site.run("open", "scheme://router/demo2", "--agent", "k1")
         #expect(held.status == 1 && contains(held.output, "deleted by entry 2 of agent"), "\(held)")
@@ -139,7 +139,7 @@ struct SeeMapsTests {
         #expect(contains(dry.output, "- delete scheme://router/demo2"))
         #expect(contains(dry.output, "scheme://router/demo2: 404 NO_ROUTE → scheme://router/demo2"))
         #expect(contains(dry.output, "scheme://router/demo: scheme://router/demo1 → scheme://router/orders"))
-        #expect(contains(dry.output, "nothing was sent", "in the place of rev 1"))
+        #expect(contains(dry.output, "nothing was sent", "instead of rev 1"))
         let circle =
             #"{"type":"map","rev":3,"entries":[{"routerType":1,"orginPath":"scheme://a","targetPath":"scheme://b"},{"routerType":1,"orginPath":"scheme://b","targetPath":"scheme://a"}]}"#
         let file = try ScratchFile(circle, name: "circle.json")

@@ -131,7 +131,7 @@ struct SettingsFileTests {
             ("root: &r a\nagent: *r\n", ", line 2: agent is an alias; write the value itself"),
             ("group: &g [a, *g]\n", ", line 1: group is a list of texts; found an alias in it"),
             ("agent: k1\n---\nagent: k2\n", ", line 2: a second document begins; settings are one document"),
-            ("agent: !env NAME\n", #", line 1: the tag "!env" means nothing here"#),
+            ("agent: !env NAME\n", #", line 1: the tag "!env" is not supported here"#),
             ("agent: \"a\\0b\"\n", ", line 1: agent holds the character NUL"),
             (
                 "agent: k1\n\troot: r\n",

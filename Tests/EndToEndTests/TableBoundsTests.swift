@@ -33,7 +33,7 @@ struct TableBoundsTests {
         let ending = try await MeasuredCommand.run(
             ["describe", "agent", "k9", "--broker", broker.url, "--wait", "60"])
         #expect(ending.status == 0)
-        #expect(ending.output.contains("all 40001  as by default"))
+        #expect(ending.output.contains("all 40001  at their defaults"))
         #expect(ending.output.utf8.count < 100_000)
         // Before, 4 GB.
         #expect(ending.peakMemory < 1_000_000, "\(ending.peakMemory) KiB")

@@ -57,7 +57,7 @@ struct UnwritableOutputTests {
     }
 
     @Test(arguments: Verbs.all)
-    func `what can not be printed is said, and the status is not 0`(_ verb: [String]) async throws {
+    func `what cannot be printed is said, and the status is not 0`(_ verb: [String]) async throws {
         guard let words = Self.arguments[verb.joined(separator: " ")] else { return }
         let site = try await Site.open()
         _ = try await site.run("open", "scheme://router/nowhere", "--agent", "k1", "--no-check")
@@ -87,7 +87,7 @@ struct UnwritableOutputTests {
     }
 
     @Test(arguments: Verbs.all.map { $0 + ["--help"] } + [["--help"], ["--version"], ["help"]])
-    func `so is the help that can not be printed`(_ words: [String]) async throws {
+    func `so is the help that cannot be printed`(_ words: [String]) async throws {
         let ending = try await RunningCommand.run(words, through: #"exec "$0" "$@" >/dev/full"#)
         #expect(ending.status == 1)
         #expect(ending.errorLines.map { $0.hasPrefix(Self.loss) } == [true], "\(ending.errorLines)")
@@ -135,7 +135,7 @@ struct UnwritableOutputTests {
         #expect(ending.status == 0 && ending.errorLines.isEmpty, "\(ending)")
     }
 
-    @Test func `an error in JSON that can not be printed stands on standard error`() async throws {
+    @Test func `an error in JSON that cannot be printed stands on standard error`() async throws {
         let ending = try await RunningCommand.run(
             ["ping", "--agent", "k1", "--json", "--broker", "mqtt://127.0.0.1:\(try FreePort.find())"],
             through: #"exec "$0" "$@" >/dev/full"#)
@@ -145,7 +145,7 @@ struct UnwritableOutputTests {
     }
 
     @Test(.enabled(if: Sanitizer.isAbsent, "its own files may not grow either"))
-    func `a profile that can not be written is named, and the old one stays`() async throws {
+    func `a profile that cannot be written is named, and the old one stays`() async throws {
         let folder = NSTemporaryDirectory() + "waypost-\(UUID().uuidString)-profiles"
         func add(_ name: String, through script: String? = nil) async throws -> RunningCommand.Ending {
             try await RunningCommand.run(

@@ -95,7 +95,7 @@ struct WatchAgentsTests {
         #expect(page.status == 0)
         for part in [
             "k1     online", "as of", "  now  the agent was asked just now", "health", "  groups  ",
-            "all, lobby", "can do", "limits", "as by default",
+            "all, lobby", "can do", "limits", "at their defaults",
         ] {
             #expect(page.output.contains { $0.contains(part) }, "\(part)")
         }

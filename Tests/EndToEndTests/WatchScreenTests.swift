@@ -74,7 +74,7 @@ struct WatchScreenTests {
         _ = try await site.run("open", "scheme://router/before", "--agent", "k1", "--no-check")
         let terminal = try watch(site, rows: 40, columns: 120)
         try await terminal.shows("1 before")
-        try await terminal.shows("no route takes scheme://router/before")
+        try await terminal.shows("no route matches scheme://router/before")
         for number in 1...3 {
             _ = try await site.run("open", "scheme://router/user/\(number)", "--agent", "k1")
         }

@@ -170,7 +170,7 @@ import WaypostMessages
             ("10:00+24:00", "there is no zone +24:00"), ("1969-12-31 10:00", "the year must be 1970 to 9999"),
             ("20260230-101112", "there is no day 2026-02-30"), ("yesterday", "write a span such as 10m"),
             ("11-22", "write a span"), ("10:00+1", "write a span"),
-            ("2026-03-29 02:30", "there is no such time here: the clock was put forward then"),
+            ("2026-03-29 02:30", "there is no such time here: the clock was set forward (daylight saving)"),
         ])
     func `a time that does not exist is refused, and what does not exist is named`(
         _ text: String, _ fault: String

@@ -47,7 +47,7 @@ package struct AgentSelection: Sendable {
                 + NearNames.question(NearestNames.find(group, among: Array(roster.groups)))
         }
         return pattern != nil && agents(in: roster).isEmpty
-            ? "no agent at this broker has a name that fits; see: waypost agents" : nil
+            ? "no agent name at this broker matches; see: waypost agents" : nil
     }
 }
 

@@ -1,6 +1,6 @@
 /// What is known of an agent from what the broker keeps.
 public struct AgentStatus: Sendable, Hashable {
-    /// What it is like, by how soon somebody should look.
+    /// What it is like, by how soon someone should look.
     public enum Condition: Int, Sendable, Hashable, Comparable {
         /// Its connection was lost.
         case lost
@@ -17,7 +17,7 @@ public struct AgentStatus: Sendable, Hashable {
         /// It is online, and all is well.
         case healthy
 
-        /// The one that somebody should look at first is less.
+        /// The one that someone should look at first is less.
         public static func < (one: Condition, other: Condition) -> Bool { one.rawValue < other.rawValue }
     }
 

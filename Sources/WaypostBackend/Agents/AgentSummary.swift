@@ -1,7 +1,7 @@
 import Waypost
 import WaypostMessages
 
-/// What is to be said of an agent in a list.
+/// What to say of an agent in a list.
 package struct AgentSummary: Sendable, Hashable {
     package let agent: String
     package let condition: Roster.Condition

@@ -27,7 +27,7 @@ package struct RetiredAgent {
         }
         let (roster, _) = try await RosterReader(settings).roster(within: .seconds(2))
         let fault = AgentSelection(names: [name]).fault(in: roster)
-        throw BackendError(.unknownReceiver, fault ?? "the broker keeps nothing of \(name)")
+        throw BackendError(.unknownReceiver, fault ?? "the broker has nothing stored for \(name)")
     }
 
     /// Removes all of it.

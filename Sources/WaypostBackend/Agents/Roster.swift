@@ -55,7 +55,7 @@ package struct Roster: Sendable {
     /// Takes note of a message that may be about presence.
     package mutating func saw(_ message: MQTTMessage, now: Int64 = WallClock.now()) {
         if message.payload.isEmpty, case (let agent, .state)? = topics.outbound(message.topic) {
-            // Somebody removed it, see ``RetiredAgent``.
+            // Someone removed it, see ``RetiredAgent``.
             if let member = members.removeValue(forKey: agent) {
                 bytes -= member.stateBytes + member.healthBytes + member.mapBytes
             }
@@ -128,7 +128,7 @@ package struct Roster: Sendable {
         ]
     }
 
-    /// What is to be said of an agent, without times; nil when there is no such agent.
+    /// What to say of an agent, without times; nil when there is no such agent.
     package func news(of agent: String) -> AgentSummary? {
         members[agent].map { member in
             var summary = AgentSummary(agent, member)
@@ -146,7 +146,7 @@ package struct Roster: Sendable {
 }
 
 extension Roster {
-    /// What an agent is like, by how soon somebody should look.
+    /// What an agent is like, by how soon someone should look.
     package enum Condition: Int, Sendable, Comparable {
         case lost, failing, mapRefused
         /// Online, and a check of its health was not made.
@@ -155,7 +155,7 @@ extension Roster {
 
         package static func < (one: Condition, other: Condition) -> Bool { one.rawValue < other.rawValue }
 
-        /// Whether somebody should look.
+        /// Whether someone should look.
         package var isTrouble: Bool { self < .unknown }
     }
 }

@@ -11,7 +11,7 @@ extension Backend {
             let (roster, isComplete) = try await RosterReader(settings).roster(within: limit)
             guard isComplete else {
                 throw BackendError(
-                    .noReply, "the broker had not sent all agents within \(TimeText.span(limit.milliseconds))"
+                    .noReply, "the broker did not send all agents within \(TimeText.span(limit.milliseconds))"
                 )
             }
             return roster.summaries().map(AgentStatus.init)

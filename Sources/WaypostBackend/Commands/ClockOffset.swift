@@ -24,7 +24,7 @@ package struct ClockOffset {
         return offset.offset
     }
 
-    /// Whether somebody should look at it.
+    /// Whether someone should look at it.
     package var isLarge: Bool { offset.magnitude >= 5_000 }
     /// An agent refuses a command of such a sender with CLOCK_SKEW, when it is the agent that is behind.
     package var isTooLarge: Bool { offset.magnitude >= 30_000 }

@@ -43,7 +43,7 @@ public struct CommandReply: Sendable, Hashable {
             return try JSONValueDecoder().decode(type, from: result)
         } catch {
             throw BackendError(
-                .unreadable, "the result of \(id) from \(agent) is no \(type): \(error)", id: id)
+                .unreadable, "the result of \(id) from \(agent) is not a \(type): \(error)", id: id)
         }
     }
 }

@@ -7,7 +7,7 @@ package struct CommandSituation {
     /// The agent's clock when it answered, in milliseconds since 1970.
     private let now: Int64
 
-    /// The situations that a reply to `inspect` tells of, at most a hundred.
+    /// The situations that a reply to `inspect` lists, at most a hundred.
     package static func all(in reply: Reply) -> [CommandSituation] {
         (reply.result["commands"]?.arrayValue ?? []).prefix(100).map {
             CommandSituation(json: $0, now: reply.at)
@@ -26,7 +26,7 @@ package struct CommandSituation {
     package var acknowledged: Int64? { json["acknowledged"]?.intValue }
     package var expires: Int64? { json["expires"]?.intValue }
 
-    /// How it ended: `404 NO_ROUTE: no route takes …`.
+    /// How it ended: `404 NO_ROUTE: no route matches …`.
     package var outcome: String? {
         guard let number = json["code"]?.intValue, let name = json["name"]?.stringValue else { return nil }
         return "\(number) \(name)" + (json["detail"]?.stringValue.map { ": \($0)" } ?? "")
@@ -47,7 +47,7 @@ package struct CommandSituation {
         case "resumed", "started": return "running\(again)"
         case "finished": return "done; the broker does not have the reply yet\(again)"
         case "acknowledged": return "done\(again)"
-        case "damaged": return "lost: the disk damaged what was known of it"
+        case "damaged": return "lost: its stored data is damaged"
         case let word: return word
         }
     }

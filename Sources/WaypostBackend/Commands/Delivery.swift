@@ -109,7 +109,7 @@ struct Delivery: Sendable {
         guard WallClock.now() < command.forgottenAt else {
             return BackendError(
                 .noReply,
-                "\(id) was not answered before \(command.agent) forgot it; whether it ran is not known",
+                "no reply to \(id) before \(command.agent) forgot it; it is not known whether it ran",
                 id: id)
         }
         guard wasSent else {

@@ -113,11 +113,11 @@ package struct NoReplyDiagnosis {
             return "there is no agent \(agent) at this broker; see: waypost agents"
         }
         guard member.isOnline != true else {
-            return "it reports that it is online (MQTT \(state.mqttVersion)), and does not answer; "
+            return "it reports that it is online (MQTT \(state.mqttVersion)), but it does not answer; "
                 + "see: waypost doctor --agent \(agent)"
         }
         let manner = state.reason == .shutdown ? "it was shut down" : "its connection was lost"
-        let since = member.health?.at.map { "; its last health is of \(Timestamp.local($0))" } ?? ""
+        let since = member.health?.at.map { "; its last health is from \(Timestamp.local($0))" } ?? ""
         return "it is offline: \(manner)\(since); "
             + "the broker keeps the message, and the agent gets it if it comes back in time"
     }

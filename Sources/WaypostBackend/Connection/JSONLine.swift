@@ -2,7 +2,7 @@ package import Waypost
 
 /// A payload from an agent as one line, with the agent's name in front.
 package enum JSONLine {
-    /// The object's own bytes, or the object written anew when they hold a control character such as a line break;
+    /// The object's own bytes, or the object written again when they hold a control character such as a line break;
     /// `json` is what they mean.
     package static func make(agent: String, payload: some Collection<UInt8>, _ json: JSONValue) -> [UInt8] {
         let isLine = payload.first == UInt8(ascii: "{") && !payload.contains { $0 < 0x20 }

@@ -65,7 +65,7 @@ package struct ContractCheck {
         return router
     }
 
-    /// What does not fit, without secrets; nothing where it can not be known.
+    /// What does not fit, without secrets; nothing where it cannot be known.
     package func report(_ operation: Command.Operation) -> ContractReport {
         let redaction = Redaction()
         var report = unmasked(operation)
@@ -87,7 +87,7 @@ package struct ContractCheck {
                 let deletion = contract.deletions.first(where: { $0.path == path })
             {
                 report.fault = Rejection(
-                    .noRoute, "no route takes \(RouteURL.withoutValues(url)): deleted by \(deletion.entry)")
+                    .noRoute, "no route matches \(RouteURL.withoutValues(url)): deleted by \(deletion.entry)")
             }
             return report
         case .call(let service, let method, let arguments):

@@ -24,7 +24,7 @@ package struct ContractDocuments {
         }
     }
 
-    /// The contract; nil while a part of it is missing or can not be read.
+    /// The contract; nil while a part of it is missing or cannot be read.
     package var contract: RouterContract? {
         guard let routes, let members = rest?.objectValue else { return nil }
         return try? RouterContract(.object(members.merging(["routes": routes]) { $1 }))

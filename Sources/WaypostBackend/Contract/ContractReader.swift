@@ -16,7 +16,7 @@ package struct ContractReader {
         guard let contract = documents.contract else {
             throw BackendError(
                 .noReply,
-                "the broker keeps no contract of an agent \(agent); see: waypost agents")
+                "the broker has no contract of agent \(agent); see: waypost agents")
         }
         return contract
     }

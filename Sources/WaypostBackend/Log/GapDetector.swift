@@ -22,7 +22,7 @@ package struct GapDetector: Sendable {
     /// The connection was lost and is there again, and what this agent published in between was not fetched.
     package mutating func missed(of agent: String) { newest[agent]?.wasAway = true }
 
-    /// Takes note of an event; returns what is to be said before it is shown.
+    /// Takes note of an event; returns what to say before it is shown.
     package mutating func saw(_ event: LogEvent, from agent: String) -> String? {
         let before = newest[agent]
         if before == nil, newest.count >= Self.maximumAgents { newest.removeAll() }

@@ -107,7 +107,7 @@ package struct LogFollower {
                 session = try await comeBack()
                 loss = MessageLoss()
                 isBack = true
-                notice("connected to \(session.connection.broker) again")
+                notice("reconnected to \(session.connection.broker)")
             } catch {
                 _ = showWindow()
                 await session.close()
@@ -164,7 +164,7 @@ package struct LogFollower {
                 isAfterLoss: true)
         } catch let error as BackendError where error.kind == .denied {
             for agent in agents ?? Array(states.keys) { gaps.missed(of: agent) }
-            notice("what was missed can't be asked for: \(error)")
+            notice("the missed events can't be fetched: \(error)")
             return true
         }
     }
@@ -223,7 +223,7 @@ package struct LogFollower {
         }
         for (agent, reply) in replay.refusals {
             notice(
-                "\(agent) does not give its recent events: \(reply.code.name): \(reply.detail ?? "no detail given")"
+                "\(agent) refuses to send its recent events: \(reply.code.name): \(reply.detail ?? "no detail given")"
             )
         }
         for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }

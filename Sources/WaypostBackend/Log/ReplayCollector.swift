@@ -108,7 +108,7 @@ package struct ReplayCollector: Sendable {
         }
     }
 
-    /// The commands for further pages, which are to be published now.
+    /// The commands for further pages, which must be published now.
     package mutating func takeRequests() -> [MQTTMessage] {
         defer { requests = [] }
         return requests
@@ -154,7 +154,7 @@ package struct ReplayCollector: Sendable {
         sources.sorted { $0.key < $1.key }.compactMap { agent, source in
             if let gap = source.gap { return gap }
             switch source.progress {
-            case .asked: return left(out: agent, source, "\(agent) does not answer any more")
+            case .asked: return left(out: agent, source, "\(agent) no longer answers")
             case .complete, .refused: return nil
             case .publishes(let count, _):
                 if !isComplete(agent, source) {
@@ -166,7 +166,7 @@ package struct ReplayCollector: Sendable {
                 else { return nil }
                 return left(
                     out: agent, first.sequence,
-                    "\(agent) is of an older version and sends its newest \(Command.maximumReplay) events only"
+                    "\(agent) runs an older version and sends only its newest \(Command.maximumReplay) events"
                 )
             }
         }

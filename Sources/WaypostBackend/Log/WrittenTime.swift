@@ -94,7 +94,7 @@ package struct WrittenTime {
         case .dated, .since1970:
             if let moment = moments.first, moment >= 0 { return moment }
         }
-        throw fault("there is no such time here: the clock was put forward then")
+        throw fault("there is no such time here: the clock was set forward (daylight saving)")
     }
 
     // MARK: Reading

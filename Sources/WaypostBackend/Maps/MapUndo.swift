@@ -98,7 +98,7 @@ package struct MapUndoer {
             let over = try await read(patches.current, "patch")
             return MapUndo(
                 entries: RelocationEntry.merged(kept, under: over), revision: next,
-                origin: "\(own.current?.shown ?? "no map at all"): what was sent last is not in force")
+                origin: "\(own.current?.shown ?? "no map"): the last one sent is not in force")
         }
         if let patch = patches.current {
             // The patches before belong to the same map.
@@ -118,7 +118,7 @@ package struct MapUndoer {
         let before = try await read(own.previous, "agent")
         return MapUndo(
             entries: RelocationEntry.merged(before, under: try await read(emptied, "patch")), revision: next,
-            origin: (own.previous?.shown ?? "no map at all")
+            origin: (own.previous?.shown ?? "no map")
                 + (emptied == nil ? "" : ", with the patches of that time"))
     }
 
@@ -135,7 +135,7 @@ package struct MapUndoer {
             if !members.isEmpty, retained != nil {
                 return MapUndo(
                     entries: [], revision: next,
-                    origin: "no map at all: what was sent last is in force nowhere")
+                    origin: "no map: the last one sent is not in force anywhere")
             }
             if answers.values.isEmpty { throw Self.nothing(answers, of: audience) }
             throw BackendError(
@@ -146,7 +146,7 @@ package struct MapUndoer {
             return MapUndo(
                 entries: try await entries(of: current ?? first.revisions[0], layer, first.agent),
                 revision: next,
-                origin: "\(first.revisions[0].shown): what was sent last is in force nowhere")
+                origin: "\(first.revisions[0].shown): the last one sent is not in force anywhere")
         }
         // Those that have not taken the newest yet have nothing to undo.
         let newest =
@@ -165,7 +165,7 @@ package struct MapUndoer {
                 entries: try Self.sendable(document), revision: next, origin: document.revision.shown)
         }
         if newest.allSatisfy(\.isFirst) {
-            return MapUndo(entries: [], revision: next, origin: "no map at all")
+            return MapUndo(entries: [], revision: next, origin: "no map")
         }
         let with = newest.filter { $0.previous != nil }
         guard let holder = with.first else { throw Self.notKept(first.revisions[0], layer) }
@@ -204,14 +204,14 @@ package struct MapUndoer {
         guard document.isMasked else { return document.entries }
         throw BackendError(
             .notSent,
-            "\(document.revision.shown) has values of secret keys, which the agent does not tell; "
+            "\(document.revision.shown) has values of secret keys, which the agent does not show; "
                 + "send its file again: waypost relocate --file")
     }
 
     private static func next(_ revisions: [Int64]) throws(BackendError) -> Int64 {
         let newest = revisions.max() ?? 0
         guard newest < Fields.largestInteger else {
-            throw BackendError(.notSent, "rev \(newest) is the highest that there is")
+            throw BackendError(.notSent, "rev \(newest) is the highest possible")
         }
         return newest + 1
     }

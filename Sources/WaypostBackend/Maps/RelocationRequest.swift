@@ -56,7 +56,7 @@ package struct RelocationRequest {
             guard !overflow, next.base >= 0, (1...Self.longestStep).contains(step) else {
                 throw BackendError(
                     .notSent,
-                    "\(audience) asks for rev \(next.revision) of a patch on rev \(next.base); if that is right, "
+                    "\(audience) expects a patch with rev \(next.revision) on rev \(next.base); if that is right, "
                         + "use --base and --rev")
             }
             return try relocation.numbered(next).signed(by: signer, for: audience)

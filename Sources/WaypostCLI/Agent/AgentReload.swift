@@ -25,16 +25,16 @@ struct AgentReload: Sendable {
             if settings.isDemo != before.isDemo { fixed.append("demo") }
             if settings.metrics != before.metrics { fixed.append("metrics") }
             threshold.level = settings.ownLogLevel
-            logger.notice("configuration read again")
+            logger.notice("configuration reloaded")
             if !fixed.isEmpty {
                 logger.warning(
                     "these settings need a restart of the agent: \(fixed.joined(separator: ", "))"
                 )
             }
         } catch let error as CommandError {
-            logger.error("reading the configuration again: \(error); nothing has changed")
+            logger.error("reloading the configuration: \(error); nothing has changed")
         } catch {
-            logger.error("reading the configuration again: \(error); nothing has changed")
+            logger.error("reloading the configuration: \(error); nothing has changed")
         }
     }
 }

@@ -141,7 +141,7 @@ struct AgentPage {
             } else if isOnline {
                 "the last health that it published"
             } else {
-                "before it \(member.isStopped ? "was shut down" : "was lost"); what follows may be different now"
+                "before it \(member.isStopped ? "was shut down" : "was lost"); what follows may have changed since"
             }
         return entry(isFresh ? "now" : time, how, isProblem: silence != nil)
     }
@@ -156,8 +156,8 @@ struct AgentPage {
             return entry(name, "\(value) (default: \(setting.defaultValue))")
         }
         return changed.isEmpty
-            ? [entry("all \(limits.count)", "as by default; --json prints them")]
-            : changed + [entry("others", "as by default; --json prints them")]
+            ? [entry("all \(limits.count)", "at their defaults; --json prints them")]
+            : changed + [entry("others", "at their defaults; --json prints them")]
     }
 
     private func entry(_ name: String, _ text: String, isProblem: Bool = false) -> TextTable.Entry {
@@ -220,7 +220,7 @@ struct AgentPage {
         return tabs + (navigation?["modals"]?.arrayValue ?? []).map { entry("modal", names($0)) }
     }
 
-    /// The routes that failed most, as far as the agent tells.
+    /// The routes that failed most, as far as the agent reports.
     private func opens() -> [TextTable.Entry] {
         (member?.healthJSON?["opens"]?.arrayValue ?? []).map { row in
             let route = row["route"]?.stringValue ?? ""

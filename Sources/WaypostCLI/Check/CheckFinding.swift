@@ -22,7 +22,7 @@ struct CheckFinding {
     /// The entry by its number, from 1; nil when it is about none.
     var number: Int? { entry?.number }
 
-    /// What it says, without file and kind: `entry 3 of 300 (app://old): no route takes app://gone`.
+    /// What it says, without file and kind: `entry 3 of 300 (app://old): no route matches app://gone`.
     var message: String {
         guard let entry else { return finding.detail }
         let subject = finding.entrySubject.map { $0.isEmpty ? "" : " (\($0))" } ?? ""
@@ -51,6 +51,6 @@ struct CheckFinding {
 }
 
 extension CheckFinding: CustomStringConvertible {
-    /// `maps/off.json:12:5: deadRedirect: entry 4 of 9 (app://old): no route takes app://gone`.
+    /// `maps/off.json:12:5: deadRedirect: entry 4 of 9 (app://old): no route matches app://gone`.
     var description: String { "\(place.map { "\($0): " } ?? "")\(kind.rawValue): \(message)" }
 }

@@ -34,7 +34,7 @@ enum CheckFormat: String, CaseIterable, ExpressibleByArgument {
         }
     }
 
-    /// `maps/off.json:12:5: deadRedirect: entry 4 of 9 (app://old): no route takes app://gone`.
+    /// `maps/off.json:12:5: deadRedirect: entry 4 of 9 (app://old): no route matches app://gone`.
     private static func line(_ item: FoldedFindings.Item, _ style: Style) -> TerminalText {
         let kind = TerminalText(item.first.kind.rawValue)
         let place = item.first.place.map { "\($0): " } ?? ""

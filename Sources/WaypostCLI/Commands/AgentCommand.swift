@@ -85,7 +85,7 @@ struct AgentCommand: OperatorCommand {
             try socket?.start { agent.localHealth }
         } catch {
             // The agent works without it.
-            logger.warning("waypost health can not ask this agent: \(error)")
+            logger.warning("waypost health cannot ask this agent: \(error)")
         }
         defer { socket?.remove() }
         let reload = AgentReload(

@@ -10,11 +10,11 @@ struct AgentsCommand: OperatorCommand {
         abstract:
             "List the agents at the broker: state, health, map and version.",
         discussion: """
-            An agent is listed as long as the broker keeps its state, also when it is offline. Those that need \
-            attention come first. SINCE is the time of the last connection, of the shutdown, or of a loss that was \
-            seen; AS OF is the time of the last health, which an agent writes every 30 s.
+            An agent is listed as long as the broker keeps its state, even when it is offline. Those that need \
+            attention come first. SINCE is the time of the last connection, shutdown or observed loss; AS OF is the \
+            time of the last health, which an agent publishes every 30 s.
 
-            On a terminal the columns that matter least are left out, and long problems are cut; see --wrap.
+            On a terminal the columns that matter least are left out, and long problems are truncated; see --wrap.
 
             Examples:
               waypost agents
@@ -46,7 +46,7 @@ struct AgentsCommand: OperatorCommand {
     @Option(help: ArgumentHelp("Only agents of this version of the program.", valueName: "version"))
     var version: String?
 
-    @Option(help: ArgumentHelp("What the list is sorted by.", valueName: "column"))
+    @Option(help: ArgumentHelp("The column to sort by.", valueName: "column"))
     var sort = RosterFilter.Order.attention
 
     @Flag(help: "Print only the names, one per line.")
@@ -59,10 +59,10 @@ struct AgentsCommand: OperatorCommand {
         completion: .list(["wide"]))
     var form: String?
 
-    @Flag(help: "Wrap what does not fit, instead of cutting it.")
+    @Flag(help: "Wrap long lines instead of truncating them.")
     var wrap = false
 
-    @Flag(name: .shortAndLong, help: "Go on, and print an agent again whenever its state changes.")
+    @Flag(name: .shortAndLong, help: "Keep running, and print an agent again whenever its state changes.")
     var watch = false
 
     @OptionGroup
@@ -115,7 +115,7 @@ struct AgentsCommand: OperatorCommand {
                     + "the agent: waypost ping --agent ID")
         } else if chosen.isEmpty, agents.isEmpty {
             Terminal.print(
-                "none of the \(roster.members.count.counted("agent")) at \(settings.place) is meant")
+                "none of the \(roster.members.count.counted("agent")) at \(settings.place) matches")
         } else if !chosen.isEmpty {
             let table = roster.table(
                 output.style, isWide: form != nil, agents: chosen, within: Terminal.width, wraps: wrap)
@@ -130,7 +130,8 @@ struct AgentsCommand: OperatorCommand {
         guard isComplete else {
             throw CommandError(
                 .failed,
-                "the list may be incomplete: the broker had not sent all within \(wait.text); see --wait")
+                "the list may be incomplete: the broker did not send all agents within \(wait.text); see --wait"
+            )
         }
         if watch { try await follow(reader, roster) }
     }

@@ -10,9 +10,9 @@ struct BenchCommand: OperatorCommand {
         commandName: "bench",
         abstract: "Put load on an agent; measure latency, throughput, lost and duplicate replies.",
         discussion: """
-            Without --rate, a new command is sent for each reply, but no more than the agent takes from one sender: \
+            Without --rate, a new command is sent for each reply, but no more than the agent accepts from one sender: \
             beyond its --intake-rate it answers 429 BUSY. With --rate, commands are sent at that rate. Latency counts \
-            from the time each command was due; what was turned away with BUSY is counted, and not measured. Time \
+            from the time each command was due; commands refused with BUSY are counted, but not measured. Time \
             in which this process did not run (a suspended machine, Ctrl-Z) is not counted.
 
             The exit status is 1 when a reply was lost or came twice. Ctrl-C prints the figures so far.
@@ -46,7 +46,7 @@ struct BenchCommand: OperatorCommand {
     @Option(
         help: ArgumentHelp(
             "Commands per second.",
-            discussion: "Default: one for each reply, up to what the agent takes from one sender."))
+            discussion: "Default: one for each reply, up to what the agent accepts from one sender."))
     var rate: Double?
 
     @Option(name: .customLong("in-flight"), help: "The most commands without a reply at the same time.")
@@ -55,7 +55,7 @@ struct BenchCommand: OperatorCommand {
     @Option(
         help: ArgumentHelp(
             "Commands to send.",
-            discussion: "Default: 10000, and no more than 10 s take; or what --duration allows."))
+            discussion: "Default: 10000, but for at most 10 s; with --duration, as many as fit."))
     var count: Int?
 
     @Option(help: ArgumentHelp("How long to send, in seconds.", valueName: "seconds"))
@@ -125,7 +125,7 @@ struct BenchCommand: OperatorCommand {
         if report.tally.sent > 0 { show(report) }
         if load.stoodStill > .zero {
             Terminal.note(
-                "waypost: this process stood still for \(TimeText.span(load.stoodStill.microseconds / 1_000)); "
+                "waypost: this process was suspended for \(TimeText.span(load.stoodStill.microseconds / 1_000)); "
                     + "that time is not counted")
         }
         if let interruption { throw interruption }

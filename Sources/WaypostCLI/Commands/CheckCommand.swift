@@ -11,7 +11,7 @@ struct CheckCommand: OperatorCommand {
             Finds routes that conflict, invalid patterns, routes that no URL reaches, redirects in a circle or to \
             nothing, origins that take no URL, resets of nothing, unknown classes, deletions of unknown paths, \
             conditions that can never be true, or that overlap, and entries that an agent would refuse. Maps are read \
-            to their end. Each finding is named by file, line and column, and by its entry, counted from 1. The exit \
+            to the end. Each finding is named by file, line and column, and by its entry, counted from 1. The exit \
             status is 0 when nothing is wrong, else 1. Notes are listed too, for instance a route that a redirect \
             leads away from; with --strict the exit status is 1 then as well.
 

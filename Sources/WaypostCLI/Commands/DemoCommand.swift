@@ -6,7 +6,7 @@ import WaypostMessages
 struct DemoCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "See it work in a few seconds: a broker, an agent, and a backend that controls it.",
+        abstract: "Show it working in a few seconds: a broker, an agent, and a backend that controls it.",
         discussion: """
             Starts its own mosquitto on a free port of 127.0.0.1 and an agent with the demo's screens and services. \
             Then it acts as a backend: it opens screens, redirects, restores, repairs, adds and deletes paths, calls \

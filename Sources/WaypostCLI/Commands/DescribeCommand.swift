@@ -7,11 +7,11 @@ struct DescribeCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "describe",
         abstract:
-            "Print what can be opened and called, with parameters and methods; or all that is known of an agent.",
+            "Print the routes and services of an agent, with parameters and methods; or all about the agent.",
         discussion: """
-            describe agent ID prints its health, maps, screens and counters: an agent that is online is asked, of \
-            another it is what the broker keeps, with the time that it is of. A route is named by its pattern, or by \
-            a URL that it takes; a service by its name. Without a name all are listed. With --json and without a name \
+            describe agent ID prints its health, maps, screens and counters. An agent that is online is asked; of \
+            another, the last values at the broker are shown with their time. Name a route by its pattern or by \
+            a URL that it matches, a service by its name. Without a name all are listed. With --json and without a name \
             it prints the whole contract, which resolve, check and routes read with --routes.
 
             Examples:

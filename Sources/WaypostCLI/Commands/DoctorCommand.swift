@@ -10,10 +10,10 @@ struct DoctorCommand: OperatorCommand {
         commandName: "doctor",
         abstract: "Find out why an agent or a sender does not work, and what to do about it.",
         discussion: """
-            Checks each broker: its version, the certificates, what the sender may read and write, how all agents are, \
-            and the clock of one. With --local it checks the agent of this machine: what it says of itself, and \
-            its state directory. It changes nothing. The first line counts what was found; the worst comes first, and \
-            what is only good to know last.
+            Checks each broker: its version, the certificates, what the sender may read and write, the state of all \
+            agents, and the clock of one. With --local it checks the agent of this machine: its own health, and its \
+            state directory. It changes nothing. The first line counts the findings; the worst come first, notes \
+            last.
 
             Exit status: 0 when nothing failed, 1 when something failed, 4 when no broker accepts the connection.
 
@@ -26,8 +26,8 @@ struct DoctorCommand: OperatorCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The agent to look at and to ask; with --local, the agent of this machine.",
-            discussion: "Default: all, and one that is online is asked.",
+            "The agent to check; with --local, the agent of this machine.",
+            discussion: "Default: all; one that is online is sent a ping.",
             valueName: "id"), completion: .agents)
     var agent: String?
 
@@ -38,8 +38,8 @@ struct DoctorCommand: OperatorCommand {
         help: ArgumentHelp(
             "With --local: also sign in at each broker as the agent, and try its rights.",
             discussion: """
-                Not while commands wait for the agent at a broker that makes client ids of user names: there it ends \
-                the agent's session, and what waits in it is gone.
+                Do not use it while commands wait for the agent at a broker that derives client ids from user names: \
+                there it ends the agent's session, and its waiting messages are lost.
                 """))
     var signIn = false
 

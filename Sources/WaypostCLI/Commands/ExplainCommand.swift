@@ -6,15 +6,15 @@ import WaypostMessages
 struct ExplainCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Print what a code or a check of health means and what to do; or trace a command.",
+        abstract: "Explain a code or a health check, and what to do about it; or trace a command.",
         discussion: """
-            With --agent, prints the way of a command through the agent: when it was received, started, ended, and when \
-            the broker had the reply. An agent remembers a command for at least 15 minutes.
+            With --agent, traces a command through the agent: when it was received, started and ended, and when the \
+            broker had the reply. An agent remembers a command for at least 15 minutes.
 
             Examples:
               waypost explain 404
               waypost explain NO_ROUTE
-              waypost explain store      # a check of health
+              waypost explain store      # a health check
               waypost explain            # all codes, all checks
               waypost explain 01K2XJ7S4TQ5WZ8M3N6R9V0B4D --agent k1
               waypost explain c-17 --agent k1 --of orders
@@ -22,7 +22,7 @@ struct ExplainCommand: OperatorCommand {
 
     @Argument(
         help:
-            "The number or the name of a code, or a check of health, all unless given; with --agent, the id of a command.",
+            "The number or name of a code, or a health check. Default: all. With --agent, the id of a command.",
         completion: .list(CodeExplanation.all.map(\.code.name) + HealthCheckGuide.all.map(\.name)))
     var code: String?
 
@@ -103,7 +103,7 @@ struct ExplainCommand: OperatorCommand {
             let known = CodeExplanation.all.map(\.code.name) + HealthCheckGuide.all.map(\.name)
             throw CommandError(
                 .usage,
-                "explain \(code ?? ""): there is no such code and no such check of health\(NearNames.question(NearestNames.find(code ?? "", among: known))); to trace a command: waypost explain ID --agent NAME"
+                "explain \(code ?? ""): there is no such code and no such health check\(NearNames.question(NearestNames.find(code ?? "", among: known))); to trace a command: waypost explain ID --agent NAME"
             )
         }
         let style = output.style
@@ -115,7 +115,7 @@ struct ExplainCommand: OperatorCommand {
             show(
                 check.json, ["\(check.name): \(check.failsWhen)"],
                 [
-                    "\(style.bold(TerminalText(check.name)))  check of health",
+                    "\(style.bold(TerminalText(check.name)))  health check",
                     "  fails when: \(check.failsWhen)", "  do:         \(check.advice)",
                 ])
         }

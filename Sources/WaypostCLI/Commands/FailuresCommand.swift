@@ -36,10 +36,10 @@ struct FailuresCommand: OperatorCommand {
         completion: .list(CodeExplanation.all.map(\.code.name)))
     var codes: [String] = []
 
-    @Option(help: ArgumentHelp("Only failures for which this query holds; see waypost logcat --help."))
+    @Option(help: ArgumentHelp("Only failures that match this query; see waypost logcat --help."))
     var query: String?
 
-    @Flag(help: "Wrap what does not fit into the terminal, instead of cutting it.")
+    @Flag(help: "Wrap long lines instead of truncating them.")
     var wrap = false
 
     @Flag(help: "Print each failure, the oldest first.")

@@ -8,12 +8,12 @@ struct ForgetCommand: OperatorCommand {
         commandName: "forget",
         abstract: "Remove what a retired agent left at the broker.",
         discussion: """
-            The broker keeps the last state, health, routes and map of every agent until somebody removes them. The \
-            agent is no longer listed then; if it comes back, it is there again, without its map. An agent that is \
-            online is not forgotten: stop it first.
+            The broker keeps the last state, health, routes and map of every agent until they are removed. After that \
+            the agent is no longer listed; if it connects again, it reappears without its map. An agent that is \
+            online is not removed: stop it first.
 
-            It needs the right to write the agent's topics. With the broker rules of this project the agent itself has \
-            it for all but its map, which the release role removes: use --username kiosk-9, and then --username release.
+            It needs the right to write the agent's topics. With this project's broker rules the agent's own user has \
+            it for all but the map, which the release role removes: use --username kiosk-9, then --username release.
 
             Examples:
               waypost forget kiosk-9
@@ -45,7 +45,7 @@ struct ForgetCommand: OperatorCommand {
         let what = "what the broker keeps of \(agent): \(retired.topics.count.counted("document"))"
         if !yes {
             guard Confirmation.canAsk else {
-                throw CommandError(.usage, "there is no terminal to ask on; use --yes")
+                throw CommandError(.usage, "there is no terminal to ask for confirmation; use --yes")
             }
             guard Confirmation.ask("remove \(what)?") else {
                 throw CommandError(.failed, "\(agent) is not forgotten")

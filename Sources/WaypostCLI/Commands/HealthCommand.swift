@@ -14,7 +14,7 @@ struct HealthCommand: OperatorCommand {
 
             Exit status: 0 when health is green, 1 when a check failed or is not known, or when no agent runs, 3 when \
             one runs and does not answer. With --alive it is 0 for every agent that answers and whose network thread \
-            responds: for a container's health check, which must not have an agent restarted because a map has expired.
+            responds. Use that for a container's health check: an expired map is no reason to restart an agent.
 
             Examples:
               waypost health --local --agent k1

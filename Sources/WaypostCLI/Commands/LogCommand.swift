@@ -6,11 +6,11 @@ import WaypostMessages
 struct LogCommand: RequestCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Change for some time which events an agent publishes.",
+        abstract: "Change which events an agent publishes, for a limited time.",
         discussion: """
-            After that time the agent returns to its configured level, also when it was restarted in between. A new \
-            level replaces the previous one. Warnings and worse that the agent is configured to publish are published \
-            all the same. waypost ping shows who asked for which level.
+            After that time the agent returns to its configured level, even when it was restarted in between. A new \
+            level replaces the previous one. Warnings and errors that the agent is configured to publish are still \
+            published. waypost ping shows who asked for which level.
 
             Examples:
               waypost log V --agent k1 --for 10m

@@ -8,9 +8,8 @@ struct LogcatCommand: OperatorCommand {
         abstract: "Follow the events and failures of agents.",
         discussion: """
             Lines go to standard output in the format of Android's logcat. Agents that come and go, lost connections \
-            and missed events are reported on standard error; after a lost connection, what was missed meanwhile is \
-            fetched. The exit status is 130 on Ctrl-C, and 0 on SIGTERM or \
-            when the output is closed.
+            and missed events are reported on standard error; after a lost connection, the missed events are fetched. \
+            The exit status is 130 on Ctrl-C, and 0 on SIGTERM or when the output is closed.
 
             A failure report is a line of level E with the tag Fail, unless an event says the same.
 
@@ -53,25 +52,25 @@ struct LogcatCommand: OperatorCommand {
             valueName: "time"), transform: { try LogStart($0) })
     var since: LogStart?
 
-    @Flag(name: .customShort("d"), help: "Print the recent events that the agents still have, and end.")
+    @Flag(name: .customShort("d"), help: "Print the recent events that the agents still have, and exit.")
     var isDump = false
 
     @Option(
         name: .customShort("t"),
         help: ArgumentHelp(
-            "Print the newest lines of the recent events, and end: so many, or those from a time on.",
+            "Print the newest recent events, and exit: this many, or those since a time.",
             valueName: "count or time"), transform: { try LogHistoryRange($0) })
     var tail: LogHistoryRange?
 
     @Option(
         name: .customShort("T"),
-        help: ArgumentHelp("The same as -t, and go on.", valueName: "count or time"),
+        help: ArgumentHelp("Like -t, but keep running.", valueName: "count or time"),
         transform: { try LogHistoryRange($0) })
     var tailAndFollow: LogHistoryRange?
 
     @Option(
         name: [.customShort("m"), .customLong("max-count")],
-        help: ArgumentHelp("End after so many lines.", valueName: "count"))
+        help: ArgumentHelp("Exit after this many lines.", valueName: "count"))
     var maximum: Int?
 
     @Flag(help: "Only failure reports.")

@@ -3,9 +3,9 @@ import ArgumentParser
 struct MapCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "map",
-        abstract: "See the relocation maps of agents, try them, take them back, and sign them.",
+        abstract: "Show, test, undo and sign the relocation maps of agents.",
         discussion: """
-            Without another word it shows what is in force.
+            Without a subcommand it shows the maps in force.
 
             Examples:
               waypost map --agent k1

@@ -6,7 +6,7 @@ import WaypostMessages
 struct MapDiffCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Print what a document would change at agents. Nothing is sent to their maps.",
+        abstract: "Print what a document would change on agents. Nothing is changed.",
         discussion: """
             Entries that are added (+), removed (-) and changed (~), URLs that would lead elsewhere (before → after), \
             entries that would have no effect, and why an agent would refuse it: once for agents with the same routes and \

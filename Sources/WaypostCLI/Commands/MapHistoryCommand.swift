@@ -6,7 +6,7 @@ import WaypostMessages
 struct MapHistoryCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "List the maps that were in force at agents: the last eight of each layer.",
+        abstract: "List the maps that were in force on agents: the last eight of each layer.",
         discussion: """
             CHANGED counts the entries that were added (+), removed (-) and changed (~). BY is who published it, as far \
             as the agent knows: the keys that signed it, what the document says, or its id. With --rev or --digest it \
@@ -30,7 +30,7 @@ struct MapHistoryCommand: OperatorCommand {
         help: ArgumentHelp("Print the document with this revision.", valueName: "number"))
     var revision: Int64?
 
-    @Option(help: ArgumentHelp("Print the document whose digest begins so.", valueName: "digits"))
+    @Option(help: ArgumentHelp("Print the document whose digest begins with this.", valueName: "digits"))
     var digest: String?
 
     @OptionGroup

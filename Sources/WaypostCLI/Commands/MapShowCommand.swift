@@ -6,10 +6,10 @@ import WaypostMessages
 struct MapShowCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Print the relocation entries in force at agents, the layer that acts first on top.",
+        abstract: "Print the relocation entries in force on agents, the layer that applies first on top.",
         discussion: """
             Layers are a program's own, @all, the agent's groups, its own map (agent) and patches (patch); a later one \
-            lies over those before. Entries are counted from 1. With --at it prints which entries act on a URL.
+            overrides those before it. Entries are counted from 1. With --at it prints which entries apply to a URL.
 
             Examples:
               waypost map --agent k1
@@ -21,7 +21,9 @@ struct MapShowCommand: OperatorCommand {
     @OptionGroup
     var audience: AudienceOptions
 
-    @Option(name: .customLong("at"), help: ArgumentHelp("Which entries act on this URL.", valueName: "url"))
+    @Option(
+        name: .customLong("at"), help: ArgumentHelp("Show which entries apply to this URL.", valueName: "url")
+    )
     var url: String?
 
     @Option(

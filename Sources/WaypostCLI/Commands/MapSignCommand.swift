@@ -7,9 +7,9 @@ struct MapSignCommand: OperatorCommand {
         commandName: "sign",
         abstract: "Sign a map or a patch with a private key. No broker is needed.",
         discussion: """
-            A signed document says whom it is for and which revision it is, so that it can't be used elsewhere or \
-            after a newer one: a map needs rev, a patch base and rev. The receiver is aud in the document, or is written \
-            into it with --agent or --group. A document that is signed already gets one more signature. Send the \
+            A signed document names its receiver and its revision, so that it can't be used elsewhere or after a newer \
+            one: a map needs rev, a patch base and rev. The receiver is aud in the document; --agent or --group sets \
+            it. A document that is already signed gets one more signature. Send the \
             result as it is: waypost relocate --file.
 
             Examples:

@@ -8,9 +8,10 @@ struct MapUndoCommand: OperatorCommand {
         commandName: "undo",
         abstract: "Send the map before the last change again, with the next revision.",
         discussion: """
-            Agents keep the last eight documents of each layer, see: waypost map history. Of one agent a patch is a change \
-            too: then its map is sent with the patches before. When what was sent last was refused, the map in force is \
-            sent, so that the broker keeps that again. What it changes is printed first. A second undo takes the first one back.
+            Agents keep the last eight documents of each layer, see: waypost map history. For one agent a patch \
+            counts as a change: then its map is sent with the patches before it. When the last one was refused, the map \
+            in force is sent, so that the broker keeps that again. The changes are printed first. A second undo reverts \
+            the first.
 
             Examples:
               waypost map undo --agent k1 --dry-run
@@ -29,7 +30,7 @@ struct MapUndoCommand: OperatorCommand {
     @Flag(help: "Only print what it would change.")
     var dryRun = false
 
-    @Flag(help: "Send it without a question.")
+    @Flag(help: "Send it without asking.")
     var yes = false
 
     @OptionGroup

@@ -7,8 +7,8 @@ struct MapVerifyCommand: OperatorCommand {
         commandName: "verify",
         abstract: "Verify the signatures of a map or a patch, as an agent does. No broker is needed.",
         discussion: """
-            The exit status is 0 when an agent with these keys takes the signatures, else 1. Whether the entries fit \
-            its routes says: waypost check.
+            The exit status is 0 when an agent with these keys accepts the signatures, else 1. To check the entries \
+            against its routes: waypost check.
 
             Examples:
               waypost map verify map.signed.json --key release.pub

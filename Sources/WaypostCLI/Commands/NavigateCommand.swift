@@ -10,7 +10,7 @@ struct NavigateCommand: RequestCommand {
         discussion: """
             back removes the screen in front, dismiss closes the modal in front, popToRoot goes back to the root of the \
             tab, and showTab brings another tab to the front. What is shown is also kept on the agent's topic navigation. \
-            To open a screen with the pages above it below it: waypost open URL --param route_parents=true.
+            To open a screen with its parent pages under it: waypost open URL --param route_parents=true.
 
             Examples:
               waypost navigate back --agent k1
@@ -36,7 +36,7 @@ struct NavigateCommand: RequestCommand {
             throw ValidationError("there is no action \(action)\(NearNames.question(near))")
         }
         guard (action == "showTab") == (tab != nil), (0...1_000).contains(tab ?? 0) else {
-            throw ValidationError("showTab, and nothing else, needs --tab NUMBER, from 0")
+            throw ValidationError("showTab needs --tab NUMBER (0-based); other actions do not take it")
         }
     }
 

@@ -29,7 +29,7 @@ struct OpenCommand: RequestCommand {
 
     @Flag(
         name: .customLong("check"), inversion: .prefixedNo,
-        help: "Compare it with what the agent says of its routes and services before it is sent.")
+        help: "Check it against the agent's routes and services before sending it.")
     var isChecked = true
 
     @OptionGroup

@@ -8,7 +8,7 @@ import WaypostMessages
 struct ProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",
-        abstract: "Keep brokers and user names under names, and choose one.",
+        abstract: "Save brokers and user names as named profiles, and choose one.",
         discussion: """
             A profile holds the options of a broker. It is used with --profile NAME, with WAYPOST_PROFILE, or, after \
             waypost profile use NAME, by every command that names no broker. Options and the environment win over it. \
@@ -44,7 +44,7 @@ struct ProfileCommand: AsyncParsableCommand {
             try NameCheck.check(name, of: "the profile")
             guard !broker.brokers.isEmpty else { throw ValidationError("a profile needs its --broker") }
             guard broker.profile == nil, broker.configurationFile == nil else {
-                throw ValidationError("a profile holds options, and neither --profile nor --config")
+                throw ValidationError("a profile cannot contain --profile or --config")
             }
         }
 

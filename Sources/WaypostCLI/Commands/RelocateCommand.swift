@@ -14,8 +14,8 @@ struct RelocateCommand: OperatorCommand {
             force, of one agent: a group takes complete maps only. A signed patch says what it builds on; that is read \
             from the agent unless --base and --rev are given.
 
-            What it would change is printed first, as waypost map diff does. Then it asks, where entries disappear or a \
-            map that the broker keeps is replaced; without a terminal that needs --yes.
+            It first prints what would change, as waypost map diff does. It asks before entries disappear or a map at \
+            the broker is replaced; without a terminal that needs --yes.
 
             Examples:
               waypost relocate --agent k1 --from scheme://router/demo \\
@@ -41,13 +41,13 @@ struct RelocateCommand: OperatorCommand {
     @Flag(help: "Only print what it would change; nothing is sent.")
     var dryRun = false
 
-    @Flag(help: "Send it without a question when entries disappear, or a map at the broker is replaced.")
+    @Flag(help: "Do not ask before entries disappear or a map at the broker is replaced.")
     var yes = false
 
-    @Flag(help: "Send it to an agent or a group that is not known: the broker keeps a map for it.")
+    @Flag(help: "Send it to an agent or group that does not exist yet: the broker keeps the map for it.")
     var newAgent = false
 
-    @Flag(help: "Send it although an entry would have no effect at any agent.")
+    @Flag(help: "Send it even if an entry would have no effect on any agent.")
     var allowInactive = false
 
     @OptionGroup
@@ -159,7 +159,9 @@ struct RelocationOptions: ParsableArguments {
             throw ValidationError("--param needs --from or --add")
         }
         guard exceptions.isEmpty || origin != nil else { throw ValidationError("--except needs --from") }
-        guard when == nil || file == nil else { throw ValidationError("with --file, when is in the file") }
+        guard when == nil || file == nil else {
+            throw ValidationError("with --file, write the condition into the file: when")
+        }
     }
 
     /// The document to send.

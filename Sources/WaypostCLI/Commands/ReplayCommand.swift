@@ -8,9 +8,9 @@ struct ReplayCommand: OperatorCommand {
         commandName: "replay",
         abstract: "Print the recent events of an agent.",
         discussion: """
-            An agent keeps its recent events in memory, as many as its log-ring says, and only those of the levels \
-            that it publishes; see: waypost log. It is asked page by page for all that it has, and filters them itself \
-            as far as it can. Of an agent of an older version come the newest \(Command.maximumReplay).
+            An agent keeps its recent events in memory, as many as its log-ring allows, and only those of the levels \
+            that it publishes; see: waypost log. They are fetched page by page, and the agent filters them as far as it \
+            can. An agent of an older version sends only the newest \(Command.maximumReplay).
 
             Examples:
               waypost replay --agent k1

@@ -68,8 +68,8 @@ extension BrokerCheck {
         case .success, .failure, nil:
             DoctorFinding(
                 "commands", .skipped,
-                "it can't be known whether commands arrive: \(name) may not write to \(topic), or the broker does not say so",
-                advice: "to see it: waypost ping \(name), as a sender")
+                "it is not known whether commands arrive: \(name) may not write to \(topic), or the broker does not say so",
+                advice: "to test it as a sender: waypost ping --agent \(name)")
         }
     }
 

@@ -89,9 +89,9 @@ struct BrokerCheck {
             let list = refused.map { "\($0.subscription.filter) (\($0.answer))" }.joined(separator: ", ")
             return DoctorFinding(
                 "subscribe", .failed, "refused: \(list)",
-                advice: "allow \(sender) to read these topics")
+                advice: "allow \(sender) to read these topics in the broker's rules")
         }
-        return DoctorFinding("subscribe", .ok, "all \(wanted.count) subscriptions are granted")
+        return DoctorFinding("subscribe", .ok, "all \(wanted.count) subscriptions were granted")
     }
 
     private func agents(_ roster: Roster, _ isComplete: Bool) -> DoctorFinding {
@@ -104,7 +104,7 @@ struct BrokerCheck {
         }
         guard isComplete else {
             return DoctorFinding(
-                "agents", .warning, "\(text); the broker had not sent all within \(wait.text)",
+                "agents", .warning, "\(text); the broker did not send all agents within \(wait.text)",
                 advice: "wait longer: --wait 1m")
         }
         return DoctorFinding("agents", .ok, text)
@@ -125,7 +125,7 @@ struct BrokerCheck {
             return [
                 DoctorFinding(
                     "publish", .warning, "\(sender) may only read: \(error.description)",
-                    advice: "nothing, if \(sender) only looks on; to send commands, let \(sender) write to "
+                    advice: "nothing, if \(sender) only reads; to send commands, allow \(sender) to write to "
                         + "\(topics.root)/+/cmd/\(sender) in the broker's rules")
             ]
         }
@@ -195,7 +195,7 @@ struct BrokerCheck {
                 "retained", .warning, "the broker gives retained messages to \(topic), and none to wildcards",
                 advice:
                     "agents, watch and logcat show an agent only once it publishes something; some brokers, such as "
-                    + "RabbitMQ, are made so")
+                    + "RabbitMQ, work like that")
             : DoctorFinding(
                 "retained", .warning, "\(target) is online, and the broker has no state of it",
                 advice:

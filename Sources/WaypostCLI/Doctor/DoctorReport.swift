@@ -58,7 +58,7 @@ struct DoctorReport {
         let parts = [
             count(.failed) > 0 ? "\(count(.failed)) failed" : "nothing failed",
             count(.warning) > 0 ? count(.warning).counted("warning") : nil,
-            count(.skipped) > 0 ? "\(count(.skipped)) not known" : nil, "\(count(.ok)) good",
+            count(.skipped) > 0 ? "\(count(.skipped)) not known" : nil, "\(count(.ok)) ok",
             count(.note) > 0 ? count(.note).counted("note") : nil,
         ]
         let summary = TerminalText(parts.compactMap(\.self).joined(separator: ", "))

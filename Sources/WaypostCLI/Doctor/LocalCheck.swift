@@ -12,7 +12,7 @@ struct LocalCheck {
     private static let patience = Duration.seconds(5)
 
     let directory: String
-    /// Whether the doctor signs in all the same: then the agent need not run.
+    /// Whether the doctor signs in anyway: then the agent need not run.
     let isSigningIn: Bool
 
     var findings: [DoctorFinding] {
@@ -31,7 +31,7 @@ struct LocalCheck {
         guard !StateInspection.isInUse(directory: directory) else {
             return DoctorFinding(
                 "agent", .failed, error.description,
-                advice: "it hangs, or is a program of its own that uses the library")
+                advice: "it hangs, or it is another program that uses the library")
         }
         let status: DoctorFinding.Status = isSigningIn ? .skipped : .failed
         do throws(CommandError) {
@@ -58,7 +58,7 @@ struct LocalCheck {
         }
         let text =
             good == checks.count
-            ? "its \(good) checks are good" : "\(good) of its \(checks.count) checks are good"
+            ? "its \(good) checks are ok" : "\(good) of its \(checks.count) checks are ok"
         return failed + open + (link ?? [])
             + (good > 0 ? [DoctorFinding("health", .ok, text)] : [])
     }

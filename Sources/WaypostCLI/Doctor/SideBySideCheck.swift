@@ -29,7 +29,7 @@ struct SideBySideCheck {
         return DoctorFinding(
             "user name", .note,
             "the broker has one connection for each: a second program that signs in as \(user) ends the first one's",
-            advice: "give each program a user name of its own; "
+            advice: "give each program its own user name; "
                 + "if make-certs wrote the broker's users: --accounts 8 (waypost help broker)")
     }
 }

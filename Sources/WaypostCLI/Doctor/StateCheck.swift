@@ -63,7 +63,7 @@ struct StateCheck {
     private var file: DoctorFinding {
         guard !StateInspection.isInUse(directory: directory) else {
             return DoctorFinding(
-                "store", .ok, "held by the agent that runs; its health says what it has (waypost health)")
+                "store", .ok, "in use by the running agent; its health shows more (waypost health)")
         }
         let state: StateInspection
         do {
@@ -74,12 +74,12 @@ struct StateCheck {
         }
         if let gap = state.gap {
             return DoctorFinding(
-                "store", .warning, gap, advice: "the next start goes on with it, and reports this on fail")
+                "store", .warning, gap, advice: "the next start continues with it, and reports this on fail")
         }
         if let found = state.damagedIndex {
             return DoctorFinding(
                 "store", .warning, "an index is damaged: \(found)",
-                advice: "the next start makes it anew from the rows, and reports this on fail")
+                advice: "the next start rebuilds it from the rows, and reports this on fail")
         }
         guard state.schema > 0 else {
             return DoctorFinding("store", .skipped, "no agent has run here yet")

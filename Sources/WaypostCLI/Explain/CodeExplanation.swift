@@ -14,35 +14,36 @@ struct CodeExplanation {
     static let all: [CodeExplanation] = [
         .init(
             0, "OK",
-            "it is done",
+            "the command succeeded",
             "nothing"),
         .init(
             400, "BAD_JSON",
             "the payload is not strict JSON: the detail names the byte",
-            "correct the sender; look for trailing commas, keys that stand twice, a byte order mark"),
+            "correct the sender; look for trailing commas, duplicate keys, a byte order mark"),
         .init(
             401, "UNSIGNED",
-            "a trust key is set, and this came without a signature",
-            "sign it with a trusted key, also a bare array of entries: waypost relocate --sign-key FILE"),
+            "a trusted key is configured, and this has no signature",
+            "sign it with a trusted key: waypost relocate --sign-key FILE; a bare array of entries must be signed too"
+        ),
         .init(
             401, "BAD_SIGNATURE",
-            "too few good signatures of trusted keys",
+            "too few valid signatures of trusted keys",
             "compare the key ids; sign the exact bytes"),
         .init(
             403, "NOT_ALLOWED",
             "this scheme, host, method or target is not open to the outside, the command to cancel is another sender's, or a signed command is for another receiver or of another sender",
-            "open it in the host application, if it is meant to be"),
+            "if it is meant to be open, allow it in the host application"),
         .init(
             403, "RETAINED_COMMAND",
             "the command was published as a retained message",
-            "publish an empty retained message on that topic, and commands without the flag"),
+            "clear it with an empty retained message on that topic; publish commands without the retain flag"),
         .init(
             403, "INTERCEPTED",
-            "an interceptor or a hook stopped it and says why",
+            "an interceptor or a hook stopped it; the detail says why",
             "do what the reason asks for, such as signing in"),
         .init(
             404, "NO_ROUTE",
-            "no route takes this URL",
+            "no route matches this URL",
             "check the similar routes in the reply; if installed clients use a wrong URL, redirect it: waypost relocate"
         ),
         .init(
@@ -60,55 +61,55 @@ struct CodeExplanation {
         .init(
             404, "NO_COMMAND",
             "the command to cancel is not waiting or running: it has ended or was never received",
-            "ask for its reply by sending it again with its id"),
+            "to get its reply, send it again with the same id"),
         .init(
             404, "UNKNOWN_TYPE",
             "no command of this type",
             "correct the sender"),
         .init(
             408, "DEADLINE",
-            "the handler did not end in time, or had no thread to begin on",
-            "look for what it waits for; raise handler-deadline if it may take longer"),
+            "the handler did not end in time, or no thread was free for it",
+            "find out what it waits for; raise handler-deadline if it may take longer"),
         .init(
             409, "ID_REUSED",
             "this id was already used for a different command",
-            "one id, one command: generate a new one for each"),
+            "generate a new id for each command"),
         .init(
             409, "ROLLBACK",
             "a map with a lower revision than one before, or a patch that does not build on what is in force",
-            "raise the revision, or read nextPatch in map/applied; two release pipelines may be at work"),
+            "raise the revision, or read nextPatch in map/applied; perhaps two release pipelines send maps"),
         .init(
             409, "EQUIVOCATION",
-            "a map with a known revision and other bytes",
+            "a map with a revision that was already used, but with different content",
             "raise the revision with every change, also of white space"),
         .init(
             410, "EXPIRED",
             "it expired before it could start, or a map came after its exp",
-            "give more time; see whether the agent was away or the lane busy"),
+            "allow more time; check whether the agent was offline or the lane busy"),
         .init(
             413, "TOO_LARGE",
             "over a limit of size, depth, keys or entries; or the command has run, and its reply is larger than the agent or the broker allows: the detail then says how it ended",
-            "split it; the limits stand in health; let the handler return less"),
+            "split it, or let the handler return less; the limits are in health"),
         .init(
             422, "BAD_FIELD",
             "a field is missing or does not fit; the detail names it",
             "correct the sender"),
         .init(
             422, "CYCLE",
-            "redirects lead in a circle, which the detail shows",
-            "take one of them out"),
+            "redirects form a cycle; the detail shows it",
+            "remove one of them"),
         .init(
             422, "CHAIN",
             "more than 8 redirects in a row, opens within opens too deep, or redirects that take too many of the same URLs to be checked",
-            "point the first at the last; make the origins narrower"),
+            "redirect the first directly to the last; make the origins narrower"),
         .init(
             425, "CLOCK_SKEW",
             "at is more than 30 s ahead of the agent's clock",
-            "set the clocks of both sides by NTP"),
+            "synchronise both clocks with NTP"),
         .init(
             429, "BUSY",
             "one sender sends too fast, or holds its share of the ids, of the queue or of the store; or too many commands wait, too many ids are remembered, or maps come faster than map-rate",
-            "slow down and send it again, with the same id if you like: it was not stored. Its answer is not stored either, so a crash may lose it"
+            "slow down and send it again, with the same id if you like: it was not stored. Nor is this reply, so a crash may lose it"
         ),
         .init(
             499, "CANCELED",
@@ -117,10 +118,10 @@ struct CodeExplanation {
         .init(
             500, "HANDLER_FAILED",
             "the handler or the method threw; the detail says what",
-            "look into the host application"),
+            "check the host application"),
         .init(
             503, "DISK",
-            "the agent can not write its state (disk full, or store-bytes reached); in a failure report also: stored data is damaged",
+            "the agent cannot write its state (disk full, or store-bytes reached); in a failure report also: stored data is damaged",
             "free disk space, or raise store-bytes; the agent goes on by itself. After damage, check the disk"
         ),
         .init(
@@ -130,12 +131,12 @@ struct CodeExplanation {
         ),
         .init(
             503, "OUTBOX",
-            "too much waits for the broker",
-            "bring the broker back; raise the outbox limits"),
+            "too many messages wait for the broker",
+            "restore the connection to the broker; raise the outbox limits"),
         .init(
             503, "MODULE",
             "the feature module behind the route or service could not be set up",
-            "see its reason in the reply and in health; correct it and restart the agent"),
+            "fix the reason, which is in the reply and in health, and restart the agent"),
         .init(
             505, "VERSION",
             "another major version of the protocol",
@@ -147,7 +148,7 @@ struct CodeExplanation {
         .init(
             530, "CONNECT_REFUSED",
             "the broker refused the connection; the detail has its reason",
-            "check name, password and the broker's rules"),
+            "check the user name, the password and the broker's rules"),
         .init(
             531, "TLS",
             "the TLS handshake failed",
@@ -155,27 +156,27 @@ struct CodeExplanation {
         .init(
             532, "ACL_SUSPECTED",
             "a message of the agent to itself did not come back",
-            "let the agent read and write this topic in the broker's rules"),
+            "allow the agent to read and write this topic in the broker's rules"),
         .init(
             533, "CLIENT_ID_CONFLICT",
-            "another client takes the session under the same name",
+            "another client with the same client id takes over the session",
             "find the second agent of this name; the client id is the agent's name"),
         .init(
             534, "SESSION_LOST",
             "the broker no longer had the session, and what it kept for the agent is gone",
-            "switch persistence on; send again what has no reply"),
+            "switch on the broker's persistence; send commands without a reply again"),
         .init(
             535, "SUB_REFUSED",
             "the broker refused a subscription",
-            "let the agent read and write this topic in the broker's rules"),
+            "allow the agent to read and write this topic in the broker's rules"),
         .init(
             536, "SEQ_GAP",
-            "a sender's seq jumped: a command is lost, or came twice, or two senders share a name",
+            "a sender's seq jumped: a command was lost or came twice, or two senders share a name",
             "compare with the sender's log"),
         .init(
             537, "DROPPED",
             "reports were dropped, because the outbox was full",
-            "bring the broker back; raise the outbox limits"),
+            "restore the connection to the broker; raise the outbox limits"),
         .init(
             538, "MAP_EXPIRED",
             "the map in force is past its exp",
@@ -183,7 +184,7 @@ struct CodeExplanation {
         .init(
             539, "LOOP_STALLED",
             "the network thread did not respond",
-            "look for a disk that hangs, or a machine under too much load"),
+            "check for a hanging disk or an overloaded machine"),
     ]
 
     private init(_ number: Int, _ name: String, _ meaning: String, _ advice: String) {

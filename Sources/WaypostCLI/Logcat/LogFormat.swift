@@ -34,7 +34,7 @@ struct LogFormat: Sendable {
             case let name:
                 guard let form = Form(rawValue: name) else {
                     throw CommandError(
-                        .usage, "-v \(word) should be one of \(Self.words.joined(separator: ", "))")
+                        .usage, "-v \(word) must be one of \(Self.words.joined(separator: ", "))")
                 }
                 self.form = form
             }

@@ -101,7 +101,7 @@ struct MapDelivery {
             let more = idle.count > 1 ? " (and \(idle.count - 1) more)" : ""
             throw BackendError(
                 .notSent,
-                "not sent: entry \(first.number), \(first.entry.subjectPath), would have no effect at any agent: "
+                "not sent: entry \(first.number), \(first.entry.subjectPath), would have no effect on any agent: "
                     + "\(first.reason)\(more); --allow-inactive sends it")
         }
     }
@@ -129,11 +129,11 @@ struct MapDelivery {
     private func fate(_ plan: MapPlan, _ relocation: Relocation) -> String? {
         guard relocation.kind == .map else { return nil }
         let replaced =
-            plan.retained.map { " in the place of \($0.revision.map { "rev \($0)" } ?? "a map without rev")" }
+            plan.retained.map { " instead of \($0.revision.map { "rev \($0)" } ?? "a map without rev")" }
             ?? ""
         return
-            "nothing was sent; when it is sent, the broker keeps it for \(audience)\(replaced), also when agents "
-            + "refuse it: then what is in force stays"
+            "nothing was sent; once sent, the broker keeps it for \(audience)\(replaced), even if agents refuse "
+            + "it: then the map in force stays"
     }
 }
 

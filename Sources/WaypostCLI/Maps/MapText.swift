@@ -120,7 +120,9 @@ struct MapText {
             }
             + result.applied.conditional.map { "  if: entry \($0.index + 1) of \($0.layer): \($0.reason)" }
             + (result.applied.omitted > 0
-                ? ["  \(result.applied.omitted) more are not listed: the broker takes no message as large"]
+                ? [
+                    "  \(result.applied.omitted) more are not listed: the broker does not accept messages of that size"
+                ]
                 : [])
     }
 
@@ -130,7 +132,7 @@ struct MapText {
     func lines(_ plan: MapPlan) -> [TerminalText] {
         var lines = plan.previews.flatMap { self.lines($0) }
         if !plan.seesMembers {
-            lines.append("what would change is not known: the broker does not show who is there")
+            lines.append("what would change is not known: the broker does not list its agents")
         }
         if !plan.unknown.isEmpty {
             let names = Self.named(plan.unknown)

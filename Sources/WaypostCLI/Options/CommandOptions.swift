@@ -20,7 +20,8 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Commands of one lane run in turn, those of different lanes side by side. (default: main)"))
+            "Commands of one lane run one after another, those of different lanes in parallel. (default: main)"
+        ))
     var lane: String?
 
     @Option(
@@ -31,7 +32,7 @@ struct CommandOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The same, counted from the arrival at the agent, also when its clock is wrong.",
+            "Like --expires, but counted from the arrival at the agent; it works even when the agent's clock is wrong.",
             valueName: "time"))
     var ttl: TimeSpan?
 

@@ -13,7 +13,7 @@ struct SignOptions: ParsableArguments {
     /// Whether what is sent is signed.
     var isGiven: Bool { signKey != nil }
 
-    /// The signer; nil when nothing is to be signed.
+    /// The signer; nil when nothing must be signed.
     ///
     /// - Throws: ``CommandError`` 64 naming the file.
     func signer() throws(CommandError) -> Signer? {

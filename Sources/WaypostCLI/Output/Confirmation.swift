@@ -2,7 +2,7 @@ import Glibc
 
 /// A question before something that can't be taken back easily.
 enum Confirmation {
-    /// Whether there is somebody to answer.
+    /// Whether there is someone to answer.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
     /// Asks on standard error; anything but `y` or `yes` is no.

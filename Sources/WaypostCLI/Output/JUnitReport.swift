@@ -22,7 +22,7 @@ struct JUnitReport {
     struct Suite {
         var name: String
         var tests: [Test]
-        /// What else is to be said.
+        /// What else to say.
         var notes: [String] = []
 
         var failures: Int { tests.count { $0.failure != nil } }

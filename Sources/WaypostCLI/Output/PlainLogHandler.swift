@@ -11,7 +11,7 @@ import WaypostMessages
 struct PlainLogHandler: LogHandler {
     let threshold: LogThreshold
     let isJSON: Bool
-    /// Of one logger that is to be quieter or louder than the rest.
+    /// Of one logger that must be quieter or louder than the rest.
     private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
 

@@ -105,7 +105,7 @@ extension TextTable {
     /// What a text gets on the narrowest terminal.
     private static let minimumText = 20
 
-    /// A name and what is to be said of it.
+    /// A name and what to say of it.
     struct Entry {
         var name: String
         var text: String

@@ -23,8 +23,8 @@ struct ContractText {
         if !route.className.isEmpty { add("class", route.className) }
         add("kind", route.kind.rawValue)
         if route.priority != 0 { add("priority", "\(route.priority)") }
-        if route.idempotent { add("idempotent", "an open that a crash interrupted runs again") }
-        if route.takesDeeper { add("deeper", "also takes URLs below it that nothing else takes") }
+        if route.idempotent { add("idempotent", "it runs again when a crash interrupted it") }
+        if route.takesDeeper { add("deeper", "also matches deeper URLs that no other route matches") }
         if route.redirects { add("redirects", "may redirect by itself") }
         for (name, value) in route.metadata.sorted(by: { $0.key < $1.key }) { add(name, value.text) }
         let lines: [TerminalText] = ["\(style.bold("\(route.path)"))"] + TextTable.lines(rows)

@@ -27,7 +27,8 @@ struct AgentOptions: ParsableArguments {
         help: ArgumentHelp(
             "Rename a damaged state file and start with a new one; an intact file is kept.",
             discussion:
-                "Also one that is missing, or older than what was stored. Commands that ran are forgotten."))
+                "Also for a file that is missing, or older than what was stored. The agent then forgets which commands ran."
+        ))
     var freshState = false
 
     @Option(
@@ -39,8 +40,8 @@ struct AgentOptions: ParsableArguments {
 
     @Flag(
         help: ArgumentHelp(
-            "Go back to the first --broker once it is there again.",
-            discussion: "Otherwise the agent stays with the broker it has found."))
+            "Return to the first --broker when it is available again.",
+            discussion: "Without it the agent stays with the broker that it found."))
     var preferFirst = false
 
     @Flag(help: "Load the screens and services of the demo.")
@@ -55,7 +56,7 @@ struct AgentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What waits for the store: full (until it is on the disk), normal, or off (nothing: a crash forgets 0.1 s).",
+            "How safely the agent stores commands and results: full (on disk before it acknowledges), normal, or off (a crash loses the last 0.1 s).",
             discussion: "Default: full.", valueName: "mode"),
         completion: .list(["full", "normal", "off"]))
     var durability: String?
@@ -87,7 +88,7 @@ struct AgentOptions: ParsableArguments {
     @Option(
         name: .customLong("redact-key"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A key whose values are masked in all that the agent publishes, like those of password and token; "
+            "A key whose values are masked in everything the agent publishes, like those of password and token; "
                 + "may be repeated.", valueName: "key"))
     var redactKeys: [String] = []
 

@@ -46,7 +46,7 @@ extension BackendConfiguration {
     /// Warnings go to standard error.
     private static let notes = Logger(label: "waypost") { _ in PlainLogHandler(LogThreshold(.notice)) }
 
-    /// The name of the user's account, without the characters that a topic can not have.
+    /// The name of the user's account, without the characters that a topic cannot have.
     private static var account: String {
         let user = getenv("USER").map { String(cString: $0) } ?? ""
         let cleaned = String(user.prefix(Name.maximumBytes).filter { Name.isValid(String($0)) })

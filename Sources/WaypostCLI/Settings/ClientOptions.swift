@@ -29,7 +29,7 @@ extension ClientFacts {
         for (number, text) in texts.enumerated() {
             guard let mark = text.firstIndex(of: "=") else {
                 // Not what it is: without a name it may be a secret.
-                throw CommandError(.usage, "label number \(number + 1) should be name=value and has no =")
+                throw CommandError(.usage, "label number \(number + 1) must be name=value; it has no =")
             }
             let name = String(text[..<mark])
             guard labels.updateValue(String(text[text.index(after: mark)...]), forKey: name) == nil else {

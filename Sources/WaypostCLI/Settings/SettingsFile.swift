@@ -179,7 +179,7 @@ extension SettingsFile {
         }
         // A long one is not even hashed, which takes quadratic time when it is all combining marks.
         if let tag = event.tag, tag.utf8.count > 64 || !Self.knownTags.contains(tag) {
-            throw fault("the tag \(tag.cut(to: 64).debugDescription) means nothing here", line: event.line)
+            throw fault("the tag \(tag.cut(to: 64).debugDescription) is not supported here", line: event.line)
         }
         return event
     }

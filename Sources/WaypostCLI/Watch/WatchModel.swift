@@ -18,14 +18,14 @@ struct WatchModel: Sendable {
     private(set) var roster: Roster
     private(set) var lines: [LogLine] = []
     private(set) var failures: [LogLine] = []
-    /// The failure reports that came since the start, and those of before that agents told.
+    /// The failure reports that came since the start, and those of before that agents reported.
     private(set) var failureCount = 0
     private(set) var pastFailures = 0
     /// The ids of the failures, so that none stands there twice.
     private var failureIDs: Set<String> = []
     /// The id of the command that asked for past failures.
     private var question: String?
-    /// Whether an agent has told its past failures, or none was asked.
+    /// Whether an agent has reported its past failures, or none was asked.
     private(set) var isAnswered = true
     /// Why the failures of before are not on the screen; nil when they were asked for.
     var unaskedPast: String?

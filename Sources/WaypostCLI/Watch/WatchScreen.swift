@@ -13,7 +13,7 @@ struct WatchScreen {
         ("Home End  g G", "to the oldest line, to the newest"), ("space  p", "pause, and go on"),
         ("/", "filter lines: tag:Router level:W -message:demo"),
         ("Tab  n", "choose the next agent; N the one before"),
-        ("return", "all of the chosen agent"), ("Esc", "back; on the first page, without the filter"),
+        ("return", "details of the chosen agent"), ("Esc", "back; on the first page, without the filter"),
         ("?  h", "this page"), ("q", "quit"),
     ]
 
