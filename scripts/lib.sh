@@ -64,7 +64,7 @@ require_packages() {
         as_root "${install[@]}" "${missing[@]}"
     fi
     for package in "${missing[@]}"; do
-        has "$package" || fail "$package was installed, but can not be used"
+        has "$package" || fail "$package was installed, but cannot be used"
     done
     # Debian starts a broker as soon as its package is there; nothing here uses that one.
     if [[ " ${missing[*]} " == *" mosquitto "* && -d /run/systemd/system ]]; then
