@@ -237,7 +237,7 @@ import Testing
         let map = Router.check(
             routes: [routes[1], routes[2]], layers: [RelocationLayer(name: "agent", entries: entries)])
         #expect(map.findings(.lookAlike).count == 2, "\(map.text)")
-        #expect(map.text.contains("entry 1 of agent (\(twin)): it is not about "))
+        #expect(map.text.contains("entry 1 of agent (\(twin)): it does not match "))
     }
 
     @Test func `two routes of one pattern are named with their classes`() {

@@ -10,7 +10,7 @@ struct DemoScreens: Sendable {
 
     func open(_ name: String, _ request: RouteRequest) async throws -> RouteAnswer {
         var screen = Screen(request, name: name)
-        // Somebody who opens one page all day long does not pile it up.
+        // Someone who opens one page all day long does not pile it up.
         screen.presentation.standard = .popToTarget
         _ = try await shown.show(screen)
         return .opened(["screen": .string(name), "params": .object(request.parameters.merged)])

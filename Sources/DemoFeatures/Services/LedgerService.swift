@@ -27,7 +27,7 @@ final class LedgerService: Sendable {
     }
 
     private let path: String
-    // One writer at a time: put reads the file and writes it anew.
+    // One writer at a time: put reads the file and writes it again.
     private let file = Guarded(Known())
 
     /// What the file held after our own last change, so that a line more costs no look at all the others.
