@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import TestSupport
 import Testing
+import Waypost
 import WaypostAgent
 
 @testable import WaypostCLI

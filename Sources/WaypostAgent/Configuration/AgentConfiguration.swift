@@ -1,4 +1,5 @@
 public import MQTTLink
+public import Waypost
 import WaypostMessages
 
 /// What an agent needs to know before it starts.

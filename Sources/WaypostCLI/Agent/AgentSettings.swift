@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import MQTTLink
+import Waypost
 import WaypostAgent
 import WaypostBackend
 import WaypostMessages

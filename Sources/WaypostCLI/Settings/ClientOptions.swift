@@ -1,5 +1,6 @@
 import ArgumentParser
-import WaypostAgent
+import Waypost
+import WaypostMessages
 
 /// What the conditions of maps ask about a client.
 struct ClientOptions: ParsableArguments {

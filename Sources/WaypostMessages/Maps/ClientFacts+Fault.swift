@@ -1,27 +1,6 @@
-import Waypost
-import WaypostMessages
+package import Waypost
 
-/// What the conditions of maps ask about this client, beside its name and the time.
-public struct ClientFacts: Sendable, Hashable {
-    /// The version of the app, like `2.4.1`; nil, the default, leaves what the router knows.
-    public var build: String?
-    /// The language and region, like `de-AT`, or as the system has them, `de_AT.UTF-8`; nil, the default, leaves what the router knows.
-    public var locale: String?
-    /// The client's labels, like `region` = `eu`, beside those that the router knows; at most 32.
-    public var labels: [String: String]
-
-    /// The most labels.
-    static let maximumLabels = 32
-    /// The longest value, in bytes: that of a condition.
-    static let maximumBytes = 128
-
-    /// Facts by their parts.
-    public init(build: String? = nil, locale: String? = nil, labels: [String: String] = [:]) {
-        self.build = build
-        self.locale = locale
-        self.labels = labels
-    }
-
+extension ClientFacts {
     /// What is wrong with them; nil when nothing is.
     package var fault: String? {
         guard labels.count <= Self.maximumLabels else {
@@ -54,12 +33,5 @@ public struct ClientFacts: Sendable, Hashable {
     private static func isValid(_ value: String) -> Bool {
         (1...maximumBytes).contains(value.utf8.count) && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
             && value.first?.isWhitespace == false && value.last?.isWhitespace == false
-    }
-
-    /// Lays them over what a router knows already.
-    func apply(to context: inout RelocationContext) {
-        if let build { context.build = build }
-        if let locale { context.locale = locale }
-        context.labels.merge(labels) { _, new in new }
     }
 }
