@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 
 /// How a check prints what it found.
 enum CheckFormat: String, CaseIterable, ExpressibleByArgument {

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 
 extension CheckResult {
     /// A suite for each file, and in it a test for each mistake.

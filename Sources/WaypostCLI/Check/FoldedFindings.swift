@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 
 /// Findings of which those that say the same of many entries are one.
 struct FoldedFindings {

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 
 /// A workflow command of GitHub Actions: `::error file=…,line=…,col=…,title=…::message`.
 enum GitHubCommand {

@@ -1,4 +1,5 @@
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// What a check found as a log of SARIF 2.1.0 (OASIS), with one run.

@@ -6,6 +6,7 @@ import ServiceLifecycle
 import UnixSignals
 import Waypost
 import WaypostAgent
+import WaypostBackend
 import WaypostMessages
 
 struct AgentCommand: OperatorCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostAgent
 import WaypostBackend
 import WaypostMessages
 
@@ -63,13 +64,13 @@ struct CheckCommand: OperatorCommand {
     func perform() async throws {
         let list = try source.file()
         let contract = list.contract
-        var maps: [MapSource] = []
-        for file in source.maps { maps.append(try MapSource(file)) }
+        let maximum = AgentLimits().mapBytes
+        let maps = try source.maps.map { file in
+            MapSource(
+                try InputFile.read(file, purpose: "map file"), of: file, maximumBytes: maximum)
+        }
         let configuration = try router.setup().configuration.completed(by: contract)
-        let report = Router.check(
-            routes: contract.routes, maps: maps.map(\.map), configuration: configuration, place: list.place)
-        var found = list.notes.map { CheckFinding($0.finding, at: $0.place) } + maps.flatMap(\.findings)
-        found += report.findings.map { located($0, list, maps) }
+        var found = CheckFinding.all(in: list, maps, configuration)
         if let commands {
             let check = CommandCheck(
                 try ContractCheck(contract, configuration, maps.map(\.map.layer)),
@@ -80,26 +81,5 @@ struct CheckCommand: OperatorCommand {
             routes: list, file: source.routes, maps: maps, commands: commands, found: found)
         (format ?? (output.isJSON ? .json : .text)).show(result, output.style, strict: strict)
         guard result.isGood(strict: strict) else { throw Exit.failed }
-    }
-
-    private func located(
-        _ finding: CheckReport.Finding, _ list: RouteFile, _ maps: [MapSource]
-    ) -> CheckFinding {
-        func source(_ place: CheckReport.Finding.Place) -> MapSource? {
-            switch place {
-            case .route: nil
-            case .map(let layer, _), .entry(let layer, _, _): maps.first { $0.map.name == layer }
-            }
-        }
-        func filePlace(_ place: CheckReport.Finding.Place) -> FilePlace? {
-            if case .route(let index) = place {
-                list.filePlace(index)
-            } else {
-                source(place)?.place(of: place)
-            }
-        }
-        return CheckFinding(
-            finding, at: finding.place.flatMap(filePlace), others: finding.others.compactMap(filePlace),
-            entries: finding.place.flatMap(source)?.count ?? 0)
     }
 }

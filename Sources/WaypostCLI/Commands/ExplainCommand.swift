@@ -130,6 +130,20 @@ struct ExplainCommand: OperatorCommand {
     }
 }
 
+extension CodeExplanation {
+    /// For people: the code, what it means, whether to try again, and what to do.
+    fileprivate func lines(_ style: Style) -> [TerminalText] {
+        let again =
+            code.status == nil
+            ? "only in failure reports"
+            : code.isRetryable ? "sending it again may help" : "sending it again does not help"
+        return [
+            "\(style.bold("\(code)"))  \(code.status?.rawValue ?? "report")", "  means: \(meaning)",
+            "  again: \(again)", "  do:    \(advice)",
+        ]
+    }
+}
+
 extension HealthCheckGuide {
     fileprivate var json: JSONValue {
         ["check": .string(name), "failsWhen": .string(failsWhen), "do": .string(advice)]

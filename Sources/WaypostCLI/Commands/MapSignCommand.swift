@@ -1,5 +1,7 @@
 import ArgumentParser
 import Waypost
+import WaypostAgent
+import WaypostBackend
 import WaypostMessages
 
 struct MapSignCommand: OperatorCommand {
@@ -78,8 +80,8 @@ struct MapSignCommand: OperatorCommand {
         do {
             let trusted = TrustedKeys(signers, threshold: min(signers.count, TrustedKeys.maximumThreshold))
             return try SignedDocument(
-                bytes, JSONValue(parsing: bytes, limits: .trustedFile), trusted: trusted, now: WallClock.now()
-            )
+                bytes, JSONValue(parsing: bytes, limits: .trustedFile), trusted: trusted,
+                maximumBytes: AgentLimits().mapBytes, now: WallClock.now())
         } catch let error as Rejection {
             throw CommandError(
                 .failed,

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Waypost
+import WaypostAgent
+import WaypostBackend
 import WaypostMessages
 
 struct MapVerifyCommand: OperatorCommand {
@@ -54,7 +56,7 @@ struct MapVerifyCommand: OperatorCommand {
         do throws(Rejection) {
             let document = try SignedDocument(
                 source.values.bytes, source.json, trusted: TrustedKeys(trusted, threshold: threshold),
-                now: WallClock.now())
+                maximumBytes: AgentLimits().mapBytes, now: WallClock.now())
             let names = trusted.filter { document.signers.contains($0.key) }.map(\.id)
             if output.isJSON {
                 let keys = JSONValue.array(names.map { .string($0) })

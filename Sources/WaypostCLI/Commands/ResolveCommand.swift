@@ -1,5 +1,6 @@
 import ArgumentParser
 import Waypost
+import WaypostBackend
 
 struct ResolveCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
@@ -96,14 +97,24 @@ struct ResolveCommand: OperatorCommand {
         } else if let url {
             try resolve(url)
         } else if let cases {
-            let defaults = try ResolveDefaults(source, router, try client.setup())
-            let run = CaseRun(defaults, of: cases, reports: junit != nil)
+            var run = CaseFile(cases, try defaults(), reports: junit != nil)
             let isGood = try run.answer()
             if let junit {
                 try OutputFile.write(Array("\(run.report.text)\n".utf8), to: junit, purpose: "JUnit report")
             }
             guard isGood else { throw Exit.failed }
         }
+    }
+
+    /// What the options give to cases that leave it out.
+    private func defaults() throws -> ResolveDefaults {
+        let setup = try router.setup()
+        var contract = source.isGiven ? try source.file().contract : nil
+        if let routes = contract?.routes {
+            contract?.routes = RouteFile.known(routes, setup.configuration)
+        }
+        return ResolveDefaults(
+            setup, try client.setup(), contract: contract, layers: try source.layers())
     }
 
     private func resolve(_ url: String) throws {

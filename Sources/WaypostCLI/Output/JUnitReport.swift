@@ -1,3 +1,5 @@
+import WaypostBackend
+
 /// Tests as JUnit's XML, which most CI systems show.
 struct JUnitReport {
     /// One test.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DemoFeatures
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// Where routes come from, and the maps that are laid over them.
@@ -86,21 +87,5 @@ struct RouteSource: ParsableArguments {
         // Nothing is opened, so nothing is ever kept there.
         try DemoFeatures.register(in: router, stateDirectory: "/nonexistent")
         return router
-    }
-}
-
-extension RouterConfiguration {
-    /// The same with what a contract says of its router, where nothing else is set.
-    func completed(by contract: RouterContract) -> RouterConfiguration {
-        var configuration = self
-        let settings = contract.settings
-        if dialect == .waypost { configuration.dialect = settings.dialect }
-        configuration.webPath =
-            webPath ?? settings.webPath ?? contract.routes.first { $0.kind == .web }?.path
-        configuration.allowedSchemes = allowedSchemes ?? settings.allowedSchemes
-        configuration.ignoresCase = ignoresCase || settings.ignoresCase
-        configuration.serviceScheme = settings.serviceScheme
-        configuration.serviceHost = settings.serviceHost
-        return configuration
     }
 }

@@ -1,5 +1,6 @@
 import Threading
 import Waypost
+import WaypostBackend
 
 /// Routes without screens: each path of a list with a destination that records openings.
 ///

@@ -1,24 +1,22 @@
-import Waypost
-import WaypostMessages
+package import Waypost
 
-/// What the command's options give to cases that leave it out, and the router of the case before.
-struct ResolveDefaults {
-    private let source: RouteSource
+/// What is given to cases that leave it out.
+package struct ResolveDefaults {
     private let setup: RouterSetup
     private let client: ClientSetup
     private let contract: RouterContract?
     private let layers: [RelocationLayer]
 
-    init(_ source: RouteSource, _ options: RouterOptions, _ client: ClientSetup) throws {
-        self.source = source
-        setup = try options.setup()
+    /// - Parameters:
+    ///   - contract: The routes and services for cases without routes, of which all converters are known here.
+    ///   - layers: The maps that are laid over the routes of every case.
+    package init(
+        _ setup: RouterSetup, _ client: ClientSetup, contract: RouterContract?, layers: [RelocationLayer]
+    ) {
+        self.setup = setup
         self.client = client
-        var contract = source.isGiven ? try source.file().contract : nil
-        if let routes = contract?.routes {
-            contract?.routes = RouteFile.known(routes, setup.configuration)
-        }
         self.contract = contract
-        layers = try source.layers()
+        self.layers = layers
     }
 
     /// The router that a case asks for, and what of its maps is not in force.

@@ -2,17 +2,19 @@ import Waypost
 import WaypostMessages
 
 /// What a check found, in the order of the files.
-struct CheckResult {
+package struct CheckResult {
     /// The files that were checked, in their order.
-    let files: [String]
-    let findings: [CheckFinding]
+    package let files: [String]
+    package let findings: [CheckFinding]
     private let routes: Int
     private let entries: Int
     /// The maps of which it is not known how many entries they have.
     private let unreadMaps: Int
 
     /// - Parameter found: What was found in the files, and in none.
-    init(routes: RouteFile, file: String?, maps: [MapSource], commands: String?, found: [CheckFinding]) {
+    package init(
+        routes: RouteFile, file: String?, maps: [MapSource], commands: String?, found: [CheckFinding]
+    ) {
         let files = ([file].compactMap(\.self) + maps.map(\.map.name) + [commands].compactMap(\.self))
             .map(FilePlace.name)
         self.files = files
@@ -30,28 +32,28 @@ struct CheckResult {
         findings = found.enumerated().map { ($1, rank($1, $0)) }.sorted { $0.1 < $1.1 }.map(\.0)
     }
 
-    var refusals: Int { findings.count(where: \.kind.isRefusal) }
-    var problems: Int { findings.count { $0.kind.isMistake && !$0.kind.isRefusal } }
-    var notes: Int { findings.count { !$0.kind.isMistake } }
+    package var refusals: Int { findings.count(where: \.kind.isRefusal) }
+    package var problems: Int { findings.count { $0.kind.isMistake && !$0.kind.isRefusal } }
+    package var notes: Int { findings.count { !$0.kind.isMistake } }
 
     /// Whether nothing should be done; a note counts only where that is asked for.
-    func isGood(strict: Bool) -> Bool { strict ? findings.isEmpty : refusals + problems == 0 }
+    package func isGood(strict: Bool) -> Bool { strict ? findings.isEmpty : refusals + problems == 0 }
 
     /// `203 routes, 300 map entries`.
-    var checked: String {
+    package var checked: String {
         let unread = unreadMaps == 0 ? "" : ", \(unreadMaps.counted("map")) not read"
         return "\(routes.counted("route")), \(entries.counted("map entry", "map entries"))\(unread)"
     }
 
     /// `6 refusals, 7 problems`; `no problems` without any.
-    var mistakes: String {
+    package var mistakes: String {
         let parts = [(refusals, "refusal"), (problems, "problem")].filter { $0.0 > 0 }
         return parts.isEmpty ? "no problems" : parts.map { $0.0.counted($0.1) }.joined(separator: ", ")
     }
 
     /// `203 routes, 300 map entries: 6 refusals, 7 problems, 1 note`.
-    var summary: String { "\(checked): \(mistakes)\(noted)" }
+    package var summary: String { "\(checked): \(mistakes)\(noted)" }
 
     /// `, 1 note`; empty without notes.
-    var noted: String { notes == 0 ? "" : ", \(notes.counted("note"))" }
+    package var noted: String { notes == 0 ? "" : ", \(notes.counted("note"))" }
 }

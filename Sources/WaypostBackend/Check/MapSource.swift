@@ -1,27 +1,27 @@
-import Waypost
-import WaypostAgent
+package import Waypost
 import WaypostMessages
 
 /// A relocation document as a file that a check reads to its end, and where its entries stand.
-struct MapSource {
+package struct MapSource {
     /// The document as a layer of that name: the file as it was given.
-    let map: CheckedMap
+    package let map: CheckedMap
     /// What an agent refuses in the document besides its entries.
-    private(set) var findings: [CheckFinding] = []
+    package private(set) var findings: [CheckFinding] = []
     /// How many entries it has, also when they are too many; nil when it is no JSON.
-    private(set) var count: Int?
+    package private(set) var count: Int?
     private let file: FilePlace
     private let source: JSONFile?
     /// Where the document begins, and its entries; none in an envelope, where they are in base64.
     private var root: Int?
     private var elements: [Int] = []
 
-    /// Reads a file.
+    /// Reads the bytes of a file.
     ///
-    /// - Throws: ``CommandError`` 64 when it can't be read.
-    init(_ path: String) throws(CommandError) {
+    /// - Parameters:
+    ///   - path: The file as it was given; `-` is standard input.
+    ///   - maximumBytes: The longest document that an agent takes.
+    package init(_ bytes: [UInt8], of path: String, maximumBytes: Int) {
         file = FilePlace(file: FilePlace.name(path))
-        let bytes = try InputFile.read(path, purpose: "map file")
         do throws(JSONFile.Fault) {
             source = try JSONFile(bytes, of: path)
         } catch {
@@ -52,7 +52,7 @@ struct MapSource {
                     values.member("entries", of: values.root).map(values.elements) ?? []
                 }
         }
-        checkLimits(bytes)
+        checkLimits(bytes, maximumBytes)
         for refusal in reading.refusals {
             refuse(
                 refusal.rejection.detail, refusal.rejection.code,
@@ -61,8 +61,7 @@ struct MapSource {
     }
 
     /// What every agent refuses before it reads the entries, unless it is configured otherwise.
-    private mutating func checkLimits(_ bytes: [UInt8]) {
-        let maximum = AgentLimits().mapBytes
+    private mutating func checkLimits(_ bytes: [UInt8], _ maximum: Int) {
         if bytes.count > maximum {
             refuse(
                 "the document has \(bytes.count) bytes; an agent accepts \(maximum) unless it is set up for more",
@@ -82,7 +81,7 @@ struct MapSource {
     }
 
     /// Where a finding about this document is.
-    func place(of place: CheckReport.Finding.Place) -> FilePlace {
+    package func place(of place: CheckReport.Finding.Place) -> FilePlace {
         guard let source, let root else { return file }
         let (value, field): (Int, String?) =
             switch place {

@@ -1,22 +1,6 @@
 import ArgumentParser
 import Waypost
-import WaypostAgent
-
-/// The client that asks: what an agent tells its router.
-struct ClientSetup: Hashable {
-    var agent: String?
-    var facts = ClientFacts()
-    /// The time, in milliseconds since 1970; nil is the time at which it is asked.
-    var at: Int64?
-
-    /// The context that an agent with these settings has.
-    var context: RelocationContext {
-        var context = RelocationContext(
-            agent: agent, build: facts.build, locale: facts.locale, labels: facts.labels)
-        if let at { context.now = { at } }
-        return context
-    }
-}
+import WaypostBackend
 
 /// The client that the maps are meant for.
 struct ClientSetupOptions: ParsableArguments {

@@ -1,35 +1,25 @@
-import Waypost
+package import Waypost
 
 /// A JSON file that was read, and where its values stand.
-struct JSONFile {
+package struct JSONFile {
     /// What is no JSON, and where.
-    struct Fault: Error, CustomStringConvertible {
-        var place: FilePlace
-        var detail: String
-        var description: String { "\(place): \(detail)" }
+    package struct Fault: Error, CustomStringConvertible {
+        package var place: FilePlace
+        package var detail: String
+        package var description: String { "\(place): \(detail)" }
     }
 
     /// The file as it was given; `<stdin>` for standard input.
-    let name: String
-    let json: JSONValue
-    let values: JSONPlaces
+    package let name: String
+    package let json: JSONValue
+    package let values: JSONPlaces
     /// Where each line begins, in bytes.
     private let lines: [Int]
 
-    /// Reads a file; `-` is standard input.
-    ///
-    /// - Throws: ``CommandError`` 64 naming the file, and line and column of what is no JSON.
-    init(_ path: String, purpose: String) throws(CommandError) {
-        let bytes = try InputFile.read(path, purpose: purpose)
-        do throws(Fault) {
-            try self.init(bytes, of: path)
-        } catch {
-            throw CommandError(.usage, "\(purpose) \(error)")
-        }
-    }
-
     /// Reads the bytes of a file.
-    init(_ bytes: [UInt8], of path: String) throws(Fault) {
+    ///
+    /// - Parameter path: The file as it was given; `-` is standard input.
+    package init(_ bytes: [UInt8], of path: String) throws(Fault) {
         name = FilePlace.name(path)
         values = JSONPlaces(bytes)
         lines = [0] + bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.map { $0 + 1 }
@@ -42,7 +32,7 @@ struct JSONFile {
     }
 
     /// The line and column of a byte.
-    func place(_ offset: Int) -> FilePlace { Self.place(offset, values.bytes, lines, name) }
+    package func place(_ offset: Int) -> FilePlace { Self.place(offset, values.bytes, lines, name) }
 
     private static func place(_ offset: Int, _ bytes: [UInt8], _ lines: [Int], _ name: String) -> FilePlace {
         var (low, high) = (0, lines.count)

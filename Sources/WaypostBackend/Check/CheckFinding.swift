@@ -1,18 +1,20 @@
-import Waypost
+package import Waypost
 
 /// A finding and its place in the files that were given.
-struct CheckFinding {
-    let finding: CheckReport.Finding
+package struct CheckFinding {
+    package let finding: CheckReport.Finding
     /// Nil for what is in no file.
-    let place: FilePlace?
+    package let place: FilePlace?
     /// The other places that it is about.
-    let others: [FilePlace]
+    package let others: [FilePlace]
     /// Its entry, from 1, and how many the map has.
     private let entry: (number: Int, count: Int)?
 
-    var kind: CheckReport.Finding.Kind { finding.kind }
+    package var kind: CheckReport.Finding.Kind { finding.kind }
 
-    init(_ finding: CheckReport.Finding, at place: FilePlace?, others: [FilePlace] = [], entries: Int = 0) {
+    package init(
+        _ finding: CheckReport.Finding, at place: FilePlace?, others: [FilePlace] = [], entries: Int = 0
+    ) {
         self.finding = finding
         self.place = place
         self.others = others
@@ -20,10 +22,10 @@ struct CheckFinding {
     }
 
     /// The entry by its number, from 1; nil when it is about none.
-    var number: Int? { entry?.number }
+    package var number: Int? { entry?.number }
 
     /// What it says, without file and kind: `entry 3 of 300 (app://old): no route matches app://gone`.
-    var message: String {
+    package var message: String {
         guard let entry else { return finding.detail }
         let subject = finding.entrySubject.map { $0.isEmpty ? "" : " (\($0))" } ?? ""
         // The routes name their lines themselves.
@@ -35,7 +37,7 @@ struct CheckFinding {
     }
 
     /// `{"kind","subject","detail","mistake","entry","file","line","column","others"}`.
-    var json: JSONValue {
+    package var json: JSONValue {
         var members = finding.json
         if let place { members.merge(Self.members(place)) { mine, _ in mine } }
         if !others.isEmpty { members["others"] = .array(others.map { .object(Self.members($0)) }) }
@@ -52,5 +54,5 @@ struct CheckFinding {
 
 extension CheckFinding: CustomStringConvertible {
     /// `maps/off.json:12:5: deadRedirect: entry 4 of 9 (app://old): no route matches app://gone`.
-    var description: String { "\(place.map { "\($0): " } ?? "")\(kind.rawValue): \(message)" }
+    package var description: String { "\(place.map { "\($0): " } ?? "")\(kind.rawValue): \(message)" }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import WaypostBackend
 
 /// The lines of a file, or of standard input as they come; blank ones are passed over.
 final class LineReader {
@@ -11,8 +12,8 @@ final class LineReader {
         var isWhole = true
     }
 
-    /// The longest line; more than any table of routes that stands in one.
-    static let maximumBytes = 16 << 20
+    /// The longest line.
+    static let maximumBytes = CaseRun.maximumLineBytes
 
     private let name: String
     private let descriptor: Int32

@@ -1,21 +1,24 @@
-import Waypost
-import WaypostAgent
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
 /// A signed relocation document, read as an agent reads it.
-struct SignedDocument {
+package struct SignedDocument {
     private let isPatch: Bool
     private let document: MapDocument
     private let expired: Bool
 
     /// The trusted keys that signed it.
-    var signers: Set<VerifyingKey> { document.signers }
+    package var signers: Set<VerifyingKey> { document.signers }
 
     /// Reads an envelope.
     ///
-    /// - Parameter now: The time, in milliseconds since 1970.
+    /// - Parameters:
+    ///   - maximumBytes: The longest document that an agent takes.
+    ///   - now: The time, in milliseconds since 1970.
     /// - Throws: ``Rejection`` with what an agent would answer that trusts these keys.
-    init(_ bytes: [UInt8], _ json: JSONValue, trusted: TrustedKeys, now: Int64) throws(Rejection) {
+    package init(
+        _ bytes: [UInt8], _ json: JSONValue, trusted: TrustedKeys, maximumBytes: Int, now: Int64
+    ) throws(Rejection) {
         guard SignedEnvelope.isOne(json) else {
             throw Rejection(.unsigned, "the document is not signed; sign it with: waypost map sign")
         }
@@ -23,12 +26,12 @@ struct SignedDocument {
         document = try MapDocument(
             bytes, isPatch: isPatch,
             MapDocument.Rules(
-                maximumBytes: AgentLimits().mapBytes, limits: .protocolDefaults, trusted: trusted))
+                maximumBytes: maximumBytes, limits: .protocolDefaults, trusted: trusted))
         expired = document.expires.map { $0 <= now } ?? false
     }
 
     /// `map rev 5 for kiosk-7, 3 entries`.
-    var text: String {
+    package var text: String {
         let revision = document.revision.map { " rev \($0)" } ?? ""
         let audience = document.audience.map { " for \($0)" } ?? ""
         let end = expired ? ", expired" : ""
@@ -37,7 +40,7 @@ struct SignedDocument {
     }
 
     /// The same with other members.
-    func json(_ others: [String: JSONValue]) -> JSONValue {
+    package func json(_ others: [String: JSONValue]) -> JSONValue {
         var members: [String: JSONValue] = [
             "type": .string(isPatch ? "patch" : "map"), "entries": .int(Int64(document.entries.count)),
             "expired": .bool(expired),
@@ -50,7 +53,7 @@ struct SignedDocument {
     /// The members that a document needs before it can be signed and does not have.
     ///
     /// - Throws: ``Rejection`` when they can't be known.
-    static func missingMembers(
+    package static func missingMembers(
         of json: JSONValue, for audience: Audience?
     ) throws(Rejection) -> [String: JSONValue] {
         guard json.objectValue != nil, json["entries"] != nil else {

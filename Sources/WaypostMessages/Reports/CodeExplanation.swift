@@ -1,17 +1,18 @@
-import Waypost
+package import Waypost
 
 /// What a code means and what to do about it, in the words of the guide to operating.
-struct CodeExplanation {
-    let code: Code
-    let meaning: String
-    let advice: String
+package struct CodeExplanation {
+    package let code: Code
+    package let meaning: String
+    package let advice: String
 
     /// The explanation of a code, by its number or its name in any case; several have the same number.
-    static func find(_ text: String) -> [CodeExplanation] {
+    package static func find(_ text: String) -> [CodeExplanation] {
         all.filter { text == "\($0.code.number)" || text.uppercased() == $0.code.name }
     }
 
-    static let all: [CodeExplanation] = [
+    /// All codes, in the order of their numbers.
+    package static let all: [CodeExplanation] = [
         .init(
             0, "OK",
             "the command succeeded",
@@ -193,19 +194,8 @@ struct CodeExplanation {
         self.advice = advice
     }
 
-    /// For people: the code, what it means, whether to try again, and what to do.
-    func lines(_ style: Style) -> [TerminalText] {
-        let again =
-            code.status == nil
-            ? "only in failure reports"
-            : code.isRetryable ? "sending it again may help" : "sending it again does not help"
-        return [
-            "\(style.bold("\(code)"))  \(code.status?.rawValue ?? "report")", "  means: \(meaning)",
-            "  again: \(again)", "  do:    \(advice)",
-        ]
-    }
-
-    var json: JSONValue {
+    /// `{"code","name","status","retryable","means","do"}`.
+    package var json: JSONValue {
         [
             "code": .int(Int64(code.number)), "name": .string(code.name),
             "status": code.status.map { .string($0.rawValue) } ?? .null, "retryable": .bool(code.isRetryable),

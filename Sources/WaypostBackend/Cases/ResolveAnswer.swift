@@ -1,8 +1,8 @@
-import Waypost
+package import Waypost
 import WaypostMessages
 
 /// What a case is answered: where its URL leads, or why nowhere.
-struct ResolveAnswer {
+package struct ResolveAnswer {
     private(set) var route: String?
     private(set) var parameters: [String: JSONValue] = [:]
     private(set) var url: String
@@ -13,9 +13,14 @@ struct ResolveAnswer {
     private(set) var refused: [JSONValue] = []
     private(set) var inactive: [JSONValue] = []
 
-    init(_ resolution: Resolution, _ maps: ResolveMaps? = nil) {
-        refused = maps?.refused ?? []
-        inactive = maps?.inactive ?? []
+    init(_ resolution: Resolution, _ maps: ResolveMaps) {
+        self.init(resolution)
+        refused = maps.refused
+        inactive = maps.inactive
+    }
+
+    /// Where a URL leads without maps of a case.
+    package init(_ resolution: Resolution) {
         url = resolution.url
         hops = resolution.hops
         rules = resolution.decisions.map(\.json)
@@ -35,7 +40,7 @@ struct ResolveAnswer {
     }
 
     /// The answer as an object that is still open, for the caller to add to and to end.
-    func writer(for id: JSONValue?) -> JSONWriter {
+    package func writer(for id: JSONValue?) -> JSONWriter {
         var writer = JSONWriter()
         writer.beginObject()
         if let id { writer.member("id", id) }

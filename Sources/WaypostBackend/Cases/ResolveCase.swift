@@ -1,5 +1,4 @@
 import Waypost
-import WaypostAgent
 import WaypostMessages
 
 /// One line of a URL contract: routes and maps, a URL to open among them, and what is expected.

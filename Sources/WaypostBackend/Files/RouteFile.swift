@@ -1,63 +1,63 @@
-import Waypost
+package import Waypost
 
 /// The list of routes that TheRouter exports, as a file: `[{"path","class","priority"}]`; or a whole contract, as
 /// `waypost describe --json` prints it.
-struct RouteFile {
+package struct RouteFile {
     /// The most routes of a file.
     private static let maximum = 1_000_000
 
     /// What is in it; what is listed twice, alike, is one route.
-    private(set) var contract: RouterContract
+    package private(set) var contract: RouterContract
     /// What is only good to know of it.
-    private(set) var notes: [(finding: CheckReport.Finding, place: FilePlace?)] = []
+    package private(set) var notes: [(finding: CheckReport.Finding, place: FilePlace?)] = []
     /// Where each route of the contract stands, for instance `line 3`; empty when there is no file.
     private var places: [String] = []
     /// The same as places of the file.
     private var filePlaces: [FilePlace] = []
 
     /// What is in no file.
-    init(_ contract: RouterContract) { self.contract = contract }
+    package init(_ contract: RouterContract) { self.contract = contract }
+
+    /// What is wrong with a file: `routes.json:3:5: path is missing`.
+    package struct Fault: Error, CustomStringConvertible {
+        package var description: String
+    }
 
     /// Reads it.
     ///
-    /// - Throws: ``CommandError`` 64 naming the file, the entry and the field.
-    init(_ file: String) throws(CommandError) {
-        let source = try JSONFile(file, purpose: "routes file")
+    /// - Throws: ``Fault`` naming the file, the entry and the field.
+    package init(_ source: JSONFile) throws(Fault) {
         let (json, values) = (source.json, source.values)
         let elements = values.elements(of: values.member("routes", of: values.root) ?? values.root)
-        let list: [JSONValue]
+        guard let list = (json["routes"] ?? json).arrayValue, list.count <= Self.maximum else {
+            throw Fault(
+                description:
+                    "\(source.name) must be an array like [{\"path\":…,\"class\":…,\"priority\":0}], or a contract"
+            )
+        }
         do {
-            guard let elements = (json["routes"] ?? json).arrayValue, elements.count <= Self.maximum else {
-                throw CommandError(
-                    .usage,
-                    "routes file \(file) must be an array like [{\"path\":…,\"class\":…,\"priority\":0}], or a contract"
-                )
-            }
-            list = elements
             contract = try RouterContract(json)
-        } catch let error as CommandError {
-            throw error
         } catch let error as RouteImportError {
             let element = error.index.flatMap { elements.indices.contains($0) ? elements[$0] : nil }
             let field = element.flatMap { element in error.field.flatMap { values.member($0, of: element) } }
             let place = (field ?? element).map(source.place)
-            throw CommandError(.usage, "routes file \(place?.description ?? file): \(error.detail)")
+            throw Fault(description: "\(place?.description ?? source.name): \(error.detail)")
         } catch {
-            throw CommandError(.usage, "routes file \(file): \(error)")
+            throw Fault(description: "\(source.name): \(error)")
         }
         keepEachOnce(list, elements.map(source.place))
     }
 
     /// Where a route of the contract stands; nil when it is in no file.
-    func place(_ index: Int) -> String? { places.indices.contains(index) ? places[index] : nil }
+    package func place(_ index: Int) -> String? { places.indices.contains(index) ? places[index] : nil }
 
     /// The same as a place of the file.
-    func filePlace(_ index: Int) -> FilePlace? {
+    package func filePlace(_ index: Int) -> FilePlace? {
         filePlaces.indices.contains(index) ? filePlaces[index] : nil
     }
 
     /// Has each route run again after a crash.
-    mutating func makeIdempotent() {
+    package mutating func makeIdempotent() {
         for index in contract.routes.indices { contract.routes[index].idempotent = true }
     }
 
@@ -90,18 +90,6 @@ struct RouteFile {
         _ kind: CheckReport.Finding.Kind, _ subject: String, _ detail: String, _ place: FilePlace?
     ) {
         notes.append((.init(kind: kind, subject: subject, detail: detail), place))
-    }
-
-    /// The routes whose converters are known here; the others are named on standard error.
-    static func known(
-        _ routes: [RouteDescription], _ configuration: RouterConfiguration, notesMissing: Bool = true
-    ) -> [RouteDescription] {
-        routes.filter { route in
-            guard let name = route.missingConverter(configuration) else { return true }
-            guard notesMissing else { return false }
-            Terminal.note("waypost: \(route.path) is left out: its converter \(name) is not known here")
-            return false
-        }
     }
 }
 
