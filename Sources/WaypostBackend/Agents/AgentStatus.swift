@@ -37,7 +37,9 @@ public struct AgentStatus: Sendable, Hashable {
         case .unknown: nil
         }
     }
-    /// From when on, in milliseconds since 1970, by the agent's clock; nil when that is not known.
+    /// From when on, in milliseconds since 1970, by this machine's clock; nil when that is not known.
+    ///
+    /// Of an agent whose clock is wrong it may be up to the time between two of its health documents earlier.
     public var since: Int64? { summary.since }
     /// Its version.
     public var version: String { summary.version }

@@ -9,7 +9,10 @@ package struct AgentSummary: Sendable, Hashable {
     package let state: String
     /// From when on it has been like this, in milliseconds since 1970 by our clock; nil when that is not known.
     package var since: Int64?
-    /// When its health was written, by our clock; nil when there is none, or when its clock shows another time.
+    /// Whether it may be so for longer: its clock is wrong, and how far is only known from what the broker kept.
+    package var isSinceAtLeast: Bool
+    /// When its health was written, by our clock; nil when there is none, or when that can't be said: its clock is wrong,
+    /// and the health is what the broker kept.
     package var asOf: Int64?
     /// When its process began, by our clock; nil when that is not known.
     package var started: Int64?
@@ -22,7 +25,9 @@ package struct AgentSummary: Sendable, Hashable {
     /// What is wrong, and what is not known, without times; empty when there is nothing to say.
     package let problem: String
     /// How far its clock is behind ours, in milliseconds, when that is too far to believe its times.
-    package let clockLag: Int64?
+    package var clockLag: Int64?
+    /// Whether its clock was wrong when it went, and nothing says how far.
+    private let hasNoTimes: Bool
 
     package init(_ agent: String, _ member: Roster.Member, now: Int64 = WallClock.now()) {
         self.agent = agent
@@ -39,10 +44,14 @@ package struct AgentSummary: Sendable, Hashable {
             }
         clockLag = member.clockLag(at: now).flatMap { $0.magnitude > Roster.Member.largestLag ? $0 : nil }
         let correction = clockLag ?? 0
+        hasNoTimes = !isOnline && clockLag == nil && member.hasWrongClock(at: now)
         let stated = member.state.flatMap { $0.isOnline == isOnline ? $0.at : nil }
         // A will has no time of its own: when the connection was lost is known only to who saw it.
-        since = member.seenAt ?? (isOnline ? stated ?? health?.started : stated).map { $0 &+ correction }
-        asOf = member.askedAt ?? (clockLag != nil && !isOnline ? nil : health?.at.map { $0 &+ correction })
+        let told = hasNoTimes ? nil : isOnline ? stated ?? health?.started : stated
+        since = member.seenAt ?? told.map { $0 &+ correction }
+        isSinceAtLeast = member.seenAt == nil && clockLag != nil && member.healthLag == nil
+        let isAgeUnknown = hasNoTimes || (clockLag != nil && member.healthLag == nil)
+        asOf = member.askedAt ?? (isAgeUnknown ? nil : health?.at.map { $0 &+ correction })
         started = isOnline ? health?.started.map { $0 &+ correction } : nil
         // What was true before it went is true no more.
         self.health = isOnline ? health?.status ?? "?" : "-"
@@ -59,8 +68,10 @@ package struct AgentSummary: Sendable, Hashable {
             + [map?.refusal].compactMap { $0.map { "map " + $0 } }).joined(separator: "; ")
     }
 
-    /// For how long: `3 min ago`, or `?`.
-    package func sinceText(_ now: Int64) -> String { since.map { Self.ago($0, now) } ?? "?" }
+    /// For how long: `3 min ago`, `over 3 min ago`, or `?`.
+    package func sinceText(_ now: Int64) -> String {
+        since.map { (isSinceAtLeast ? "over " : "") + Self.ago($0, now) } ?? "?"
+    }
 
     /// How old what is shown is: `28 s ago`, or `?`.
     package func asOfText(_ now: Int64) -> String { asOf.map { Self.ago($0, now) } ?? "?" }
@@ -69,12 +80,13 @@ package struct AgentSummary: Sendable, Hashable {
     package func problemText(_ now: Int64) -> String {
         let lost =
             condition == .lost && since == nil ? asOf.map { "last heard of \(Self.ago($0, now))" } : nil
-        let clock = clockLag.map { lag in
+        let clock = clockLag.flatMap { lag in
             problem.contains("clock: ")
                 ? nil
-                : "its clock is \(TimeText.span(Int64(clamping: lag.magnitude))) \(lag > 0 ? "behind" : "ahead of") this machine's"
+                : "its clock is \(TimeText.difference(lag)) \(lag > 0 ? "behind" : "ahead of") this machine's"
         }
-        return [lost, clock ?? nil, problem.isEmpty ? nil : problem].compactMap(\.self).joined(
+        let noTimes = hasNoTimes ? "its clock was wrong, so its times are not known" : nil
+        return [lost, clock ?? noTimes, problem.isEmpty ? nil : problem].compactMap(\.self).joined(
             separator: "; ")
     }
 
@@ -90,6 +102,14 @@ extension Roster.Member {
     fileprivate static let largestLag = 120_000
     /// An agent that is online writes its health at least once in this time, see `health-interval`.
     private static let longestHealthInterval: Int64 = 97_200_000
+
+    /// Whether the times that it left behind are those of a wrong clock.
+    fileprivate func hasWrongClock(at now: Int64) -> Bool {
+        let isAhead = [health?.at, state?.at].compactMap(\.self).contains {
+            $0.subtractingReportingOverflow(now).partialValue > Self.largestLag
+        }
+        return isAhead || health?.checks.contains { $0.name == "clock" && $0.state == .failed } == true
+    }
 
     /// How far the agent's clock is behind ours, in milliseconds; nil when that can't be said.
     ///

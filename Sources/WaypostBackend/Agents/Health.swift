@@ -88,13 +88,15 @@ package struct Health: Sendable {
     }
 
     /// What a `log` command asked for, and who; nil when none is in force.
-    package var levelAsked: String? {
+    ///
+    /// - Parameter clockError: How far the agent's clock is ahead, in milliseconds.
+    package func levelAsked(clockError: Int64 = 0) -> String? {
         guard let asked = json["log"]?["override"], let level = asked["level"]?.stringValue else {
             return nil
         }
         let what = asked["tag"]?.stringValue.map { "events of tag \($0)" } ?? "events"
         let until = asked["until"]?.intValue.map {
-            " until \(Timestamp.local(min(max($0, 0), Fields.latestTime)))"
+            " until \(Timestamp.local(min(max($0, 0), Fields.latestTime).subtractingReportingOverflow(clockError).partialValue))"
         }
         return
             "\(asked["from"]?.stringValue ?? "a sender") asked for \(what) of level \(level.uppercased()) and higher\(until ?? "")"

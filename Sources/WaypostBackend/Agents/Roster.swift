@@ -101,6 +101,12 @@ package struct Roster: Sendable {
         members[agent]?.askedAt = now
     }
 
+    /// How far the clock of an agent is ahead, in milliseconds, where it is known to be wrong; else 0.
+    package func clockError(of agent: String, now: Int64 = WallClock.now()) -> Int64 {
+        members[agent].flatMap { AgentSummary(agent, $0, now: now).clockLag }
+            .map { 0.subtractingReportingOverflow($0).partialValue } ?? 0
+    }
+
     /// The groups that the agents say they are in.
     package var groups: Set<String> {
         members.values.reduce(into: ["all"]) { $0.formUnion($1.health?.groups ?? []) }
@@ -119,13 +125,19 @@ package struct Roster: Sendable {
     }
 
     /// The JSON object of one agent; null when there is no such agent.
+    ///
+    /// The documents in it have the times of the agent's clock; where that is known to be wrong, `clockAheadMs` says how
+    /// far it is ahead.
     package func json(of agent: String) -> JSONValue {
         guard let member = members[agent] else { return .null }
-        return [
+        var object: [String: JSONValue] = [
             "agent": .string(agent), "online": member.isOnline.map(JSONValue.bool) ?? .null,
             "state": member.stateJSON ?? .null,
             "health": member.healthJSON ?? .null, "map": member.map ?? .null,
         ]
+        let error = clockError(of: agent)
+        if error != 0 { object["clockAheadMs"] = .int(error) }
+        return .object(object)
     }
 
     /// What to say of an agent, without times; nil when there is no such agent.
@@ -133,6 +145,8 @@ package struct Roster: Sendable {
         members[agent].map { member in
             var summary = AgentSummary(agent, member)
             (summary.since, summary.asOf, summary.started) = (nil, nil, nil)
+            // Each measurement differs by some milliseconds.
+            (summary.clockLag, summary.isSinceAtLeast) = (summary.clockLag?.signum(), false)
             return summary
         }
     }

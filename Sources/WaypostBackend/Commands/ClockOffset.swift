@@ -24,6 +24,11 @@ package struct ClockOffset {
         return offset.offset
     }
 
+    /// What is said once where times of an agent are shown as they would be if its clock were right.
+    package static func notice(_ agent: String, error: Int64) -> String {
+        "the clock of \(agent) is \(TimeText.difference(error)) \(error > 0 ? "ahead" : "behind"); its times are shown by this machine's"
+    }
+
     /// Whether someone should look at it.
     package var isLarge: Bool { offset.magnitude >= 5_000 }
     /// An agent refuses a command of such a sender with CLOCK_SKEW, when it is the agent that is behind.
@@ -32,7 +37,7 @@ package struct ClockOffset {
     package func text(of agent: String) -> String {
         let size =
             offset.magnitude < 10_000
-            ? "\(offset.magnitude) ms, ± \(trip / 2) ms," : TimeText.span(Int64(clamping: offset.magnitude))
+            ? "\(offset.magnitude) ms, ± \(trip / 2) ms," : TimeText.difference(offset)
         return "the clock of \(agent) is \(size) \(offset >= 0 ? "ahead of" : "behind") this machine's"
     }
 }

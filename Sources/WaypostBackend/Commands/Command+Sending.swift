@@ -4,7 +4,7 @@ package import WaypostMessages
 extension Command {
     /// A new command that an operator sends.
     ///
-    /// One that only looks carries no times, so that an agent whose clock is wrong answers it too.
+    /// One that only looks, or ends another, carries no times, so that an agent whose clock is wrong takes it too.
     ///
     /// - Parameters:
     ///   - timeToLive: in the place of the times, in milliseconds.
@@ -14,7 +14,7 @@ extension Command {
         timeToLive: Int64? = nil, lane: String = defaultLane, isTimed: Bool = false
     ) {
         let now = WallClock.now()
-        let isTimed = timeToLive == nil && (isTimed || !operation.onlyLooks)
+        let isTimed = timeToLive == nil && (isTimed || !operation.needsNoTime)
         self.init(
             id: id ?? Identifier.ulid(at: now), operation: operation, at: isTimed ? now : nil,
             expires: now + (timeToLive ?? lifetime), hasAbsoluteExpiry: isTimed, timeToLive: timeToLive,
@@ -23,11 +23,11 @@ extension Command {
 }
 
 extension Command.Operation {
-    /// Whether it changes nothing but what is shown.
-    fileprivate var onlyLooks: Bool {
+    /// Whether it does no harm when it arrives late: it changes nothing but what is shown, or ends one command.
+    fileprivate var needsNoTime: Bool {
         switch self {
-        case .ping, .failures, .inspect, .log, .maps, .replay, .resolve: true
-        case .open, .call, .navigate, .cancel: false
+        case .ping, .failures, .inspect, .log, .maps, .replay, .resolve, .cancel: true
+        case .open, .call, .navigate: false
         }
     }
 }

@@ -6,11 +6,13 @@ package struct CommandSituation {
     private let json: JSONValue
     /// The agent's clock when it answered, in milliseconds since 1970.
     private let now: Int64
+    /// How far that clock is ahead, in milliseconds, where it is known to be wrong; else 0.
+    private let clockError: Int64
 
     /// The situations that a reply to `inspect` lists, at most a hundred.
     package static func all(in reply: Reply) -> [CommandSituation] {
         (reply.result["commands"]?.arrayValue ?? []).prefix(100).map {
-            CommandSituation(json: $0, now: reply.at)
+            CommandSituation(json: $0, now: reply.at, clockError: ClockOffset.error(of: reply))
         }
     }
 
@@ -20,11 +22,12 @@ package struct CommandSituation {
     package var attempt: Int64 { json["attempt"]?.intValue ?? 0 }
     /// How many starts before this one had no result, because the agent ended.
     package var interrupted: Int64 { max(0, attempt - 1) }
-    package var received: Int64? { json["received"]?.intValue }
-    package var started: Int64? { json["running"]?.intValue ?? json["started"]?.intValue }
-    package var ended: Int64? { json["ended"]?.intValue }
-    package var acknowledged: Int64? { json["acknowledged"]?.intValue }
-    package var expires: Int64? { json["expires"]?.intValue }
+    // The times are those of a correct clock.
+    package var received: Int64? { time("received") }
+    package var started: Int64? { time("running") ?? time("started") }
+    package var ended: Int64? { time("ended") }
+    package var acknowledged: Int64? { time("acknowledged") }
+    package var expires: Int64? { time("expires") }
 
     /// How it ended: `404 NO_ROUTE: no route matches …`.
     package var outcome: String? {
@@ -54,6 +57,10 @@ package struct CommandSituation {
 
     /// Whether it has ended.
     package var isOver: Bool { ended != nil }
+
+    private func time(_ name: String) -> Int64? {
+        json[name]?.intValue.map { $0.subtractingReportingOverflow(clockError).partialValue }
+    }
 
     private func span(_ since: Int64) -> String {
         TimeText.span(max(0, now.subtractingReportingOverflow(since).partialValue))

@@ -22,6 +22,7 @@ package struct LogFollower {
     private var gaps = GapDetector()
     private var deduplicator = EventDeduplicator()
     private var states: [String: AgentState] = [:]
+    private var clocks = ClockWatch()
     /// The groups of agents, where a group is followed.
     private var groups: [String: Set<String>] = [:]
     /// When the log began to be followed, and when something came the last time.
@@ -228,7 +229,8 @@ package struct LogFollower {
         }
         for agent in replay.silent { notice("\(agent) does not answer; its recent events are not shown") }
         for gap in replay.gaps { notice(gap) }
-        for line in replay.wanted { guard show(line) else { return false } }
+        for text in clocks.learnt(replay.wrongClocks) { notice(text) }
+        for line in replay.wanted { guard show(clocks.corrected(line)) else { return false } }
         return true
     }
 
@@ -272,7 +274,11 @@ package struct LogFollower {
 
     /// Hands on what waited for what comes before it; false when the reader wants no more.
     private mutating func showWindow() -> Bool {
-        let lines = window.take()
+        let now = WallClock.now()
+        let lines = window.take().map { line in
+            if let text = clocks.doubt(line, now: now) { notice(text) }
+            return clocks.corrected(line, now: now)
+        }
         let failures = lines.filter { $0.code != nil && !$0.isReport && filter.shows($0) }
         // One line for each failure: the event knows the process and the thread, the report does not.
         return lines.allSatisfy { line in

@@ -42,6 +42,30 @@ package struct LogLine: Sendable {
             code: event.failureCode)
     }
 
+    /// The line with the time of a correct clock.
+    ///
+    /// - Parameter error: how far the agent's clock is ahead, in milliseconds.
+    package func corrected(by error: Int64) -> LogLine {
+        var line = self
+        line.event.time = event.time.subtractingReportingOverflow(error).partialValue
+        return line
+    }
+
+    /// The same of a line that came just now: where the agent's clock was set meanwhile, its time is right as it is.
+    package func corrected(by error: Int64, now: Int64) -> LogLine {
+        guard error != 0 else { return self }
+        var line = corrected(by: error)
+        let (asIs, better) = (
+            now.subtractingReportingOverflow(event.time), now.subtractingReportingOverflow(line.event.time)
+        )
+        guard asIs.overflow || better.partialValue.magnitude < asIs.partialValue.magnitude else {
+            return self
+        }
+        // How far it is off may be known to a minute only; nothing comes before it happens.
+        line.event.time = min(line.event.time, now)
+        return line
+    }
+
     /// Whether this event says what that failure report says.
     package func tells(of report: LogLine) -> Bool {
         !isReport && agent == report.agent && code == report.code && event.ref == report.event.ref

@@ -287,7 +287,8 @@ package struct ReplayCollector: Sendable {
     }
 
     private func isWanted(_ line: LogLine, _ source: Source) -> Bool {
-        line.event.time >= source.oldest ?? .min && filter?.shows(line) ?? true
+        line.event.time >= source.oldest ?? .min
+            && filter?.shows(line.corrected(by: source.clockError)) ?? true
     }
 
     /// False for what was there already, or finds no place.
@@ -309,7 +310,10 @@ package struct ReplayCollector: Sendable {
 
     // MARK: What is there
 
-    /// What was gathered and is wanted, in the order in which it happened.
+    /// Agents whose clock is wrong, and how far it is ahead, in milliseconds.
+    package var wrongClocks: [String: Int64] { sources.mapValues(\.clockError).filter { $0.value != 0 } }
+
+    /// What was gathered and is wanted, in the order in which it happened, with the times of the agents' clocks.
     ///
     /// A wrong clock is nothing unusual: lines of such an agent are among those of the others where they belong.
     package var wanted: [LogLine] {

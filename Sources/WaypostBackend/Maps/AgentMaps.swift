@@ -13,15 +13,19 @@ package struct AgentMaps: Sendable {
 
     /// The pages of one agent, in their order.
     ///
+    /// - Parameter clockError: How far the agent's clock is ahead, in milliseconds: its times are corrected by it, as far
+    ///   as they are not a document's own.
     /// - Throws: ``BackendError`` when the map changed while it was read, or a page is not as the protocol has it.
-    package init(_ agent: String, pages: [JSONValue], asOf now: Int64) throws(BackendError) {
+    package init(_ agent: String, pages: [JSONValue], asOf now: Int64, clockError: Int64 = 0)
+        throws(BackendError)
+    {
         self.agent = agent
         asOf = now
         for page in pages {
             isMasked = isMasked || page["masked"] == true
             for json in page["layers"]?.arrayValue ?? [] {
                 do throws(Rejection) {
-                    try add(MapLayer(json))
+                    try add(MapLayer(json).corrected(by: clockError))
                 } catch {
                     throw BackendError(.refused, "read the maps of \(agent): \(error.detail)")
                 }
@@ -71,6 +75,15 @@ package struct AgentMaps: Sendable {
 }
 
 extension MapLayer {
+    fileprivate func corrected(by clockError: Int64) -> MapLayer {
+        var layer = self
+        layer.since = since?.subtractingReportingOverflow(clockError).partialValue
+        if let at = refused?.at {
+            layer.refused?.at = at.subtractingReportingOverflow(clockError).partialValue
+        }
+        return layer
+    }
+
     /// Its entries as a router takes them; without those that this version does not know.
     package var relocationEntries: [RelocationEntry] {
         entries.compactMap { try? RelocationEntry($0.json, index: $0.number - 1) }

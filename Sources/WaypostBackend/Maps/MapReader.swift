@@ -11,6 +11,8 @@ package struct MapReader {
         package var refusals: [AgentReply] = []
         /// Why others did not answer.
         package var silence: BackendError?
+        /// Agents whose clock is wrong, and how far it is ahead, in milliseconds; the times are corrected by it.
+        package var wrongClocks: [String: Int64] = [:]
     }
 
     /// A document whole.
@@ -46,8 +48,9 @@ package struct MapReader {
         of audience: Audience, layer: String? = nil, in session: BackendSession,
         knowing known: NoReplyDiagnosis? = nil
     ) async throws -> Answers<AgentMaps> {
-        try await read(audience, MapsRequest(layer: layer), in: session, knowing: known) { agent, pages in
-            try AgentMaps(agent, pages: pages, asOf: WallClock.now())
+        try await read(audience, MapsRequest(layer: layer), in: session, knowing: known) {
+            agent, pages, error in
+            try AgentMaps(agent, pages: pages, asOf: WallClock.now(), clockError: error)
         }
     }
 
@@ -58,10 +61,11 @@ package struct MapReader {
         of audience: Audience, layer: String? = nil
     ) async throws -> Answers<[MapRevision]> {
         try await connected(to: audience) { session in
-            try await read(audience, MapsRequest(.history, layer: layer), in: session) { agent, pages in
+            try await read(audience, MapsRequest(.history, layer: layer), in: session) {
+                agent, pages, error in
                 try pages.flatMap { $0["history"]?.arrayValue ?? [] }.map { json in
                     try Self.reading("the map history of \(agent)") { () throws(Rejection) in
-                        try MapRevision(json)
+                        try MapRevision(json).corrected(by: error)
                     }
                 }
             }
@@ -76,7 +80,7 @@ package struct MapReader {
     ) async throws -> Document {
         let audience = Audience.agent(agent)
         let answers = try await connected(to: audience) { session in
-            try await read(audience, MapsRequest(subject, layer: layer), in: session) { agent, pages in
+            try await read(audience, MapsRequest(subject, layer: layer), in: session) { agent, pages, _ in
                 try Self.reading("the document of \(agent)") { () throws(Rejection) in
                     try Document(pages)
                 }
@@ -106,7 +110,7 @@ package struct MapReader {
     private func read<Value>(
         _ audience: Audience, _ wanted: MapsRequest, in session: BackendSession,
         knowing known: NoReplyDiagnosis? = nil,
-        _ value: (_ agent: String, _ pages: [JSONValue]) throws -> Value
+        _ value: (_ agent: String, _ pages: [JSONValue], _ clockError: Int64) throws -> Value
     ) async throws -> Answers<Value> {
         var answers = Answers<Value>()
         var pages: [String: [JSONValue]] = [:]
@@ -114,6 +118,8 @@ package struct MapReader {
         func take(_ answer: AgentReply) {
             guard answer.isOK else { return answers.refusals.append(answer) }
             pages[answer.agent, default: []].append(answer.reply.result)
+            let clockError = ClockOffset.error(of: answer.reply)
+            if clockError != 0 { answers.wrongClocks[answer.agent] = clockError }
             // An agent that never comes to an end is not followed.
             guard let further = answer.reply.result["next"]?.intValue,
                 pages[answer.agent]?.count ?? 0 < Self.maximumPages
@@ -136,7 +142,7 @@ package struct MapReader {
             }
         }
         for (agent, pages) in pages.sorted(by: { $0.key < $1.key }) {
-            answers.values.append((agent, try value(agent, pages)))
+            answers.values.append((agent, try value(agent, pages, answers.wrongClocks[agent] ?? 0)))
         }
         return answers
     }
@@ -163,6 +169,15 @@ package struct MapReader {
         } catch {
             throw BackendError(.refused, "read \(what): \(error.detail)")
         }
+    }
+}
+
+extension MapRevision {
+    fileprivate func corrected(by clockError: Int64) -> MapRevision {
+        var revision = self
+        revision.from = from.subtractingReportingOverflow(clockError).partialValue
+        revision.until = until?.subtractingReportingOverflow(clockError).partialValue
+        return revision
     }
 }
 

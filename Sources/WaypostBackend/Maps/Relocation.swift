@@ -71,6 +71,12 @@ package struct Relocation: Sendable {
         return document["type"] == "patch"
     }
 
+    /// When it ends by itself, in milliseconds since 1970; nil when it does not.
+    package var expires: Int64? {
+        guard let json = try? JSONValue(parsing: payload, limits: .trustedFile) else { return nil }
+        return (try? MapFile.document(json))?["exp"]?.intValue
+    }
+
     /// Whether this is a patch that does not say what it builds on.
     package var needsBase: Bool { kind == .patch && members?["base"] == nil }
 

@@ -170,7 +170,9 @@ struct AgentPage {
             entry("up", health.uptime),
             entry("groups", (["all"] + health.groups).joined(separator: ", ")),
         ]
-            + [health.levelAsked].compactMap(\.self).map { entry("log", $0) }
+            + [health.levelAsked(clockError: roster.clockError(of: agent))].compactMap(\.self).map {
+                entry("log", $0)
+            }
             // What is wrong first, then what is not known.
             + [HealthCheck.State.failed, .unknown, .ok].flatMap { state in
                 health.checks.filter { $0.state == state }.map(check)

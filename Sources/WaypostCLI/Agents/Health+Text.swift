@@ -19,8 +19,12 @@ extension Health {
 
     /// The health for people: a line with what matters, and one for each problem, a refused map, and each open that waits.
     ///
-    /// - Parameter how: how it was asked, ending with a comma and a space; may be empty.
-    func lines(of agent: String, _ how: String, _ style: Style) -> [TerminalText] {
+    /// - Parameters:
+    ///   - how: how it was asked, ending with a comma and a space; may be empty.
+    ///   - clockError: how far the agent's clock is ahead, in milliseconds.
+    func lines(
+        of agent: String, _ how: String, _ style: Style, clockError: Int64 = 0
+    ) -> [TerminalText] {
         let shown = TerminalText(status)
         let status = isGreen ? style.green(shown) : status == "red" ? style.red(shown) : style.yellow(shown)
         let first: TerminalText = """
@@ -35,7 +39,9 @@ extension Health {
         }
         return [first] + failed + unknown
             + [map.refusal].compactMap(\.self).map { "  \(style.yellow(TerminalText("map " + $0)))" }
-            + [levelAsked].compactMap(\.self).map { "  \(style.yellow(TerminalText("log: " + $0)))" }
+            + [levelAsked(clockError: clockError)].compactMap(\.self).map {
+                "  \(style.yellow(TerminalText("log: " + $0)))"
+            }
             + waitingLines(of: agent)
     }
 }

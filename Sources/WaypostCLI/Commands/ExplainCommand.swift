@@ -84,6 +84,8 @@ struct ExplainCommand: OperatorCommand {
             if isOK {
                 lines = CommandTimelineText(id: id, sender: of ?? sender, style: output.style)
                     .lines(answer.reply)
+                let error = ClockOffset.error(of: answer.reply)
+                if error != 0 { Terminal.note("--- \(ClockOffset.notice(agent, error: error))") }
             } else if answer.isOK {
                 lines = [
                     "\(agent) knows no command \(id) of \(of ?? sender): never received, or forgotten; see --of"

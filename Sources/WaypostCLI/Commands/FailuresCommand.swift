@@ -121,10 +121,7 @@ struct FailuresCommand: OperatorCommand {
 
     private func report(_ gaps: FailureReader.Gaps) throws {
         for (agent, error) in gaps.wrongClocks.sorted(by: { $0.key < $1.key }) {
-            let span = TimeText.span(Int64(clamping: error.magnitude))
-            Terminal.note(
-                "--- the clock of \(agent) is \(span) \(error > 0 ? "ahead" : "behind"); its times are shown by this machine's"
-            )
+            Terminal.note("--- \(ClockOffset.notice(agent, error: error))")
         }
         if gaps.damaged > 0 {
             Terminal.note("waypost: warning: \(gaps.damaged) failures were damaged on the agents' disks")

@@ -79,6 +79,9 @@ struct MapShowCommand: OperatorCommand {
 enum MapAnswers {
     /// - Throws: What the command ends with when something is missing.
     static func report<Value>(_ answers: MapReader.Answers<Value>) throws {
+        for (agent, error) in answers.wrongClocks.sorted(by: { $0.key < $1.key }) {
+            Terminal.note("--- \(ClockOffset.notice(agent, error: error))")
+        }
         for refusal in answers.refusals {
             let hint = refusal.reply.code == .unknownType ? "; its version is too old for this" : ""
             Terminal.note(

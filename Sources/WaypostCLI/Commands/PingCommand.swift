@@ -28,7 +28,9 @@ struct PingCommand: RequestCommand {
         let asked = WallClock.now() - answer.roundTrip
         let offset = ClockOffset(of: answer.reply, asked: asked, trip: answer.roundTrip)
         return Health(answer.reply.result)
-            .lines(of: answer.agent, "\(answer.roundTrip) ms, ", style)
+            .lines(
+                of: answer.agent, "\(answer.roundTrip) ms, ", style,
+                clockError: ClockOffset.error(of: answer.reply))
             + [offset].compactMap(\.self).filter(\.isLarge).map {
                 "  \(style.yellow(TerminalText($0.text(of: answer.agent))))"
             }

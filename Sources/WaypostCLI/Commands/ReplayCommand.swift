@@ -57,9 +57,11 @@ struct ReplayCommand: OperatorCommand {
                 "\(agent): \(reply.code): \(reply.detail ?? "no detail given")")
         }
         let format = output.isJSON ? LogFormat(form: .json) : try lines.format()
+        let clocks = collector.wrongClocks
         for line in collector.wanted {
-            line.show(format, output.style, agentWidth: nil)
+            line.corrected(by: clocks[line.agent] ?? 0).show(format, output.style, agentWidth: nil)
         }
+        for (agent, error) in clocks { Terminal.note("--- \(ClockOffset.notice(agent, error: error))") }
         for gap in collector.gaps { Terminal.note("--- \(gap)") }
     }
 

@@ -44,16 +44,18 @@ struct WatchModel: Sendable {
         roster = Roster(topics: topics)
     }
 
-    mutating func saw(_ message: MQTTMessage) {
+    mutating func saw(_ message: MQTTMessage, now: Int64 = WallClock.now()) {
         guard let (agent, content) = topics.outbound(message.topic) else { return }
         switch content {
         case .log:
             for line in LogLine.events(message.payload, from: agent)
             where deduplicator.isNew(line.event, from: agent) {
-                add(line)
+                add(line.corrected(by: roster.clockError(of: agent, now: now), now: now))
             }
         case .failure:
-            if let line = LogLine.failure(message.payload, from: agent), add(failure: line) {
+            if let line = LogLine.failure(message.payload, from: agent),
+                add(failure: line.corrected(by: roster.clockError(of: agent, now: now), now: now))
+            {
                 failureCount += 1
             }
         case .state:
@@ -66,8 +68,10 @@ struct WatchModel: Sendable {
             if reply.id == ping, reply.code == .ok { roster.answered(agent, reply.result) }
             guard reply.id == question else { return }
             isAnswered = true
+            let error = ClockOffset.error(of: reply, now: now)
             for report in (reply.result["failures"]?.arrayValue ?? []).prefix(Command.maximumFailures) {
-                guard let line = LogLine.failure(report.serialized(), from: agent), add(failure: line)
+                guard let line = LogLine.failure(report.serialized(), from: agent),
+                    add(failure: line.corrected(by: error))
                 else { continue }
                 pastFailures += 1
             }

@@ -9,4 +9,18 @@ package enum TimeText {
         default: "\(milliseconds / 86_400_000) d"
         }
     }
+
+    /// How far two clocks are apart, to the nearest of these units: the way to the agent and back is part of what was
+    /// measured, and 400 days would be 399 without it.
+    package static func difference(_ milliseconds: Int64) -> String {
+        let size = Int64(clamping: milliseconds.magnitude)
+        let unit: Int64 =
+            switch size / 1000 {
+            case ..<120: 1_000
+            case ..<7_200: 60_000
+            case ..<172_800: 3_600_000
+            default: 86_400_000
+            }
+        return span(size.addingReportingOverflow(unit / 2).overflow ? size : size + unit / 2)
+    }
 }
