@@ -319,8 +319,12 @@ final class Intake: Sendable {
     private func checkClock(_ command: Command, at now: Int64) throws(Rejection) {
         let isCorrect = clockMonitor.isCorrect(at: now)
         guard isCorrect || !command.hasAbsoluteExpiry else {
-            throw Rejection(
-                .clock, "the agent's clock is wrong; set it, or send the command with a ttl instead of exp")
+            // A signature holds only until a time.
+            let advice =
+                mustBeSigned
+                ? "set it: a signed command has an exp"
+                : "set it, or send the command with a ttl instead of exp"
+            throw Rejection(.clock, "the agent's clock is wrong; \(advice)")
         }
         guard isCorrect else { return }
         if let at = command.at, at > now + Self.maximumSkew {

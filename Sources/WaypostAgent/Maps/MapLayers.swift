@@ -137,7 +137,10 @@ struct MapLayers: Sendable {
         }
         if let expires = document.expires {
             guard isClockCorrect else {
-                throw Rejection(.clock, "the agent's clock can't be trusted now, and the document has an exp")
+                throw Rejection(
+                    .clock,
+                    "the agent's clock can't be trusted now, and the document has an exp; set the clock, or send it without exp"
+                )
             }
             guard expires > now else { throw Rejection(.expired, "the document's exp has passed") }
         }

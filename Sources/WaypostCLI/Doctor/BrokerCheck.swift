@@ -46,7 +46,9 @@ struct BrokerCheck {
             return [
                 Self.version(version, session), subscriptions(session, wanted), agents(roster, isComplete),
             ]
-                + FleetCheck(roster: roster, agent: agent, now: WallClock.now()).findings + answers + kept
+                + FleetCheck(
+                    roster: roster, agent: agent, asked: hasAnswered ? target : nil, now: WallClock.now()
+                ).findings + answers + kept
         }
     }
 

@@ -7,12 +7,14 @@ struct FleetCheck {
     let roster: Roster
     /// The agent that is looked at; nil for all.
     let agent: String?
+    /// The one that was asked for its time.
+    var asked: String?
     let now: Int64
 
     var findings: [DoctorFinding] {
         roster.members.filter { agent == nil || $0.key == agent }.sorted { $0.key < $1.key }
             .flatMap { name, member in
-                Self.findings(of: member, now).map { finding in
+                findings(of: member, AgentSummary(name, member, now: now)).map { finding in
                     var finding = finding
                     finding.agent = name
                     return finding
@@ -20,15 +22,28 @@ struct FleetCheck {
             }
     }
 
-    private static func findings(of member: Roster.Member, _ now: Int64) -> [DoctorFinding] {
+    private func findings(of member: Roster.Member, _ summary: AgentSummary) -> [DoctorFinding] {
         let map = LocalCheck.refusedMap(member.map ?? member.healthJSON?["map"] ?? .null)
         return switch member.condition {
-        case .lost: [lost(member, now)] + map
-        case .stopped: [stopped(member, now)]
+        case .lost: [Self.lost(member, summary, now)] + map
+        case .stopped: [Self.stopped(member, summary, now)]
         case .unknown: []
         case .failing, .mapRefused, .unclear, .healthy:
-            (member.health.map(checks) ?? []) + map
+            (member.health.map(Self.checks) ?? []) + clock(summary) + map
         }
+    }
+
+    /// A clock of which the agent itself can't know that it is wrong; of the one that was asked more is known.
+    private func clock(_ summary: AgentSummary) -> [DoctorFinding] {
+        guard let lag = summary.clockLag, summary.agent != asked, !summary.problem.contains("clock: ") else {
+            return []
+        }
+        let side = lag > 0 ? "behind" : "ahead of"
+        return [
+            DoctorFinding(
+                "agent", .failed, "its clock is \(TimeText.difference(lag)) \(side) this machine's",
+                advice: "synchronise both clocks with NTP: timedatectl set-ntp true")
+        ]
     }
 
     private static func checks(_ health: Health) -> [DoctorFinding] {
@@ -37,8 +52,10 @@ struct FleetCheck {
         } + health.unknowns.map { DoctorFinding("agent", .skipped, $0.text, advice: $0.advice) }
     }
 
-    private static func lost(_ member: Roster.Member, _ now: Int64) -> DoctorFinding {
-        let heard = member.health?.at.map { "last heard of \(AgentSummary.ago($0, now))" }
+    private static func lost(
+        _ member: Roster.Member, _ summary: AgentSummary, _ now: Int64
+    ) -> DoctorFinding {
+        let heard = summary.asOf.map { "last heard of \(AgentSummary.ago($0, now))" }
         guard let last = member.state?.last else {
             return DoctorFinding(
                 "agent", .failed, "its connection was lost",
@@ -52,11 +69,13 @@ struct FleetCheck {
             advice: advice ?? "on that machine: waypost doctor --local", remark: heard)
     }
 
-    private static func stopped(_ member: Roster.Member, _ now: Int64) -> DoctorFinding {
+    private static func stopped(
+        _ member: Roster.Member, _ summary: AgentSummary, _ now: Int64
+    ) -> DoctorFinding {
         DoctorFinding(
             "agent", .note, "shut down" + (member.state?.last.map { ": \($0.text)" } ?? ""),
             advice:
                 "if it should run, on its machine: waypost doctor --local says why it does not, or can't sign in",
-            remark: member.state?.at.map { AgentSummary.ago($0, now) })
+            remark: summary.since.map { AgentSummary.ago($0, now) })
     }
 }

@@ -61,6 +61,13 @@ struct MapDelivery {
                 Terminal.print(json: result.line)
             } else {
                 for line in text.lines(result) { Terminal.print(line) }
+                if result.refused?.code == .expired, let expires = relocation.expires,
+                    expires > WallClock.now()
+                {
+                    Terminal.print(
+                        "  by this machine's clock its exp is at \(Timestamp.local(expires)): the agent's clock is ahead; set it, or send the document without exp"
+                    )
+                }
             }
         }
         if count == 0 {

@@ -18,7 +18,10 @@ struct ReplyText {
             ]
             let unnamed = NearNames.unnamed(reply.nearest, in: reply.detail ?? "")
             if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", "))") }
-            if reply.code.isRetryable { lines.append("  it may work if you try again") }
+            // A clock is not right the next time.
+            if reply.code.isRetryable, ![.clock, .clockSkew].contains(reply.code) {
+                lines.append("  it may work if you try again")
+            }
             return lines
         }
         let again =
@@ -77,7 +80,8 @@ extension RequestCommand {
                 if output.isJSON {
                     Terminal.print(json: answer.jsonLine())
                 } else {
-                    for line in lines(answer) { Terminal.print(line) }
+                    let hint = ClockHint(answer.reply, command, isSigned: options.signing.isGiven).lines
+                    for line in lines(answer) + hint { Terminal.print(line) }
                 }
             }
         } catch let error as BackendError where error.rejection != nil {

@@ -86,7 +86,8 @@ package struct CodeExplanation {
         .init(
             410, "EXPIRED",
             "it expired before it could start, or a map came after its exp",
-            "allow more time; check whether the agent was offline or the lane busy"),
+            "allow more time; check whether the agent was offline, the lane busy, or the agent's clock ahead (waypost ping): then send commands with --ttl, and maps without exp"
+        ),
         .init(
             413, "TOO_LARGE",
             "over a limit of size, depth, keys or entries; or the command has run, and its reply is larger than the agent or the broker allows: the detail then says how it ended",
@@ -106,7 +107,7 @@ package struct CodeExplanation {
         .init(
             425, "CLOCK_SKEW",
             "at is more than 30 s ahead of the agent's clock",
-            "synchronise both clocks with NTP"),
+            "synchronise both clocks with NTP; until then send commands with --ttl"),
         .init(
             429, "BUSY",
             "one sender sends too fast, or holds its share of the ids, of the queue or of the store; or too many commands wait, too many ids are remembered, or maps come faster than map-rate",
@@ -128,7 +129,7 @@ package struct CodeExplanation {
         .init(
             503, "CLOCK",
             "the agent's clock is wrong or was stepped",
-            "set the clock of the agent's machine: timedatectl set-ntp true; until then send commands with --ttl"
+            "set the clock of the agent's machine: timedatectl set-ntp true; until then send commands with --ttl, and maps without exp"
         ),
         .init(
             503, "OUTBOX",
