@@ -184,7 +184,8 @@ struct RosterTests {
             ("k1/health", health("green", at: then)),
         ])
         let summary = try #require(roster.summaries(now: now).first)
-        #expect(summary.sinceText(now) == "40 s ago" && summary.asOfText(now) == "0 s ago")
+        // How old is what the broker kept, its clock does not tell.
+        #expect(summary.sinceText(now) == "over 40 s ago" && summary.asOfText(now) == "?")
         #expect(summary.problemText(now) == "its clock is 400 d behind this machine's")
     }
 
