@@ -17,13 +17,13 @@ struct WrongClockTests {
     private final class WrongSite: Sendable {
         let broker: TestBroker
         let agent: AgentProcess
-        private let began = Date()
+        private let began = WallClock.now()
 
         init(_ offset: Int64) async throws {
             broker = try await TestBroker.start()
             agent = try AgentProcess(
                 "k1", broker: broker.url,
-                environment: ["WAYPOST_CLOCK_OFFSET": String(offset * days), "TZ": "UTC"])
+                environment: ["WAYPOST_CLOCK_OFFSET": String(offset * WrongClockTests.days), "TZ": "UTC"])
             try await agent.online()
         }
 
@@ -36,10 +36,10 @@ struct WrongClockTests {
                 environment: ["WAYPOST_BROKER": broker.url, "TZ": "UTC"])
         }
 
-        /// The times in a text that are not of today, or of the day before where that just ended.
+        /// The times in a text that are not of about now.
         func wrongTimes(in text: String) -> [String] {
-            let form = Date.ISO8601FormatStyle.iso8601(timeZone: .gmt, includingFractionalSeconds: false)
-            let today = [began, Date()].map { String($0.formatted(form).prefix(10)) }
+            let hour: Int64 = 3_600_000
+            let today = [began - hour, WallClock.now() + hour].map { Timestamp.rfc3339($0).prefix(10) }
             return text.matches(of: /(\d{4}-)?\d{2}-\d{2} \d{2}:\d{2}:\d{2}/).map { String($0.output.0) }
                 .filter { time in !today.contains { $0.hasSuffix(time.prefix { $0 != " " }) } }
         }

@@ -42,7 +42,7 @@ package struct AgentSummary: Sendable, Hashable {
             case .stopped: "shut down"
             case .unknown: "unknown"
             }
-        clockLag = member.clockLag(at: now).flatMap { $0.magnitude > Roster.Member.largestLag ? $0 : nil }
+        clockLag = member.wrongClockLag(at: now)
         let correction = clockLag ?? 0
         hasNoTimes = !isOnline && clockLag == nil && member.hasWrongClock(at: now)
         let stated = member.state.flatMap { $0.isOnline == isOnline ? $0.at : nil }
@@ -102,6 +102,11 @@ extension Roster.Member {
     fileprivate static let largestLag = 120_000
     /// An agent that is online writes its health at least once in this time, see `health-interval`.
     private static let longestHealthInterval: Int64 = 97_200_000
+
+    /// How far the agent's clock is behind ours, in milliseconds, when that is too far to believe its times.
+    func wrongClockLag(at now: Int64) -> Int64? {
+        clockLag(at: now).flatMap { $0.magnitude > Self.largestLag ? $0 : nil }
+    }
 
     /// Whether the times that it left behind are those of a wrong clock.
     fileprivate func hasWrongClock(at now: Int64) -> Bool {

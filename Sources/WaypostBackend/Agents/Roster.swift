@@ -103,8 +103,8 @@ package struct Roster: Sendable {
 
     /// How far the clock of an agent is ahead, in milliseconds, where it is known to be wrong; else 0.
     package func clockError(of agent: String, now: Int64 = WallClock.now()) -> Int64 {
-        members[agent].flatMap { AgentSummary(agent, $0, now: now).clockLag }
-            .map { 0.subtractingReportingOverflow($0).partialValue } ?? 0
+        members[agent]?.wrongClockLag(at: now).map { Int64(0).subtractingReportingOverflow($0).partialValue }
+            ?? 0
     }
 
     /// The groups that the agents say they are in.
