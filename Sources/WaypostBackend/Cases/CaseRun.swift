@@ -1,4 +1,4 @@
-package import Waypost
+import Waypost
 import WaypostMessages
 
 /// Answers the cases of a URL contract, line by line.

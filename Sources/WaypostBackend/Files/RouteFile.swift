@@ -35,15 +35,13 @@ package struct RouteFile {
                     "\(source.name) must be an array like [{\"path\":…,\"class\":…,\"priority\":0}], or a contract"
             )
         }
-        do {
+        do throws(RouteImportError) {
             contract = try RouterContract(json)
-        } catch let error as RouteImportError {
+        } catch {
             let element = error.index.flatMap { elements.indices.contains($0) ? elements[$0] : nil }
             let field = element.flatMap { element in error.field.flatMap { values.member($0, of: element) } }
             let place = (field ?? element).map(source.place)
             throw Fault(description: "\(place?.description ?? source.name): \(error.detail)")
-        } catch {
-            throw Fault(description: "\(source.name): \(error)")
         }
         keepEachOnce(list, elements.map(source.place))
     }
