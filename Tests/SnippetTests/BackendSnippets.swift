@@ -122,17 +122,6 @@ struct `Snippets on backends` {
     }
     // end snippet
 
-    // snippet
-    func repair(_ agent: AgentClient) async throws -> Bool {
-        let entry: JSONValue = [
-            "routerType": 1, "orginPath": "scheme://router/typo", "targetPath": "scheme://router/demo",
-        ]
-        let answer = try await agent.relocate([entry])
-        let resolved = try await agent.resolve(["scheme://router/typo"])
-        return answer.isApplied && resolved.first?.final == "scheme://router/demo"
-    }
-    // end snippet
-
     /// An agent with the demo's routes and services at a broker of its own.
     private func withAgent(_ body: (Backend, AgentClient) async throws -> Void) async throws {
         let broker = try await TestBroker.start()
@@ -151,7 +140,6 @@ struct `Snippets on backends` {
             let slow = try await sleep(agent)
             #expect(slow.accepted && slow.reply.isOK)
             #expect(try await mistakes(agent).count == 1)
-            #expect(try await repair(agent))
             let group = try await welcome(backend)
             #expect(group == (["k1"], []))
             try await openOrder(7, on: "k1", backend.settings)

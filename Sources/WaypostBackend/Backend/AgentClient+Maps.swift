@@ -1,89 +1,175 @@
 public import Waypost
 import WaypostMessages
 
-/// What an agent says of a relocation document.
-public struct RelocationAnswer: Sendable {
-    /// The agent.
-    public let agent: String
-    /// Why it was refused; nil when it is in force.
-    public let refusal: Rejection?
-    /// The entries that have no effect in the agent's build, each with the reason; numbers begin with 0.
-    public let inactive: [(entry: Int, reason: String)]
-
-    init(_ result: RelocationResult) {
-        agent = result.agent
-        refusal = result.refused.map { Rejection($0.code, $0.detail) }
-        inactive = result.inactive.map { ($0.index, $0.reason) }
-    }
-
-    /// Whether the document is in force.
-    public var isApplied: Bool { refusal == nil }
-}
-
+/// Maps: what is in force, what was, and what is sent.
+///
+/// A `deadline` is how long the agent's answer is waited for; without one it is 10 s, and shorter for an agent that is
+/// known to be offline.
 extension AgentClient {
-    /// Sends a relocation document as a file has it: a whole map with a `rev`, a patch, or bare entries.
+    /// The relocation layers in force, in the order in which they act, with their entries.
     ///
-    /// - Throws: ``BackendError`` when it is none, was not sent, or when there is no answer in time.
-    public func relocate(
-        document: [UInt8], deadline: Duration? = nil
-    ) async throws(BackendError) -> RelocationAnswer {
-        let answers = try await backend.relocate(document, to: .agent(name), deadline)
-        guard let answer = answers.first else { throw BackendError(.noReply, "no answer from \(name)") }
-        return answer
+    /// - Parameters:
+    ///   - layer: Only this one: `agent`, `patch`, `@` and the name of a group; nil for all.
+    ///   - url: A URL for which ``AgentMaps/acting`` says which entries act on it.
+    /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
+    public func maps(
+        layer: String? = nil, at url: String? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> AgentMaps {
+        try await reading(deadline) { try await $0.maps(layer: layer, at: url).only(of: name) }
     }
 
-    /// Adds entries to the map in force, as a patch.
-    public func relocate(
-        _ entries: [JSONValue], deadline: Duration? = nil
-    ) async throws(BackendError) -> RelocationAnswer {
-        try await relocate(document: JSONValue.array(entries).serialized(), deadline: deadline)
-    }
-}
-
-extension GroupClient {
-    /// Sends a whole map, with its `rev`, to all members; the broker retains it for those that are offline.
-    public func relocate(
-        document: [UInt8], deadline: Duration? = nil
-    ) async throws(BackendError) -> [RelocationAnswer] {
-        try await backend.relocate(document, to: .group(name), deadline)
-    }
-}
-
-extension Backend {
-    fileprivate func relocate(
-        _ document: [UInt8], to audience: Audience, _ deadline: Duration?
-    ) async throws(BackendError) -> [RelocationAnswer] {
-        let request = RelocationRequest(
-            try Relocation(file: document, name: "the document"), to: audience, settings,
-            signer: settings.signer, ReplyWait(deadline.map { TimeSpan(milliseconds: $0.milliseconds) }))
-        var answers: [RelocationAnswer] = []
-        do {
-            _ = try await request.perform { answers.append(RelocationAnswer($0)) }
-        } catch {
-            let error = BackendError(error)
-            guard error.kind == .noReply, !answers.isEmpty else { throw error }
-        }
-        return answers
-    }
-}
-
-extension AgentClient {
-    /// Asks where URLs would lead now, with the maps in force; nothing is opened.
+    /// The last documents that were in force, of each layer the newest first; the agent keeps eight of each.
     ///
-    /// - Parameter caller: Who would open them; this backend unless given.
+    /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
+    public func mapHistory(
+        layer: String? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> [MapVersion] {
+        try await reading(deadline) { try await $0.history(layer: layer).only(of: name) }
+    }
+
+    /// One document of the history, with its entries.
+    ///
+    /// - Throws: ``BackendError``; of kind `refused` when the agent does not keep it.
+    public func map(
+        _ version: MapVersion, deadline: Duration? = nil
+    ) async throws(BackendError) -> KeptMap {
+        try await reading(deadline) { try await $0.document(.digest(version.digest), layer: version.layer) }
+    }
+
+    /// The newest document of that revision, with its entries.
+    ///
+    /// - Parameter layer: `agent`, or `@` and the name of a group.
+    /// - Throws: ``BackendError``; of kind `refused` when the agent does not keep it.
+    public func map(
+        revision: Int64, layer: String = "agent", deadline: Duration? = nil
+    ) async throws(BackendError) -> KeptMap {
+        try await reading(deadline) { try await $0.document(.revision(revision), layer: layer) }
+    }
+
+    /// Where URLs would lead now, with the maps in force; nothing is opened.
+    ///
+    /// - Parameters:
+    ///   - parameters: What an open would have beside the URL's own.
+    ///   - caller: Who would open them; this backend unless given.
+    /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
     public func resolve(
-        _ urls: [String], caller: String? = nil
+        _ urls: [String], parameters: [String: JSONValue] = [:], caller: String? = nil,
+        deadline: Duration? = nil
     ) async throws(BackendError) -> [ResolvedRoute] {
-        var resolved: [ResolvedRoute] = []
-        while resolved.count < urls.count {
-            let rest = urls[resolved.count...].prefix(ResolveRequest.maximumURLs)
-            let command = Command(
-                sending: .resolve(ResolveRequest(Array(rest), caller: caller)),
-                isTimed: backend.settings.signer != nil)
-            let page = try await send(command, SendOptions()).result().result["resolved"]?.arrayValue ?? []
-            guard !page.isEmpty else { break }
-            resolved += page.prefix(rest.count).map(ResolvedRoute.init)
+        try await reading(deadline) { try await $0.resolve(urls, parameters: parameters, as: caller) }
+    }
+
+    /// What a document would change; nothing is sent.
+    ///
+    /// It is found from the maps that the agent tells and from the routes that the broker keeps of it. Conditions are
+    /// taken to hold.
+    /// - Throws: ``BackendError``; of kind `unknownReceiver` when there is no such agent, of kind `noReply` when neither
+    ///   the agent nor the broker says what is in force.
+    public func diff(_ relocation: Relocation) async throws(BackendError) -> MapDiff {
+        let plan = try await reading(nil) { try await $0.plan(relocation) }
+        try plan.checkMembers()
+        guard let diff = plan.diffs.first else {
+            let reason =
+                plan.members.isEmpty ? "the broker does not show who is there" : "\(name) does not answer"
+            throw BackendError(.noReply, "what the document would change is not known: \(reason)")
         }
-        return resolved
+        return diff
+    }
+
+    /// Sends a document, without a question: see ``diff(_:)`` for what it would change.
+    ///
+    /// The broker keeps a whole map for an agent that is away, also for one that it does not know yet.
+    /// - Returns: What the agent says of it, good or bad.
+    /// - Throws: ``BackendError`` when it was not sent; of kind `noReply` when there is no answer yet.
+    @discardableResult
+    public func relocate(
+        _ relocation: Relocation, deadline: Duration? = nil
+    ) async throws(BackendError) -> RelocationAnswer {
+        try await reading(deadline) { client in
+            var answer: RelocationAnswer?
+            _ = try await client.relocate(relocation) { answer = $0 }
+            guard let answer else { throw BackendError(.noReply, "no answer from \(name)") }
+            return answer
+        }
+    }
+
+    /// Sends entries over the map in force, as a patch in the name of this backend.
+    ///
+    /// - Returns: What the agent says of it, good or bad.
+    /// - Throws: ``BackendError`` when it was not sent; of kind `noReply` when there is no answer yet.
+    @discardableResult
+    public func relocate(
+        _ entries: [RelocationEntry], deadline: Duration? = nil
+    ) async throws(BackendError) -> RelocationAnswer {
+        try await relocate(.patch(entries, by: backend.settings.name), deadline: deadline)
+    }
+
+    /// The map before the last change, ready to be sent again; nothing is sent.
+    ///
+    /// A patch is a change too: then it is the map with the patches before. When what was sent last was refused, it is
+    /// the map in force.
+    /// - Parameter revision: The map of this revision instead.
+    /// - Throws: ``BackendError``; of kind `notSent` when it is not kept, or has values that the agent does not tell.
+    public func previousMap(
+        revision: Int64? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> MapUndo {
+        try await reading(deadline) { try await $0.undo(to: revision) }
+    }
+
+    /// Sends the map before the last change again, with the next revision; a second undo takes the first one back.
+    ///
+    /// - Parameter revision: The map of this revision instead, see ``previousMap(revision:deadline:)``.
+    /// - Throws: ``BackendError``; of kind `notSent` when it is not kept.
+    @discardableResult
+    public func undoMap(
+        to revision: Int64? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> RelocationAnswer {
+        let undo = try await previousMap(revision: revision, deadline: deadline)
+        return try await relocate(undo.relocation, deadline: deadline)
+    }
+
+    private func reading<Value>(
+        _ deadline: Duration?, _ body: (MapClient) async throws -> Value
+    ) async throws(BackendError) -> Value {
+        try checkName()
+        return try await MapClient.reading(.agent(name), backend.settings, deadline, body)
+    }
+}
+
+extension MapClient {
+    /// Does `body` with a client, and throws nothing but our errors.
+    static func reading<Value>(
+        _ audience: Audience, _ settings: BackendConfiguration, _ deadline: Duration?,
+        _ body: (MapClient) async throws -> Value
+    ) async throws(BackendError) -> Value {
+        let wait = ReplyWait(deadline.map { TimeSpan(milliseconds: $0.milliseconds) })
+        do {
+            return try await body(MapClient(settings, of: audience, wait))
+        } catch {
+            throw BackendError(error)
+        }
+    }
+}
+
+extension MapPlan {
+    /// - Throws: ``BackendError`` when the broker knows no such agent or group.
+    func checkMembers() throws(BackendError) {
+        guard !isKnown else { return }
+        let what =
+            if case .agent(let agent) = audience { "there is no agent \(agent) at this broker" } else {
+                "no agent at this broker is in the group \(audience)"
+            }
+        var error = BackendError(.unknownReceiver, what + NearNames.question(nearest))
+        error.nearest = nearest
+        throw error
+    }
+}
+
+extension MapReader.Answers {
+    /// The answer of the one agent that was asked.
+    fileprivate func only(of agent: String) throws(BackendError) -> Value {
+        if let answer = values.first?.value { return answer }
+        if let refusal = refusals.first { throw BackendError(refusal: CommandReply(refusal)) }
+        throw silence ?? BackendError(.noReply, "no answer from \(agent)")
     }
 }

@@ -94,7 +94,7 @@ public struct AgentClient: Sendable {
             Command(command, options, isSealed: true), to: name, from: settings.name, signer: settings.signer)
     }
 
-    private func checkName() throws(BackendError) {
+    func checkName() throws(BackendError) {
         guard Name.isValid(name) else {
             throw BackendError(
                 .invalid, "an agent's name is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(name.quoted)")

@@ -27,10 +27,7 @@ public struct GroupClient: Sendable {
     public func send(
         _ command: AgentCommand, _ options: SendOptions = SendOptions()
     ) async throws(BackendError) -> Answer {
-        guard Name.isValid(name) else {
-            throw BackendError(
-                .invalid, "a group's name is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(name)")
-        }
+        try checkName()
         let settings = backend.settings
         let content = try Command(command, options, isSealed: settings.signer != nil)
         let request = try CommandRequest(
@@ -45,5 +42,12 @@ public struct GroupClient: Sendable {
             answer.silent = error.silent
         }
         return answer
+    }
+
+    func checkName() throws(BackendError) {
+        guard Name.isValid(name) else {
+            throw BackendError(
+                .invalid, "a group's name is 1 to 64 characters of A-Z a-z 0-9 _ -; found \(name.quoted)")
+        }
     }
 }

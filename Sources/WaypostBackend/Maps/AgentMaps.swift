@@ -1,15 +1,21 @@
 package import Waypost
 package import WaypostMessages
 
-/// The relocation layers of one agent, as it answered.
-package struct AgentMaps: Sendable {
-    package let agent: String
+/// The maps in force at one agent: its relocation layers with their entries.
+///
+///     let maps = try await backend.agent("kiosk-7").maps(at: "kiosk://home")
+///     for entry in maps.acting { print(entry.layer, entry.number, entry.entry) }
+public struct AgentMaps: Sendable, Hashable {
+    /// The agent.
+    public let agent: String
     /// In the order in which they act, a later one over those before.
-    package private(set) var layers: [MapLayer] = []
+    public private(set) var layers: [Layer] = []
     /// Whether values of secret keys are masked, so that the entries can't be sent again.
-    package private(set) var isMasked = false
-    /// By this machine's clock, in milliseconds since 1970.
-    package let asOf: Int64
+    public private(set) var isMasked = false
+    /// When the agent told it, by this machine's clock, in milliseconds since 1970.
+    public let asOf: Int64
+    /// Where the URL leads that was asked about; nil when none was.
+    public package(set) var resolved: ResolvedRoute?
 
     /// The pages of one agent, in their order.
     ///
@@ -22,55 +28,82 @@ package struct AgentMaps: Sendable {
         self.agent = agent
         asOf = now
         for page in pages {
-            isMasked = isMasked || page["masked"] == true
-            for json in page["layers"]?.arrayValue ?? [] {
-                do throws(Rejection) {
-                    try add(MapLayer(json).corrected(by: clockError))
-                } catch {
-                    throw BackendError(.refused, "read the maps of \(agent): \(error.detail)")
-                }
+            do throws(Rejection) {
+                try add(page, clockError)
+            } catch {
+                throw BackendError(.refused, "read the maps of \(agent): \(error.detail)")
             }
         }
     }
 
+    private mutating func add(_ page: JSONValue, _ clockError: Int64 = 0) throws(Rejection) {
+        isMasked = isMasked || page["masked"] == true
+        for json in page["layers"]?.arrayValue ?? [] { try add(MapLayer(json).corrected(by: clockError)) }
+    }
+
     private mutating func add(_ layer: MapLayer) throws(Rejection) {
-        guard let last = layers.last, last.name == layer.name else {
-            layers.append(layer)
+        guard let last = layers.last?.wire, last.name == layer.name else {
+            layers.append(Layer(wire: layer))
             return
         }
         guard last.digest == layer.digest, last.count == layer.count else {
             throw Rejection(.busy, "they changed meanwhile; try again")
         }
-        layers[layers.count - 1].entries += layer.entries
+        layers[layers.count - 1].wire.entries += layer.entries
     }
 
-    package func layer(_ name: String) -> MapLayer? { layers.first { $0.name == name } }
+    /// The layer of that name: `agent`, `patch`, `@` and the name of a group, or one of the program's own.
+    public func layer(_ name: String) -> Layer? { layers.first { $0.name == name } }
+
+    /// The entries that redirect the URL that was asked about, in the order in which they do.
+    ///
+    /// A path that an entry deletes is not redirected: ``ResolvedRoute/failure`` names that entry.
+    public var acting: [Entry] {
+        (resolved?.hops ?? []).compactMap { hop in
+            hop.layer.flatMap(layer)?.entries.first { $0.number == hop.entry }
+        }
+    }
 
     /// The layers that have an effect, as a router takes them.
     package var relocationLayers: [RelocationLayer] {
         layers.filter { $0.state == .active }.map {
-            RelocationLayer(name: $0.name, entries: $0.relocationEntries)
+            RelocationLayer(name: $0.name, entries: $0.wire.relocationEntries)
         }
     }
 
     /// How many entries have an effect, and how many have none.
     package var counts: (active: Int, inactive: Int) {
-        let entries = layers.flatMap(\.entries)
+        let entries = layers.flatMap(\.wire.entries)
         let active = entries.count { $0.state == .active }
         return (active, entries.count - active)
     }
 
-    /// Of the documents that were refused the newest.
-    package var refused: AppliedMap.Refused? {
-        layers.compactMap(\.refused).max { $0.at < $1.at }
-    }
-
     package var json: JSONValue {
         var members: [String: JSONValue] = [
-            "agent": .string(agent), "layers": .array(layers.map(\.json)), "asOf": .int(asOf),
+            "agent": .string(agent), "layers": .array(layers.map(\.wire.json)), "asOf": .int(asOf),
         ]
         if isMasked { members["masked"] = true }
+        if let resolved { members["at"] = resolved.json }
         return .object(members)
+    }
+}
+
+/// As `waypost map --json` prints it.
+extension AgentMaps: Codable {
+    /// Reads what ``encode(to:)`` wrote.
+    public init(from decoder: any Decoder) throws {
+        self = try decoder.read { (json) throws(Rejection) in try AgentMaps(json) }
+    }
+
+    /// Writes it as `waypost map --json` does.
+    public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
+
+    private init(_ json: JSONValue) throws(Rejection) {
+        let fields = Fields(of: json)
+        agent = try fields.required("agent", fields.text("agent"))
+        asOf = try fields.clamped("asOf", to: 0...Fields.latestTime) ?? 0
+        try add(json)
+        resolved = try fields["at"].map { (json) throws(Rejection) in try ResolvedRoute(json) }
     }
 }
 

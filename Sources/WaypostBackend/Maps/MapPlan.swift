@@ -1,223 +1,54 @@
-import MQTTLink
-package import Waypost
+public import Waypost
 package import WaypostMessages
 
 /// What is known before a document is sent: who would take it, what it would change there, and what it replaces at the
 /// broker.
-package struct MapPlan: Sendable {
-    /// The document that the broker retains and that would be replaced.
-    package struct Retained: Sendable {
-        package var revision: Int64?
-        package var digest: String
+public struct MapPlan: Sendable {
+    /// The document that the broker keeps for agents that are away, and that would be replaced.
+    public struct Retained: Sendable, Hashable {
+        /// Its revision.
+        public let revision: Int64?
+        /// SHA-256 of the document, as `sha256:` and 64 hex digits.
+        public let digest: String
         /// Nil when it can't be read, for instance because it is encrypted.
-        package var entries: [RelocationEntry]?
+        public let entries: [RelocationEntry]?
     }
 
     package let audience: Audience
     /// The agents that would take it, by name, as far as they are known.
-    package fileprivate(set) var members: [String] = []
+    public internal(set) var members: [String] = []
     /// Those of them of which it is not known what would change: offline, or of an older version.
-    package fileprivate(set) var unknown: [String] = []
+    public internal(set) var unknown: [String] = []
     /// What would change, each for agents with the same routes and maps.
-    package fileprivate(set) var previews: [MapPreview] = []
+    public internal(set) var diffs: [MapDiff] = []
     /// The retained document that would be replaced; nil for a patch, and when there is none.
-    package fileprivate(set) var retained: Retained?
+    public internal(set) var retained: Retained?
     /// Names of agents or groups that are like the one that no agent has.
-    package fileprivate(set) var nearest: [String] = []
+    package internal(set) var nearest: [String] = []
     /// Whether the document is retained and has no revision, so that it replaces everything whenever it comes.
-    package fileprivate(set) var hasNoRevision = false
+    package internal(set) var hasNoRevision = false
 
     /// Whether the broker shows who is there; otherwise ``members`` says nothing.
-    package fileprivate(set) var seesMembers = true
+    public internal(set) var seesMembers = true
 
     /// Whether an agent has that name, or is in that group, as far as that can be seen.
     package var isKnown: Bool { !members.isEmpty || !seesMembers }
 
     /// The most entries that would disappear at one agent, or from what the broker retains for those that are away.
-    package var disappearing: Int {
-        let retained = previews.isEmpty ? retainedRemovals : 0
-        return max(previews.map(\.disappearing).max() ?? 0, retained)
+    public var disappearing: Int {
+        let retained = diffs.isEmpty ? retainedRemovals : 0
+        return max(diffs.map(\.disappearing).max() ?? 0, retained)
     }
 
-    fileprivate(set) var retainedRemovals = 0
+    var retainedRemovals = 0
 
     /// The entries that would have no effect at any agent whose routes are known.
-    package var inactiveEverywhere: [MapPreview.Inactive] {
-        let known = previews.compactMap(\.inactive)
+    public var inactiveEverywhere: [MapDiff.Inactive] {
+        let known = diffs.compactMap(\.inactive)
         guard let first = known.first else { return [] }
         return first.filter { one in known.allSatisfy { $0.contains { $0.entry == one.entry } } }
     }
-}
 
-/// Finds out what a document would change.
-package struct MapPlanner {
-    /// The most agents whose routes are read: more take longer than anybody waits.
-    private static let maximumRead = 64
-    /// How long retained documents, and the answers of agents that are online, are waited for.
-    private static let limit = Duration.seconds(5)
-    private static let answerLimit = TimeSpan.seconds(3)
-
-    private let settings: BackendConfiguration
-    private let audience: Audience
-    private let signer: Signer?
-
-    package init(_ settings: BackendConfiguration, for audience: Audience, signer: Signer?) {
-        (self.settings, self.audience, self.signer) = (settings, audience, signer)
-    }
-
-    /// What to subscribe to beside the presence, useful and not required.
-    private var filters: [String] {
-        let topics = settings.topics
-        let presence = NoReplyDiagnosis.filters(of: audience, topics) + [topics.map(of: audience)]
-        guard case .agent(let agent) = audience else { return presence }
-        return presence + [topics.routes(of: agent), topics.contract(of: agent)]
-    }
-
-    /// Reads what the broker keeps, and asks the agents that are online.
-    ///
-    /// - Throws: ``BackendError`` when there is no broker.
-    package func plan(_ relocation: Relocation) async throws -> MapPlan {
-        let reader = MapReader(settings, signer: signer, ReplyWait(atMost: Self.answerLimit))
-        let topics = settings.topics
-        let replies = topics.reply(of: audience.agentFilter, to: settings.name)
-        return try await BackendSession.with(settings, required: [], useful: filters + [replies]) { session in
-            var roster = Roster(topics: topics)
-            var diagnosis = NoReplyDiagnosis(audience, topics: topics)
-            var documents = KeptDocuments(topics: topics)
-            var retained: [UInt8]?
-            _ = try await session.readRetained(within: Self.limit) { message in
-                roster.saw(message)
-                diagnosis.saw(message)
-                documents.saw(message)
-                if message.topic == topics.map(of: audience), message.retain { retained = message.payload }
-            }
-            var plan = MapPlan(audience: audience)
-            plan.seesMembers = session.connection.subscriptions.first?.isGranted == true
-            plan.members = members(of: roster)
-            guard !plan.members.isEmpty else {
-                guard plan.seesMembers else { return plan }
-                if case .agent = audience, await session.subscribe(topics.state(of: "+")) {
-                    _ = try await session.readRetained(within: Self.limit) { roster.saw($0) }
-                }
-                plan.nearest = nearest(in: roster)
-                return plan
-            }
-            let read = Array(plan.members.prefix(Self.maximumRead))
-            if case .group = audience {
-                for agent in read {
-                    _ = await session.subscribe(topics.routes(of: agent))
-                    _ = await session.subscribe(topics.contract(of: agent))
-                }
-                _ = try await session.readRetained(within: Self.limit) { documents.saw($0) }
-            }
-            var maps: [String: AgentMaps] = [:]
-            if plan.members.contains(where: { roster.members[$0]?.isOnline == true }) {
-                maps = try await self.maps(reader, session, diagnosis)
-            }
-            plan.fill(relocation, read, maps, documents, retained)
-            return plan
-        }
-    }
-
-    /// What agents tell of their maps; nothing where the sender may not ask.
-    private func maps(
-        _ reader: MapReader, _ session: BackendSession, _ diagnosis: NoReplyDiagnosis
-    ) async throws -> [String: AgentMaps] {
-        do {
-            let answers = try await reader.layers(of: audience, in: session, knowing: diagnosis)
-            return Dictionary(answers.values.map { ($0.agent, $0.value) }) { $1 }
-        } catch let error as BackendError where error.kind != .noBroker {
-            return [:]
-        }
-    }
-
-    private func members(of roster: Roster) -> [String] {
-        switch audience {
-        case .agent(let agent): roster.members[agent] == nil ? [] : [agent]
-        case .group(let group): roster.members.filter { $0.value.isIn(group) }.keys.sorted()
-        }
-    }
-
-    private func nearest(in roster: Roster) -> [String] {
-        switch audience {
-        case .agent(let agent): NearestNames.find(agent, among: roster.members.keys.sorted())
-        case .group(let group):
-            NearestNames.find(
-                group, among: Set(roster.members.values.flatMap { $0.health?.groups ?? [] }).sorted())
-        }
-    }
-}
-
-extension MapPlan {
-    fileprivate mutating func fill(
-        _ relocation: Relocation, _ read: [String], _ maps: [String: AgentMaps], _ documents: KeptDocuments,
-        _ kept: [UInt8]?
-    ) {
-        let isPatch = relocation.kind == .patch
-        guard let document = relocation.document else { return }
-        hasNoRevision = !isPatch && document.revision == nil
-        if !isPatch, let kept, !kept.isEmpty {
-            let known = Relocation(document: kept, .map).document
-            let digest = SHA256.label(SHA256.digest(of: kept))
-            if digest != relocation.digest {
-                retained = Retained(revision: known?.revision, digest: digest, entries: known?.entries)
-                retainedRemovals =
-                    known.map {
-                        RelocationChanges(from: $0.entries, to: document.entries).removed
-                    } ?? 0
-            }
-        }
-        let layer = relocation.layer(of: audience)
-        // Of an agent that does not answer, what the broker keeps for it is the best that is known.
-        let keptLayers = retained.flatMap { kept in
-            kept.entries.map { [MapLayer(layer, $0, revision: kept.revision)] }
-        }
-        for agent in members {
-            guard read.contains(agent), let layers = maps[agent]?.layers ?? keptLayers else {
-                unknown.append(agent)
-                continue
-            }
-            var preview = MapPreview(
-                of: document, isPatch: isPatch, to: layer, over: layers, documents.contract(of: agent))
-            if let place = previews.firstIndex(where: { $0.isSame(as: preview) }) {
-                previews[place].agents.append(agent)
-            } else {
-                preview.agents = [agent]
-                previews.append(preview)
-            }
-        }
-    }
-}
-
-extension MapLayer {
-    fileprivate init(_ name: String, _ entries: [RelocationEntry], revision: Int64?) {
-        self.init(
-            name: name, revision: revision, count: entries.count,
-            entries: entries.enumerated().map { index, entry in
-                Entry(number: index + 1, json: entry.json, state: .active, reason: nil)
-            })
-    }
-}
-
-/// What the broker keeps of several agents about their routes and services.
-private struct KeptDocuments {
-    private let topics: Topics
-    private var agents: [String: ContractDocuments] = [:]
-
-    init(topics: Topics) { self.topics = topics }
-
-    mutating func saw(_ message: MQTTMessage) {
-        switch topics.outbound(message.topic) {
-        case (let agent, .routes)?, (let agent, .contract)?:
-            agents[agent, default: ContractDocuments(of: agent, topics: topics)].saw(message)
-        default: break
-        }
-    }
-
-    func contract(of agent: String) -> RouterContract? { agents[agent]?.contract }
-}
-
-extension Audience {
-    /// The level of a topic that stands for these agents.
-    package var agentFilter: String { if case .agent(let agent) = self { agent } else { "+" } }
+    /// Whether an agent would refuse it.
+    public var isRefused: Bool { diffs.contains { $0.refusal != nil } }
 }

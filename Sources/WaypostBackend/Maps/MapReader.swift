@@ -1,8 +1,8 @@
-package import Waypost
+import Waypost
 package import WaypostMessages
 
 /// Asks agents for their maps: what is in force, and the documents of the past.
-package struct MapReader {
+package struct MapReader: Sendable {
     /// What agents answered, and which did not.
     package struct Answers<Value> {
         /// By agent, in the order of the names.
@@ -15,23 +15,14 @@ package struct MapReader {
         package var wrongClocks: [String: Int64] = [:]
     }
 
-    /// A document whole.
-    package struct Document: Sendable {
-        package var revision: MapRevision
-        package var entries: [RelocationEntry]
-        /// Whether values of secret keys are masked, so that it can't be sent again.
-        package var isMasked: Bool
-    }
-
     /// More pages than a map of 2 000 entries has.
     private static let maximumPages = 200
 
     private let settings: BackendConfiguration
-    private let signer: Signer?
     private let wait: ReplyWait
 
-    package init(_ settings: BackendConfiguration, signer: Signer?, _ wait: ReplyWait) {
-        (self.settings, self.signer, self.wait) = (settings, signer, wait)
+    package init(_ settings: BackendConfiguration, _ wait: ReplyWait) {
+        (self.settings, self.wait) = (settings, wait)
     }
 
     /// The layers in force at one agent, or at those of a group.
@@ -59,13 +50,13 @@ package struct MapReader {
     /// - Throws: ``BackendError`` when there is no broker.
     package func history(
         of audience: Audience, layer: String? = nil
-    ) async throws -> Answers<[MapRevision]> {
+    ) async throws -> Answers<[MapVersion]> {
         try await connected(to: audience) { session in
             try await read(audience, MapsRequest(.history, layer: layer), in: session) {
                 agent, pages, error in
                 try pages.flatMap { $0["history"]?.arrayValue ?? [] }.map { json in
                     try Self.reading("the map history of \(agent)") { () throws(Rejection) in
-                        try MapRevision(json).corrected(by: error)
+                        MapVersion(try MapRevision(json).corrected(by: error))
                     }
                 }
             }
@@ -77,12 +68,12 @@ package struct MapReader {
     /// - Throws: ``BackendError`` when the agent does not have it, or does not answer.
     package func document(
         _ subject: MapsRequest.Subject, layer: String, of agent: String
-    ) async throws -> Document {
+    ) async throws -> KeptMap {
         let audience = Audience.agent(agent)
         let answers = try await connected(to: audience) { session in
             try await read(audience, MapsRequest(subject, layer: layer), in: session) { agent, pages, _ in
                 try Self.reading("the document of \(agent)") { () throws(Rejection) in
-                    try Document(pages)
+                    try KeptMap(pages: pages)
                 }
             }
         }
@@ -158,7 +149,7 @@ package struct MapReader {
     }
 
     private func request(_ audience: Audience, _ wanted: MapsRequest) throws -> CommandRequest {
-        try CommandRequest(asking: .maps(wanted), of: audience, settings, signer: signer, wait)
+        try CommandRequest(asking: .maps(wanted), of: audience, settings, signer: settings.signer, wait)
     }
 
     private static func reading<Value>(
@@ -178,21 +169,5 @@ extension MapRevision {
         revision.from = from.subtractingReportingOverflow(clockError).partialValue
         revision.until = until?.subtractingReportingOverflow(clockError).partialValue
         return revision
-    }
-}
-
-extension MapReader.Document {
-    fileprivate init(_ pages: [JSONValue]) throws(Rejection) {
-        guard let first = pages.first?["document"] else {
-            throw Rejection(.badField, "document is missing")
-        }
-        revision = try MapRevision(first)
-        let list = JSONValue.array(pages.flatMap { $0["entries"]?.arrayValue ?? [] })
-        do throws(RelocationError) {
-            entries = try RelocationEntry.list(list, maximum: MapDocument.maximumEntries)
-        } catch {
-            throw Rejection(error)
-        }
-        isMasked = pages.contains { $0["masked"] == true }
     }
 }

@@ -1,14 +1,24 @@
 import MQTTLink
-package import Waypost
+public import Waypost
 package import WaypostMessages
 
 /// A map of the past as it is sent again, with the next revision.
-package struct MapUndo: Sendable {
-    package var entries: [RelocationEntry]
+public struct MapUndo: Sendable {
+    /// Its entries, in order.
+    public let entries: [RelocationEntry]
     /// Higher than all that are known.
-    package var revision: Int64
+    public let revision: Int64
     /// What it is, for people: `rev 41, in force until …`.
-    package var origin: String
+    public let origin: String
+    /// Who sends it again.
+    package fileprivate(set) var author = ""
+
+    fileprivate init(entries: [RelocationEntry], revision: Int64, origin: String) {
+        (self.entries, self.revision, self.origin) = (entries, revision, origin)
+    }
+
+    /// The document to send.
+    public var relocation: Relocation { Relocation(map: entries, revision: revision, by: author) }
 }
 
 /// What the members of a group, or one agent, know of a layer.
@@ -42,10 +52,10 @@ package struct MapUndoer {
     private let wait: ReplyWait
 
     package init(
-        _ settings: BackendConfiguration, for audience: Audience, signer: Signer?, _ wait: ReplyWait
+        _ settings: BackendConfiguration, for audience: Audience, _ wait: ReplyWait
     ) {
         (self.settings, self.audience, self.wait) = (settings, audience, wait)
-        reader = MapReader(settings, signer: signer, wait)
+        reader = MapReader(settings, wait)
     }
 
     /// The map before the last change, or that of an earlier revision.
@@ -56,10 +66,13 @@ package struct MapUndoer {
     /// - Throws: ``BackendError`` when it is not kept, or the members of a group have different ones.
     package func undo(to revision: Int64? = nil) async throws -> MapUndo {
         let retained = try await retained()
-        switch audience {
-        case .agent(let agent): return try await undo(of: agent, to: revision, retained)
-        case .group: return try await undoGroup(to: revision, retained)
-        }
+        var undo =
+            switch audience {
+            case .agent(let agent): try await self.undo(of: agent, to: revision, retained)
+            case .group: try await undoGroup(to: revision, retained)
+            }
+        undo.author = settings.name
+        return undo
     }
 
     /// What the broker keeps for those that are away.
@@ -80,7 +93,9 @@ package struct MapUndoer {
         of agent: String, to revision: Int64?, _ retained: Relocation?
     ) async throws -> MapUndo {
         let answers = try await reader.history(of: audience)
-        guard let all = answers.values.first?.value else { throw Self.nothing(answers, of: audience) }
+        guard let all = answers.values.first?.value.map(\.wire) else {
+            throw Self.nothing(answers, of: audience)
+        }
         let own = LayerHistory(agent, all.filter { $0.layer == "agent" })
         let patches = LayerHistory(agent, all.filter { $0.layer == "patch" })
         let next = try Self.next(own.revisions.compactMap(\.revision) + [retained?.document?.revision ?? 0])
@@ -91,7 +106,7 @@ package struct MapUndoer {
         if let revision {
             let document = try await reader.document(.revision(revision), layer: "agent", of: agent)
             return MapUndo(
-                entries: try Self.sendable(document), revision: next, origin: document.revision.shown)
+                entries: try Self.sendable(document), revision: next, origin: document.version.wire.shown)
         }
         if let retained, retained.digest != own.current?.digest {
             let kept = try await read(own.current, "agent")
@@ -127,7 +142,7 @@ package struct MapUndoer {
     private func undoGroup(to revision: Int64?, _ retained: Relocation?) async throws -> MapUndo {
         let layer = audience.description
         let answers = try await reader.history(of: audience, layer: layer)
-        let members = answers.values.map { LayerHistory($0.agent, $0.value) }
+        let members = answers.values.map { LayerHistory($0.agent, $0.value.map(\.wire)) }
         let known = members.filter { $0.current != nil }
         let next = try Self.next(
             members.flatMap { $0.revisions.compactMap(\.revision) } + [retained?.document?.revision ?? 0])
@@ -162,7 +177,7 @@ package struct MapUndoer {
             }
             let document = try await reader.document(.revision(revision), layer: layer, of: holder.agent)
             return MapUndo(
-                entries: try Self.sendable(document), revision: next, origin: document.revision.shown)
+                entries: try Self.sendable(document), revision: next, origin: document.version.wire.shown)
         }
         if newest.allSatisfy(\.isFirst) {
             return MapUndo(entries: [], revision: next, origin: "no map")
@@ -200,11 +215,11 @@ package struct MapUndoer {
         return try Self.sendable(document)
     }
 
-    private static func sendable(_ document: MapReader.Document) throws(BackendError) -> [RelocationEntry] {
+    private static func sendable(_ document: KeptMap) throws(BackendError) -> [RelocationEntry] {
         guard document.isMasked else { return document.entries }
         throw BackendError(
             .notSent,
-            "\(document.revision.shown) has values of secret keys, which the agent does not show; "
+            "\(document.version.wire.shown) has values of secret keys, which the agent does not show; "
                 + "send its file again: waypost relocate --file")
     }
 

@@ -1,7 +1,10 @@
-package import Waypost
+public import Waypost
 package import WaypostMessages
 
 extension Relocation {
+    /// Its entries; nil when they can't be read, for instance because they are encrypted.
+    public var entries: [RelocationEntry]? { document?.entries }
+
     /// The document, out of its envelope when it is signed; nil when it can't be read.
     ///
     /// Its signatures are not looked at.

@@ -1,18 +1,23 @@
 package import MQTTLink
-package import Waypost
+public import Waypost
 package import WaypostMessages
 
-/// A relocation document on its way to agents: the bytes, and where they go.
-package struct Relocation: Sendable {
+/// A relocation document for agents: a whole map, or a patch of the map in force.
+///
+///     let home = RelocationEntry(.replace(origin: "kiosk://home", target: "kiosk://sale"))
+///     try await backend.agent("kiosk-7").relocate(.patch([home]))
+///     try await backend.group("lobby").relocate(.map([home], revision: 42))
+public struct Relocation: Sendable {
     /// What the document is to the agent.
-    package enum Kind: Sendable {
-        /// The whole map wanted, retained by the broker.
+    public enum Kind: Sendable {
+        /// The whole map wanted: it replaces the one before, and the broker keeps it for agents that are away.
         case map
-        /// A few entries over the map in force.
+        /// A few entries over the map in force, for one agent.
         case patch
     }
 
-    package var kind: Kind
+    /// What it is.
+    public package(set) var kind: Kind
     package var payload: [UInt8]
 
     /// The digest under which the agent reports it.
@@ -22,6 +27,39 @@ package struct Relocation: Sendable {
     package init(document payload: [UInt8], _ kind: Kind) {
         self.kind = kind
         self.payload = payload
+    }
+
+    /// A whole map of these entries.
+    ///
+    /// - Parameters:
+    ///   - revision: From 1; an agent refuses one that is lower than that in force.
+    ///   - author: Who made it, for people.
+    /// - Throws: ``BackendError`` naming the entry and the field that no agent would take.
+    public static func map(
+        _ entries: [RelocationEntry], revision: Int64, by author: String? = nil
+    ) throws(BackendError) -> Relocation {
+        let list = JSONValue.array(entries.map(\.json))
+        let bytes = MapDocument.map(id: Identifier.ulid(), revision: revision, entries: list, by: author)
+        return try Relocation(file: bytes, name: "the map")
+    }
+
+    /// These entries over the map in force: each takes the place of an earlier one about the same path.
+    ///
+    /// - Parameter author: Who made it, for people.
+    /// - Throws: ``BackendError`` naming the entry and the field that no agent would take.
+    public static func patch(
+        _ entries: [RelocationEntry], by author: String? = nil
+    ) throws(BackendError) -> Relocation {
+        try Relocation(patch: .array(entries.map(\.json)), source: "the patch", by: author)
+    }
+
+    /// A document as a file has it, signed or not: a map, which has a `rev`; a patch; or bare entries, which become one.
+    ///
+    /// Maps and signed documents are sent byte for byte.
+    /// - Parameter author: Who made it, for people, where these are bare entries.
+    /// - Throws: ``BackendError`` naming the entry and the field that no agent would take.
+    public init(document bytes: [UInt8], by author: String? = nil) throws(BackendError) {
+        try self.init(file: bytes, name: "the document", by: author)
     }
 
     /// Some entries as a patch of `author`, checked as the agent would.

@@ -6,23 +6,21 @@ package struct RelocationRequest {
     private let settings: BackendConfiguration
     private let audience: Audience
     private let relocation: Relocation
-    private let signer: Signer?
     private let wait: ReplyWait
 
-    /// - Parameter signer: Signs the document before it is sent.
+    /// - Parameter settings: Their signer signs the document before it is sent.
     package init(
-        _ relocation: Relocation, to audience: Audience, _ settings: BackendConfiguration, signer: Signer?,
-        _ wait: ReplyWait
+        _ relocation: Relocation, to audience: Audience, _ settings: BackendConfiguration, _ wait: ReplyWait
     ) {
-        (self.settings, self.audience, self.relocation) = (settings, audience, relocation)
-        (self.signer, self.wait) = (signer, wait)
+        (self.settings, self.audience) = (settings, audience)
+        (self.relocation, self.wait) = (relocation, wait)
     }
 
-    /// Publishes the document and hands over each result as it comes.
+    /// Publishes the document and hands over each answer as it comes.
     ///
-    /// - Returns: how many results came; 0 only when it did not wait.
-    /// - Throws: ``BackendError`` with what is known of the agent when no result came in time.
-    package func perform(_ each: (RelocationResult) -> Void) async throws -> Int {
+    /// - Returns: how many answers came; 0 only when it did not wait.
+    /// - Throws: ``BackendError`` with what is known of the agent when no answer came in time.
+    package func perform(_ each: (RelocationAnswer) -> Void) async throws -> Int {
         // What can't be sent is found before a connection is made.
         _ = try relocation.message(to: audience, settings.topics)
         return try await BackendSession.with(
@@ -32,9 +30,9 @@ package struct RelocationRequest {
             let relocation = try await prepared(session, &diagnosis)
             try await session.publish(try relocation.message(to: audience, settings.topics))
             guard wait.isOn else { return 0 }
-            let matcher = RelocationResultMatcher(relocation, for: audience, topics: settings.topics)
+            let matcher = RelocationAnswerMatcher(relocation, for: audience, topics: settings.topics)
             return try await session.awaitAnswers(
-                of: audience, wait, &diagnosis, by: \.agent, { matcher.result(in: $0) }, each)
+                of: audience, wait, &diagnosis, by: \.agent, { matcher.answer(in: $0) }, each)
         }
     }
 
@@ -42,7 +40,7 @@ package struct RelocationRequest {
     private func prepared(
         _ session: BackendSession, _ diagnosis: inout NoReplyDiagnosis
     ) async throws -> Relocation {
-        guard let signer else { return relocation }
+        guard let signer = settings.signer else { return relocation }
         guard relocation.needsBase else { return try relocation.signed(by: signer, for: audience) }
         let alarm = session.alarm(after: Self.limit)
         defer { alarm.cancel() }

@@ -1,4 +1,5 @@
-import Waypost
+public import Waypost
+package import WaypostMessages
 
 /// Where a URL leads at an agent; nothing was opened.
 public struct ResolvedRoute: Sendable, Hashable {
@@ -8,38 +9,52 @@ public struct ResolvedRoute: Sendable, Hashable {
         public let from: String
         /// Where to.
         public let to: String
-        /// The layer of the map that does it; nil for a redirect of the route's own.
+        /// The layer of the map that does it; nil for a redirect of the route's own, and for a fallback.
         public let layer: String?
         /// The number of its entry, from 1.
         public let entry: Int?
+        /// The route that redirects by itself.
+        public let route: String?
     }
+
+    private let wire: ResolvedURL
+
+    package init(_ wire: ResolvedURL) { self.wire = wire }
+
+    /// - Throws: `Rejection` naming the field that is not as the protocol has it.
+    init(_ json: JSONValue) throws(Rejection) { wire = try ResolvedURL(json) }
 
     /// The URL that was asked for.
-    public let url: String
-    /// The URL that would be opened.
-    public let final: String?
-    /// The pattern of its route.
-    public let route: String?
+    public var url: String { wire.url }
+    /// The URL after all redirects.
+    public var final: String { wire.final }
+    /// The pattern of its route; nil when none would be opened, and for a service URL.
+    public var route: String? { wire.route }
+    /// The method that a service URL would call.
+    public var method: String? { wire.method }
     /// The redirects, in order.
-    public let hops: [Hop]
-    /// The interceptors that would be asked.
-    public let interceptors: [String]
-    /// Why nothing would be opened, for people; nil when something would.
-    public let failure: String?
-
-    init(_ json: JSONValue) {
-        url = json["url"]?.stringValue ?? ""
-        final = json["final"]?.stringValue
-        route = json["route"]?.stringValue
-        hops = (json["hops"]?.arrayValue ?? []).map { hop in
-            Hop(
-                from: hop["from"]?.stringValue ?? "", to: hop["to"]?.stringValue ?? "",
-                layer: hop["layer"]?.stringValue, entry: hop["entry"]?.intValue.map { Int(clamping: $0) })
-        }
-        interceptors = (json["interceptors"]?.arrayValue ?? []).compactMap(\.stringValue)
-        let fault = json["failure"]
-        failure = fault?["name"]?.stringValue.map {
-            "\($0): \(fault?["detail"]?.stringValue ?? "no detail given")"
-        }
+    public var hops: [Hop] {
+        wire.hops.map { Hop(from: $0.from, to: $0.to, layer: $0.layer, entry: $0.entry, route: $0.route) }
     }
+    /// The interceptors that would be asked, in order.
+    public var interceptors: [String] { wire.interceptors }
+    /// What was decided about entries with conditions or exceptions, for people.
+    public var rules: [String] { wire.rules }
+    /// Why nothing would be opened; nil when something would.
+    public var failure: Rejection? {
+        wire.failure.map { Rejection($0.code, $0.detail, nearest: $0.nearest) }
+    }
+
+    package var json: JSONValue { wire.json }
+}
+
+/// As `waypost resolve --json` prints it.
+extension ResolvedRoute: Codable {
+    /// Reads what ``encode(to:)`` wrote.
+    public init(from decoder: any Decoder) throws {
+        self = try decoder.read { (json) throws(Rejection) in try ResolvedRoute(json) }
+    }
+
+    /// Writes it as `waypost resolve --json` does.
+    public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }

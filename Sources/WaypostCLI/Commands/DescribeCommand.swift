@@ -97,12 +97,11 @@ struct DescribeCommand: OperatorCommand {
     }
 
     /// Where the agent itself says that a URL leads; nil when it is no URL, or no agent answers.
-    private func resolved(_ name: String) async -> ResolvedURL? {
+    private func resolved(_ name: String) async -> ResolvedRoute? {
         guard let agent = source.agent, name.contains("://"),
             let settings = try? await source.broker.resolved(as: source.sender.name)
         else { return nil }
-        let found = try? await URLResolver(settings, signer: nil, source.wait.replyWait)
-            .resolve([name], at: agent)
+        let found = try? await MapClient(settings, of: .agent(agent), source.wait.replyWait).resolve([name])
         if found == nil {
             Terminal.note("waypost: warning: \(agent) was not asked where redirects lead: no answer")
         }

@@ -1,7 +1,5 @@
 import ArgumentParser
-import Waypost
 import WaypostBackend
-import WaypostMessages
 
 struct MapDiffCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
@@ -37,12 +35,10 @@ struct MapDiffCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await broker.resolved(as: sender.name)
+        var settings = try await broker.resolved(as: sender.name)
+        settings.signer = try signing.signer()
         let relocation = try RelocationOptions.relocation(file: file, by: settings.name)
-        let delivery = MapDelivery(
-            settings: settings, audience: audience, signer: try signing.signer(), wait: ReplyWait(),
-            output: output)
-        let plan = try await delivery.preview(relocation)
-        guard plan.previews.allSatisfy({ $0.refusal == nil }) else { throw Exit.failed }
+        let delivery = MapDelivery(maps: MapClient(settings, of: audience), output: output)
+        guard try await !delivery.preview(relocation).isRefused else { throw Exit.failed }
     }
 }

@@ -51,17 +51,14 @@ struct MapHistoryCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await asking.settings()
-        let reader = MapReader(settings, signer: try asking.signer(), asking.replyWait)
-        if let subject, case .agent(let agent) = audience {
-            return show(try await reader.document(subject, layer: layer ?? "agent", of: agent))
-        }
-        let answers = try await reader.history(of: audience, layer: layer)
+        let maps = try await asking.maps(of: audience)
+        if let subject { return show(try await maps.document(subject, layer: layer ?? "agent")) }
+        let answers = try await maps.history(layer: layer)
         let text = MapText(style: output.style)
         for (agent, history) in answers.values {
             if output.isJSON {
-                for revision in history {
-                    var members = revision.json.objectValue ?? [:]
+                for version in history {
+                    var members = version.json.objectValue ?? [:]
                     members["agent"] = .string(agent)
                     Terminal.print(json: .object(members))
                 }
@@ -77,20 +74,12 @@ struct MapHistoryCommand: OperatorCommand {
         return digest.map { .digest($0.hasPrefix("sha256:") ? $0 : "sha256:\($0)") }
     }
 
-    /// A patch layer is a list of entries; everything else is a map.
-    private func show(_ document: MapReader.Document) {
+    private func show(_ document: KeptMap) {
         if document.isMasked {
             Terminal.note(
                 "waypost: warning: values of secret keys are masked: this document can't be sent again as it is"
             )
         }
-        let entries = JSONValue.array(document.entries.map(\.json))
-        guard document.revision.layer != "patch" else {
-            Terminal.print(json: entries)
-            return
-        }
-        var members: [String: JSONValue] = ["type": "map", "entries": entries]
-        if let revision = document.revision.revision { members["rev"] = .int(revision) }
-        Terminal.print(json: .object(members))
+        Terminal.print(json: document.json)
     }
 }

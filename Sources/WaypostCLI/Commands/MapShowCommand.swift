@@ -43,32 +43,14 @@ struct MapShowCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await asking.settings()
-        let signer = try asking.signer()
-        let reader = MapReader(settings, signer: signer, asking.replyWait)
-        let answers = try await reader.layers(of: audience, layer: layer)
-        var resolved: ResolvedURL?
-        if let url, case .agent(let agent) = audience, !answers.values.isEmpty {
-            resolved = try await URLResolver(settings, signer: signer, asking.replyWait)
-                .resolve([url], at: agent).first
-        }
+        let answers = try await asking.maps(of: audience).maps(layer: layer, at: url)
         let text = MapText(style: output.style)
         for (_, maps) in answers.values {
             if output.isJSON {
-                var members = maps.json.objectValue ?? [:]
-                if let resolved { members["at"] = resolved.json }
-                Terminal.print(json: .object(members))
+                Terminal.print(json: maps.json)
             } else {
-                var marked: [String: Set<Int>] = [:]
-                for hop in resolved?.hops ?? [] {
-                    if let layer = hop.layer, let entry = hop.entry {
-                        marked[layer, default: []].insert(entry)
-                    }
-                }
-                for line in text.lines(maps, marked: marked) { Terminal.print(line) }
-                if let resolved {
-                    for line in ResolvedText.lines(resolved, output.style) { Terminal.print(line) }
-                }
+                let resolved = maps.resolved.map { ResolvedText.lines($0, output.style) } ?? []
+                for line in text.lines(maps) + resolved { Terminal.print(line) }
             }
         }
         try MapAnswers.report(answers)

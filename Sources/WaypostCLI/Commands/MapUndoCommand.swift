@@ -1,7 +1,5 @@
 import ArgumentParser
-import Waypost
 import WaypostBackend
-import WaypostMessages
 
 struct MapUndoCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
@@ -40,23 +38,19 @@ struct MapUndoCommand: OperatorCommand {
     var asking: AskOptions
 
     func perform() async throws {
-        let audience = try audience.audience
-        let settings = try await asking.settings()
-        let signer = try asking.signer()
-        let undo = try await MapUndoer(settings, for: audience, signer: signer, asking.replyWait)
-            .undo(to: revision)
-        let relocation = Relocation(map: undo.entries, revision: undo.revision, by: settings.name)
+        let maps = try await asking.maps(of: audience.audience)
+        let undo = try await maps.undo(to: revision)
         if !output.isJSON {
             Terminal.note("waypost: back to \(undo.origin), as rev \(undo.revision)")
         }
         // It was in force before, with whatever it has.
         let delivery = MapDelivery(
-            settings: settings, audience: audience, signer: signer, wait: asking.replyWait, output: output,
+            maps: maps, output: output,
             consent: .init(toLoss: yes, toUnknownReceiver: true, toInactiveEntries: true))
         if dryRun {
-            _ = try await delivery.preview(relocation)
+            _ = try await delivery.preview(undo.relocation)
         } else {
-            try await delivery.send(relocation)
+            try await delivery.send(undo.relocation)
         }
     }
 }

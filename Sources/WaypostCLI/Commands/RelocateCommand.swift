@@ -70,16 +70,15 @@ struct RelocateCommand: OperatorCommand {
 
     func perform() async throws {
         let audience = try audience.audience
-        let settings = try await broker.resolved(as: sender.name)
+        var settings = try await broker.resolved(as: sender.name)
+        settings.signer = try signing.signer()
         let relocation = try entry.relocation(by: settings.name)
         let delivery = MapDelivery(
-            settings: settings, audience: audience, signer: try signing.signer(), wait: wait.replyWait,
-            output: output,
+            maps: MapClient(settings, of: audience, wait.replyWait), output: output,
             consent: .init(
                 toLoss: yes, toUnknownReceiver: newAgent, toInactiveEntries: allowInactive))
         guard dryRun else { return try await delivery.send(relocation) }
-        let plan = try await delivery.preview(relocation)
-        guard plan.previews.allSatisfy({ $0.refusal == nil }) else { throw Exit.failed }
+        guard try await !delivery.preview(relocation).isRefused else { throw Exit.failed }
     }
 }
 

@@ -64,8 +64,8 @@ extension RoutesCommand {
     /// Lays the agent's redirects over its routes; paths that maps added or took away are in the routes already.
     private func redirect(_ router: Router, as agent: String) async throws {
         let settings = try await source.broker.resolved(as: source.sender.name)
-        let reader = MapReader(settings, signer: nil, source.wait.replyWait)
-        guard let maps = try? await reader.layers(of: .agent(agent)).values.first?.value else {
+        let client = MapClient(settings, of: .agent(agent), source.wait.replyWait)
+        guard let maps = try? await client.maps().values.first?.value else {
             return Terminal.note(
                 "waypost: warning: \(agent) has redirects, which are not listed: it does not answer")
         }

@@ -9,7 +9,7 @@ final class DemoBackend {
     struct Seen {
         var replies: [String: Reply] = [:]
         var isOnline = false
-        var result: RelocationResult?
+        var result: RelocationAnswer?
         var failures: [FailureReport] = []
         var events = 0
         /// The commands that the log has spoken of.
@@ -25,7 +25,7 @@ final class DemoBackend {
     private let session: BackendSession
     private let topics: Topics
     private let output: DemoOutput
-    private var matcher: RelocationResultMatcher?
+    private var matcher: RelocationAnswerMatcher?
 
     init(_ session: BackendSession, _ output: DemoOutput) {
         self.session = session
@@ -51,7 +51,7 @@ final class DemoBackend {
 
     func send(_ relocation: Relocation) async throws {
         let audience = Audience.agent(DemoAgent.name)
-        matcher = RelocationResultMatcher(relocation, for: audience, topics: topics)
+        matcher = RelocationAnswerMatcher(relocation, for: audience, topics: topics)
         seen.result = nil
         try await session.publish(relocation.message(to: audience, topics))
     }
@@ -92,7 +92,7 @@ final class DemoBackend {
             seen.isOnline = state.isOnline
             output.state(state)
         case .applied:
-            guard let result = matcher?.result(in: message) else { return }
+            guard let result = matcher?.answer(in: message) else { return }
             // Said once; the agent repeats itself when it comes back.
             matcher = nil
             seen.result = result

@@ -34,13 +34,13 @@ struct DemoOutput {
         }
     }
 
-    func result(_ result: RelocationResult) {
+    func result(_ result: RelocationAnswer) {
         tell(nil) {
-            guard let refused = result.refused else {
+            guard let refusal = result.refusal else {
                 return
-                    "  \(style.cyan("<-")) \(style.green("applied")): \(result.applied.entries.counted("entry", "entries")) in force"
+                    "  \(style.cyan("<-")) \(style.green("applied")): \(result.entries.counted("entry", "entries")) in force"
             }
-            return "  \(style.cyan("<-")) \(style.red("refused")) \(refused.code): \(refused.detail)"
+            return "  \(style.cyan("<-")) \(style.red("refused")) \(refusal.code): \(refusal.detail)"
         }
     }
 

@@ -24,9 +24,8 @@ struct AskedAgentOptions: ParsableArguments {
         _ url: String, _ parameters: [String: JSONValue], at agent: String, _ output: OutputOptions
     ) async throws {
         try NameCheck.check(agent, of: "--agent")
-        let settings = try await asking.settings()
-        let resolver = URLResolver(settings, signer: try asking.signer(), asking.replyWait)
-        let found = try await resolver.resolve([url], parameters: parameters, as: caller, at: agent)
+        let maps = try await asking.maps(of: .agent(agent))
+        let found = try await maps.resolve([url], parameters: parameters, as: caller)
         guard let resolved = found.first else { return }
         if output.isJSON {
             Terminal.print(json: resolved.json)

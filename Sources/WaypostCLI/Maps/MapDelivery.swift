@@ -15,19 +15,17 @@ struct MapDelivery {
         var toInactiveEntries = false
     }
 
-    let settings: BackendConfiguration
-    let audience: Audience
-    let signer: Signer?
-    let wait: ReplyWait
+    let maps: MapClient
     let output: OutputOptions
     var consent = Consent()
+
+    private var audience: Audience { maps.audience }
 
     /// What a document would change.
     ///
     /// - Returns: The plan; it is printed already.
     func preview(_ relocation: Relocation) async throws -> MapPlan {
-        _ = try relocation.message(to: audience, settings.topics)
-        let plan = try await MapPlanner(settings, for: audience, signer: signer).plan(relocation)
+        let plan = try await maps.plan(relocation)
         try checkReceivers(of: plan)
         if output.isJSON {
             Terminal.print(json: plan.json)
@@ -42,9 +40,7 @@ struct MapDelivery {
     ///
     /// - Throws: ``BackendError`` when it was not sent, ``Exit`` when an agent refused it.
     func send(_ relocation: Relocation) async throws {
-        // What can't be sent is found before a connection is made.
-        _ = try relocation.message(to: audience, settings.topics)
-        let plan = try await MapPlanner(settings, for: audience, signer: signer).plan(relocation)
+        let plan = try await maps.plan(relocation)
         try check(plan)
         if !output.isJSON { for line in text.lines(plan) { Terminal.note(line) } }
         if plan.hasNoRevision {
@@ -53,15 +49,14 @@ struct MapDelivery {
             )
         }
         try confirm(plan)
-        let request = RelocationRequest(relocation, to: audience, settings, signer: signer, wait)
         var refused = 0
-        let count = try await request.perform { result in
-            if result.refused != nil { refused += 1 }
+        let count = try await maps.relocate(relocation) { answer in
+            if !answer.isApplied { refused += 1 }
             if output.isJSON {
-                Terminal.print(json: result.line)
+                Terminal.print(json: answer.line)
             } else {
-                for line in text.lines(result) { Terminal.print(line) }
-                if result.refused?.code == .expired, let expires = relocation.expires,
+                for line in text.lines(answer) { Terminal.print(line) }
+                if answer.refusal?.code == .expired, let expires = relocation.expires,
                     expires > WallClock.now()
                 {
                     Terminal.print(

@@ -1,9 +1,10 @@
 import Waypost
+import WaypostBackend
 import WaypostMessages
 
 /// Where an agent says that a URL would lead, for people.
 enum ResolvedText {
-    static func lines(_ resolved: ResolvedURL, _ style: Style) -> [TerminalText] {
+    static func lines(_ resolved: ResolvedRoute, _ style: Style) -> [TerminalText] {
         var lines: [TerminalText] = []
         func add(_ label: String, _ text: TerminalText) { lines.append("\(label.padding(to: 15))\(text)") }
         if let failure = resolved.failure {
@@ -24,11 +25,11 @@ enum ResolvedText {
     }
 
     /// A line for each redirect.
-    static func hops(_ resolved: ResolvedURL) -> [TerminalText] {
+    static func hops(_ resolved: ResolvedRoute) -> [TerminalText] {
         resolved.hops.map { "\("redirected".padding(to: 15))\($0.from) → \($0.to)\(by($0))" }
     }
 
-    private static func by(_ hop: ResolvedURL.Hop) -> String {
+    private static func by(_ hop: ResolvedRoute.Hop) -> String {
         if let layer = hop.layer, let entry = hop.entry { return " by entry \(entry) of \(layer)" }
         return hop.route.map { " by the route \($0)" } ?? " by its route_fallback_url"
     }

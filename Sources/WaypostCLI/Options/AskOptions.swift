@@ -1,5 +1,6 @@
 import ArgumentParser
 import WaypostBackend
+import WaypostMessages
 
 /// What every verb that asks agents needs: the key, how long it waits, the sender's name and the broker.
 struct AskOptions: ParsableArguments {
@@ -20,7 +21,17 @@ struct AskOptions: ParsableArguments {
         guard wait.isOn else { throw ValidationError("--wait 0 waits for no answer") }
     }
 
-    func settings() async throws -> BackendConfiguration { try await broker.resolved(as: sender.name) }
+    /// The broker and the sender, with the key that signs what is asked.
+    func settings() async throws -> BackendConfiguration {
+        var settings = try await broker.resolved(as: sender.name)
+        settings.signer = try signing.signer()
+        return settings
+    }
+
+    /// The maps of one agent, or of a group.
+    func maps(of audience: Audience) async throws -> MapClient {
+        MapClient(try await settings(), of: audience, replyWait)
+    }
 
     func signer() throws -> Signer? { try signing.signer() }
 

@@ -125,8 +125,8 @@ enum OperatorLaws: Laws {
                 shown.texts += Health(value).lines(of: agent, "", style) + NavigationText.lines(value)
                 if let reply = try? Reply(value) { add(reply, message.payload, agent, pick, to: &shown) }
             }
-            let matcher = RelocationResultMatcher(relocation, for: .agent("k1"), topics: topics)
-            if let result = matcher.result(in: message) {
+            let matcher = RelocationAnswerMatcher(relocation, for: .agent("k1"), topics: topics)
+            if let result = matcher.answer(in: message) {
                 shown.texts += MapText(style: style).lines(result)
                 shown.json.append(result.line)
             }

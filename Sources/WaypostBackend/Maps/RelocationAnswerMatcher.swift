@@ -2,20 +2,8 @@ package import MQTTLink
 import Waypost
 package import WaypostMessages
 
-/// What an agent says of a document.
-package struct RelocationResult: Sendable {
-    package var agent: String
-    /// Nil when the document is in force.
-    package var refused: AppliedMap.Refused?
-    /// The entries of the document's layer that have no effect in the agent's build.
-    package var inactive: [AppliedMap.Inactive]
-    package var applied: AppliedMap
-    /// What the agent published, as one line.
-    package var line: [UInt8]
-}
-
 /// Recognises what agents say of one document among all that they publish on `map/applied`.
-package struct RelocationResultMatcher: Sendable {
+package struct RelocationAnswerMatcher: Sendable {
     private let topics: Topics
     private let audience: Audience
     private let layer: String
@@ -30,23 +18,23 @@ package struct RelocationResultMatcher: Sendable {
         isMap = relocation.kind == .map
     }
 
-    /// The result on our document, if the message holds one.
+    /// The answer to our document, if the message holds one.
     ///
     /// A retained message is what the agent said before us. It counts only for a map that is in force already:
     /// the agent then says nothing new.
-    package func result(in message: MQTTMessage) -> RelocationResult? {
+    package func answer(in message: MQTTMessage) -> RelocationAnswer? {
         guard case (let agent, .applied)? = topics.outbound(message.topic), let json = message.json,
             let applied = try? AppliedMap(json)
         else { return nil }
         let line = JSONLine.make(agent: agent, payload: message.payload, json)
         if applied.layers.contains(where: { $0.name == layer && $0.digest == digest }) {
             guard !message.retain || isMap else { return nil }
-            return RelocationResult(
-                agent: agent, inactive: applied.inactive.filter { $0.layer == layer }, applied: applied,
+            return RelocationAnswer(
+                agent: agent, layer: layer, applied: applied,
                 line: line)
         }
         guard !message.retain, let refused = applied.refused, isOurs(refused, json) else { return nil }
-        return RelocationResult(agent: agent, refused: refused, inactive: [], applied: applied, line: line)
+        return RelocationAnswer(agent: agent, layer: layer, refused: refused, applied: applied, line: line)
     }
 
     /// Whether the refusal is about our document: by its digest, or, when the agent gives none, by its layer,

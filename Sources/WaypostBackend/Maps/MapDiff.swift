@@ -1,40 +1,68 @@
-package import Waypost
+public import Waypost
 package import WaypostMessages
 
-/// What a document would do at agents that have the same routes and the same maps, found without sending it.
-package struct MapPreview: Sendable {
+/// What a document would change at agents that have the same routes and the same maps, found without sending it.
+public struct MapDiff: Sendable, Hashable {
+    /// An entry whose effect would change.
+    public struct Change: Sendable, Hashable {
+        /// The entry in force.
+        public let before: RelocationEntry
+        /// The one in its place.
+        public let after: RelocationEntry
+    }
+
     /// A URL that would lead elsewhere.
-    package struct Destination: Sendable, Hashable {
+    public struct Destination: Sendable, Hashable {
         /// The origin or the route, as it is written.
-        package var subject: String
-        /// The route that takes it, or why none does.
-        package var before: String
-        package var after: String
+        public let subject: String
+        /// The route that takes it now, or the code and the name of the reason why none does: `404 NO_ROUTE`.
+        public let before: String
+        /// The same afterwards.
+        public let after: String
     }
 
     /// An entry of the document that would have no effect.
-    package struct Inactive: Sendable, Hashable {
+    public struct Inactive: Sendable, Hashable {
         /// Its number in its layer, from 1.
-        package var number: Int
-        package var entry: RelocationEntry
-        package var reason: String
+        public let number: Int
+        /// What it would do.
+        public let entry: RelocationEntry
+        /// Why it would have none.
+        public let reason: String
     }
 
     /// The agents for which it holds, by name.
-    package var agents: [String] = []
+    public package(set) var agents: [String] = []
     /// How the entries of the layer would change.
     package private(set) var changes: RelocationChanges
-    /// Entries of patches that a new map of the agent's own empties.
-    package private(set) var emptiedPatches = 0
+    /// How many entries of patches would go: a new map of the agent's own empties them.
+    public private(set) var emptiedPatches = 0
     /// What would lead elsewhere; nil when the agent's routes are not known.
-    package private(set) var destinations: [Destination]?
+    public private(set) var destinations: [Destination]?
     /// The document's entries without effect; nil when the agent's routes are not known.
-    package private(set) var inactive: [Inactive]?
-    /// Why the agent would refuse the document.
-    package private(set) var refusal: Rejection?
+    public private(set) var inactive: [Inactive]?
+    /// Why the agent would refuse the document, for instance 422 `CYCLE`; nil when nothing speaks against it.
+    public private(set) var refusal: Rejection?
 
-    /// How many entries would disappear.
-    package var disappearing: Int { changes.removed + emptiedPatches }
+    /// The entries that would be new.
+    public var added: [RelocationEntry] {
+        changes.list.compactMap { $0.before == nil ? $0.after : nil }
+    }
+    /// The entries that would go.
+    public var removed: [RelocationEntry] {
+        changes.list.compactMap { $0.after == nil ? $0.before : nil }
+    }
+    /// The entries that would be replaced by others about the same path.
+    public var changed: [Change] {
+        changes.list.compactMap { change in
+            guard let before = change.before, let after = change.after else { return nil }
+            return Change(before: before, after: after)
+        }
+    }
+    /// How many entries would disappear, those of patches too.
+    public var disappearing: Int { changes.removed + emptiedPatches }
+    /// Whether no entry would change.
+    public var isEmpty: Bool { changes.list.isEmpty && emptiedPatches == 0 }
 
     /// - Parameters:
     ///   - contract: What the agent opens; nil when it is not known.
@@ -84,7 +112,7 @@ package struct MapPreview: Sendable {
     }
 
     /// Whether what is to be said is the same.
-    package func isSame(as other: MapPreview) -> Bool {
+    package func isSame(as other: MapDiff) -> Bool {
         changes == other.changes && emptiedPatches == other.emptiedPatches
             && destinations == other.destinations && inactive == other.inactive && refusal == other.refusal
     }
@@ -159,13 +187,13 @@ private struct Stage {
     }
 
     /// The origins and routes that would lead elsewhere.
-    func compare(_ changed: [(subject: String, sample: String?)]) -> [MapPreview.Destination] {
+    func compare(_ changed: [(subject: String, sample: String?)]) -> [MapDiff.Destination] {
         let all = changed + routes.map { (subject: $0, sample: RelocationEntry.sample(of: $0)) }
         var seen: Set<String> = []
         return all.prefix(Self.maximumSubjects).compactMap { subject, sample in
             guard let sample, seen.insert(sample).inserted else { return nil }
             let (old, new) = (Self.end(before.resolve(sample)), Self.end(after.resolve(sample)))
-            return old == new ? nil : MapPreview.Destination(subject: subject, before: old, after: new)
+            return old == new ? nil : MapDiff.Destination(subject: subject, before: old, after: new)
         }
     }
 

@@ -1,0 +1,122 @@
+import Waypost
+import WaypostMessages
+
+/// What the members of a group answered, and which did not.
+public struct GroupAnswers<Value: Sendable>: Sendable {
+    /// The answers, by the names of the agents.
+    public internal(set) var values: [Value] = []
+    /// The replies of those that refused to tell, such as agents of an older version.
+    public internal(set) var refusals: [CommandReply] = []
+    /// The members that are known and did not answer.
+    public internal(set) var silent: [SilentAgent] = []
+    /// Whether all known members answered.
+    public var isComplete: Bool { silent.isEmpty && refusals.isEmpty }
+}
+
+/// Maps: what is in force, what was, and what is sent.
+///
+/// With a `deadline` members that are offline are waited for, too; without one it is 10 s.
+extension GroupClient {
+    /// The relocation layers in force at the members, in the order in which they act, with their entries.
+    ///
+    /// - Parameter layer: Only this one: `agent`, `patch`, `@` and the name of a group; nil for all.
+    /// - Throws: ``BackendError`` when nothing was asked, or no member is known.
+    public func maps(
+        layer: String? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> GroupAnswers<AgentMaps> {
+        try await reading(deadline) { try await GroupAnswers($0.maps(layer: layer)) { $1 } }
+    }
+
+    /// The last documents that were in force at the members, of each layer the newest first.
+    ///
+    /// - Parameter layer: Only this one: `@` and the name of the group for its own maps; nil for all.
+    /// - Throws: ``BackendError`` when nothing was asked, or no member is known.
+    public func mapHistory(
+        layer: String? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> GroupAnswers<MapHistory> {
+        try await reading(deadline) {
+            try await GroupAnswers($0.history(layer: layer)) { MapHistory(agent: $0, versions: $1) }
+        }
+    }
+
+    /// What a whole map would change at the members; nothing is sent.
+    ///
+    /// - Returns: One ``MapDiff`` for all members with the same routes and maps, and those of which it is not known.
+    /// - Throws: ``BackendError``; of kind `unknownReceiver` when no agent is in the group.
+    public func diff(_ relocation: Relocation) async throws(BackendError) -> MapPlan {
+        try checkIsMap(relocation)
+        let plan = try await reading(nil) { try await $0.plan(relocation) }
+        try plan.checkMembers()
+        return plan
+    }
+
+    /// Sends a whole map to all members, without a question: see ``diff(_:)`` for what it would change.
+    ///
+    /// The broker keeps it for those that are offline.
+    /// - Returns: What the agents say of it, good or bad, and which said nothing yet.
+    /// - Throws: ``BackendError`` when it was not sent, or no member is known.
+    @discardableResult
+    public func relocate(
+        _ relocation: Relocation, deadline: Duration? = nil
+    ) async throws(BackendError) -> GroupAnswers<RelocationAnswer> {
+        try checkIsMap(relocation)
+        return try await reading(deadline) { client in
+            var answers = GroupAnswers<RelocationAnswer>()
+            do {
+                _ = try await client.relocate(relocation) { answers.values.append($0) }
+            } catch let error as BackendError where error.kind == .noReply && !error.silent.isEmpty {
+                answers.silent = error.silent
+            }
+            answers.values.sort { $0.agent < $1.agent }
+            return answers
+        }
+    }
+
+    /// The group's map before the one in force, ready to be sent again; nothing is sent.
+    ///
+    /// - Parameter revision: The map of this revision instead.
+    /// - Throws: ``BackendError``; of kind `notSent` when no member keeps it, or members have different ones.
+    public func previousMap(
+        revision: Int64? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> MapUndo {
+        try await reading(deadline) { try await $0.undo(to: revision) }
+    }
+
+    /// Sends the group's map before the one in force again, with the next revision.
+    ///
+    /// - Parameter revision: The map of this revision instead, see ``previousMap(revision:deadline:)``.
+    /// - Returns: What the agents say of it, good or bad, and which said nothing yet.
+    /// - Throws: ``BackendError``; of kind `notSent` when no member keeps it, or members have different ones.
+    @discardableResult
+    public func undoMap(
+        to revision: Int64? = nil, deadline: Duration? = nil
+    ) async throws(BackendError) -> GroupAnswers<RelocationAnswer> {
+        let undo = try await previousMap(revision: revision, deadline: deadline)
+        return try await relocate(undo.relocation, deadline: deadline)
+    }
+
+    private func checkIsMap(_ relocation: Relocation) throws(BackendError) {
+        guard relocation.kind == .map else {
+            throw BackendError(.invalid, "a patch is for one agent; send a group a whole map with a revision")
+        }
+    }
+
+    private func reading<Value>(
+        _ deadline: Duration?, _ body: (MapClient) async throws -> Value
+    ) async throws(BackendError) -> Value {
+        try checkName()
+        return try await MapClient.reading(.group(name), backend.settings, deadline, body)
+    }
+}
+
+extension GroupAnswers {
+    /// - Throws: ``BackendError`` when no one answered, and no one is known.
+    fileprivate init<Read>(
+        _ answers: MapReader.Answers<Read>, _ value: (_ agent: String, Read) -> Value
+    ) throws(BackendError) {
+        if let silence = answers.silence, silence.silent.isEmpty, answers.values.isEmpty { throw silence }
+        values = answers.values.map { value($0.agent, $0.value) }
+        refusals = answers.refusals.map { CommandReply($0) }
+        silent = answers.silence?.silent ?? []
+    }
+}

@@ -1,0 +1,14 @@
+import Waypost
+
+extension Decoder {
+    /// A value from JSON as agents send it.
+    func read<Value>(_ body: (JSONValue) throws(Rejection) -> Value) throws -> Value {
+        let json = try JSONValue(from: self)
+        do throws(Rejection) {
+            return try body(json)
+        } catch {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: codingPath, debugDescription: error.detail))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package import Waypost
+package import WaypostMessages
+
+/// The maps of one agent, or of the members of a group: what is in force, what was, and what is sent.
+package struct MapClient: Sendable {
+    package let settings: BackendConfiguration
+    package let audience: Audience
+    private let wait: ReplyWait
+
+    /// - Parameter settings: Their signer signs what is asked and sent.
+    package init(_ settings: BackendConfiguration, of audience: Audience, _ wait: ReplyWait = ReplyWait()) {
+        (self.settings, self.audience, self.wait) = (settings, audience, wait)
+    }
+
+    /// What is in force.
+    ///
+    /// - Parameter url: Of one agent: a URL of which it is told where it leads.
+    /// - Throws: ``BackendError`` when there is no broker.
+    package func maps(
+        layer: String? = nil, at url: String? = nil
+    ) async throws -> MapReader.Answers<AgentMaps> {
+        var answers = try await MapReader(settings, wait).layers(of: audience, layer: layer)
+        guard let url, !answers.values.isEmpty else { return answers }
+        answers.values[0].value.resolved = try await resolve([url]).first
+        return answers
+    }
+
+    /// The last documents that were in force, of each layer the newest first.
+    ///
+    /// - Throws: ``BackendError`` when there is no broker.
+    package func history(layer: String? = nil) async throws -> MapReader.Answers<[MapVersion]> {
+        try await MapReader(settings, wait).history(of: audience, layer: layer)
+    }
+
+    /// One of these documents, of one agent.
+    ///
+    /// - Throws: ``BackendError`` when the agent does not have it, or does not answer.
+    package func document(_ subject: MapsRequest.Subject, layer: String) async throws -> KeptMap {
+        try await MapReader(settings, wait).document(subject, layer: layer, of: audience.agentFilter)
+    }
+
+    /// Where URLs lead at one agent.
+    ///
+    /// - Throws: ``BackendError`` when the agent refuses, such as one of an older version, or does not answer.
+    package func resolve(
+        _ urls: [String], parameters: [String: JSONValue] = [:], as caller: String? = nil
+    ) async throws -> [ResolvedRoute] {
+        try await URLResolver(settings, wait)
+            .resolve(urls, parameters: parameters, as: caller, at: audience.agentFilter)
+    }
+
+    /// What a document would change; nothing is sent.
+    ///
+    /// - Throws: ``BackendError`` when it can't be sent, or when there is no broker.
+    package func plan(_ relocation: Relocation) async throws -> MapPlan {
+        // What can't be sent is found before a connection is made.
+        _ = try relocation.message(to: audience, settings.topics)
+        return try await MapPlanner(settings, for: audience).plan(relocation)
+    }
+
+    /// Sends a document, and hands over what each agent says of it.
+    ///
+    /// - Returns: how many agents answered; 0 only when it did not wait.
+    /// - Throws: ``BackendError`` with what is known of the agents that did not answer in time.
+    package func relocate(
+        _ relocation: Relocation, _ each: (RelocationAnswer) -> Void
+    ) async throws -> Int {
+        try await RelocationRequest(relocation, to: audience, settings, wait).perform(each)
+    }
+
+    /// The map before the last change, or that of an earlier revision; nothing is sent.
+    ///
+    /// - Throws: ``BackendError`` when it is not kept, or the members of a group have different ones.
+    package func undo(to revision: Int64? = nil) async throws -> MapUndo {
+        try await MapUndoer(settings, for: audience, wait).undo(to: revision)
+    }
+}
