@@ -15,7 +15,7 @@ package struct SwiftStubs {
 
     /// The file.
     package var text: String {
-        var used: Set<String> = []
+        var used = Self.taken
         let services = contract.services.map { service in
             Self.structure(service, name: Self.unique(Self.identifier(service.name), &used))
         }
@@ -49,7 +49,8 @@ package struct SwiftStubs {
     }
 
     private static func choice(_ name: String, _ values: [String]) -> String {
-        var used: Set<String> = []
+        // What CaseIterable adds.
+        var used: Set<String> = ["allCases"]
         let cases = values.map { value in
             "        /// `\(line(value))`\n        case \(SwiftWords.escaped(unique(identifier(value), &used))) = \(literal(value))"
         }
@@ -68,11 +69,17 @@ package struct SwiftStubs {
         var names: Set<String> = ["self", "options", "agent"]
         let arguments = method.arguments.enumerated().map { index, argument in
             let label = argument.label == "_" ? "_" : identifier(argument.label)
-            let isName = label != "_" && !SwiftWords.reserved.contains(label) && names.insert(label).inserted
-            let name = isName ? label : "argument\(index + 1)"
+            // Inside the method, a name with a capital could hide a type.
+            let isName =
+                label != "_" && label.first?.isUppercase == false && !SwiftWords.reserved.contains(label)
+                && names.insert(label).inserted
+            let name = isName ? label : unique("argument\(index + 1)", &names)
+            let type = type(argument.value, &enums)
+            // Without a label, the options could be taken for it.
+            let isOmittable = label != "_" && type.hasSuffix("?")
             return (
-                text:
-                    "\(isName ? name : "\(SwiftWords.escaped(label)) \(name)"): \(type(argument.value, &enums))",
+                text: (isName ? name : "\(SwiftWords.escaped(label)) \(name)") + ": \(type)"
+                    + (isOmittable ? " = nil" : ""),
                 name: name
             )
         }
@@ -109,18 +116,24 @@ package struct SwiftStubs {
         "UInt64", "Double", "Float", "JSONValue",
     ]
 
+    /// Names that a service or an enum must not hide.
+    private static let taken = known.union([
+        "AgentClient", "Array", "CaseIterable", "Codable", "Dictionary", "Hashable", "Optional", "Sendable",
+        "SendOptions", "Swift", "Waypost", "WaypostBackend",
+    ])
+
     /// The type of a value in Swift.
     private static func type(_ value: MethodDescription.Value, _ enums: inout [String: [String]]) -> String {
         if !value.schema.values.isEmpty {
             let bare = wrapped(value.type, in: "Optional") ?? value.type
             let wanted = identifier(String(bare.split(separator: ".").last ?? "Value"))
             var (name, number) = (wanted, 2)
-            while let values = enums[name], values != value.schema.values {
+            while taken.contains(name) || enums[name].map({ $0 != value.schema.values }) ?? false {
                 name = "\(wanted)\(number)"
                 number += 1
             }
             enums[name] = value.schema.values
-            return value.isOptional ? "\(name)?" : name
+            return SwiftWords.escaped(name) + (value.isOptional ? "?" : "")
         }
         return type(value.type)
     }
@@ -144,7 +157,11 @@ package struct SwiftStubs {
 
     private static func identifier(_ name: String) -> String {
         let text = String(name.map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "_" })
-        return text.isEmpty || text.first?.isNumber == true ? "_" + text : text
+        // Behind a dot this is not a member's name, even in backquotes.
+        if text == "self" { return "self_" }
+        // Underscores alone are no name.
+        if text.allSatisfy({ $0 == "_" }) { return "value\(text)" }
+        return text.first?.isNumber == true ? "_\(text)" : text
     }
 
     private static func unique(_ name: String, _ used: inout Set<String>) -> String {
