@@ -223,6 +223,9 @@ extension JSONTree: SingleValueDecodingContainer {
         case .string(let text) where type == String.self: return unsafeBitCast(text, to: type)
         default: if type == JSONValue.self { return unsafeBitCast(value, to: type) }
         }
+        if FoundationJSON.isHandled(type), let value = try FoundationJSON.decode(type, from: self) as? T {
+            return value
+        }
         return try T(from: self)
     }
 

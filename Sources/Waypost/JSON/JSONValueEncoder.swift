@@ -48,6 +48,7 @@ final class JSONSlot: Encoder {
         if Value.self == Int.self, let number = value as? Int { return .int(Int64(number)) }
         if Value.self == String.self, let text = value as? String { return .string(text) }
         if let json = value as? JSONValue { return json }
+        if let json = try FoundationJSON.encode(value, path: path) { return json }
         let slot = JSONSlot(path: path)
         try value.encode(to: slot)
         return slot.result

@@ -122,7 +122,7 @@ extension ValueSchema {
             case let integer as any FixedWidthInteger.Type: Self.schema(of: integer)
             case is any BinaryFloatingPoint.Type: ValueSchema(.number)
             case let choice as any (CaseIterable & RawRepresentable).Type: Self.schema(ofCasesOf: choice)
-            default: .any
+            default: FoundationJSON.schema(of: type) ?? .any
             }
     }
 
