@@ -76,7 +76,8 @@ let package = Package(
         .target(
             name: "WaypostAgent",
             dependencies: [
-                "CBuildDate", "CFilePlace", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink", "WaypostMessages",
+                "CBuildDate", "CFilePlace", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink",
+                "WaypostMessages",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
@@ -109,6 +110,9 @@ let package = Package(
             path: "Tests/TestSupport"),
         .testTarget(
             name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost"], exclude: ["Vectors"]),
+        // Compiled as an app is: what does not say otherwise belongs to the main actor.
+        .testTarget(
+            name: "MainActorTests", dependencies: ["Waypost"], swiftSettings: [.defaultIsolation(MainActor.self)]),
         // A process of its own, so that what it declares is in no other test's routers.
         .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
         // A process that can be killed while it sends.
@@ -203,8 +207,12 @@ for target in package.targets where target.type != .system && target.type != .pl
             .enableUpcomingFeature("ExistentialAny"),
             .enableUpcomingFeature("MemberImportVisibility"),
             .enableUpcomingFeature("InternalImportsByDefault"),
-            .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         ]
+    // Not in the library that apps implement protocols of: a type of the main actor could then not implement an async
+    // requirement as one of its own methods. There it is written where it is meant.
+    if target.name != "Waypost" {
+        target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault"))
+    }
     // Only for scripts/check: a newer compiler may have new warnings, and they must not break a user's build.
     if Context.environment["WAYPOST_STRICT"] != nil {
         target.swiftSettings?.append(.treatAllWarnings(as: .error))

@@ -69,7 +69,9 @@ public struct RouteBuilder: Sendable {
     public func withJumpType(_ type: JumpType) -> RouteBuilder { with("jumpType", type.rawValue) }
 
     /// Opens the URL with these parameters.
-    public func open(with router: Router = .shared, context: OpenContext = .init()) async -> Opening {
+    nonisolated(nonsending) public func open(with router: Router = .shared, context: OpenContext = .init())
+        async -> Opening
+    {
         if let mistake {
             return Opening(
                 outcome: .rejected(.badField("\(mistake)")), requested: url, url: url, ref: context.ref)

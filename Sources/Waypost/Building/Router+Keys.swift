@@ -2,7 +2,8 @@ extension Router {
     /// Registers a destination for the pattern of a key; see `register(_:name:priority:…)`.
     public func register(
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
+        @_inheritActorContext handler: @escaping Route.Handler
     ) throws(RegistrationError) {
         try register(
             key.rawValue, name: name, priority: priority, kind: kind, metadata: metadata, redirect: redirect,
@@ -13,7 +14,7 @@ extension Router {
     public func register(
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
-        handler: @escaping Route.ImmediateHandler
+        @_inheritActorContext handler: @escaping Route.ImmediateHandler
     ) throws(RegistrationError) {
         try register(
             key.rawValue, name: name, priority: priority, kind: kind, metadata: metadata, redirect: redirect,
@@ -29,7 +30,7 @@ extension Router {
     ///   - objects: Native values for a destination in this process: models, closures.
     ///   - scheme: The scheme for a pattern that has none.
     ///   - context: The caller, and its conditions.
-    public func open(
+    nonisolated(nonsending) public func open(
         _ key: RouteKey, _ values: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         scheme: String = "", context: OpenContext = .init()
     ) async -> Opening {

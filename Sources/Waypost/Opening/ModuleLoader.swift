@@ -88,7 +88,7 @@ final class ModuleLoader: Sendable {
     }
 
     /// Waits until all modules are set up or have failed, but no longer than `limit`.
-    func load(within limit: Duration?, clock: any Clock<Duration>) async -> Wait {
+    nonisolated(nonsending) func load(within limit: Duration?, clock: any Clock<Duration>) async -> Wait {
         guard mustWait else { return .ended }
         switch await withDeadline(WorkLimit(limit), clock: clock, { await self.load() }) {
         case .finished: return .ended
@@ -98,7 +98,7 @@ final class ModuleLoader: Sendable {
     }
 
     /// Waits until all modules are set up or have failed, or this task is cancelled.
-    func load() async {
+    nonisolated(nonsending) func load() async {
         guard mustWait else { return }
         let (number, begins) = state.withLock { state in
             state.lastWaiting += 1
@@ -127,7 +127,7 @@ final class ModuleLoader: Sendable {
         }
     }
 
-    private func setUp(_ declaration: Declaration) async {
+    nonisolated(nonsending) private func setUp(_ declaration: Declaration) async {
         do {
             try await declaration.module.setUp()
             declaration.declared.status = .ready

@@ -41,7 +41,7 @@ public final class OpenGate: Sendable, Hashable {
     }
 
     /// Waits until it is opened; not at all when it was since `seen`.
-    func wait(
+    nonisolated(nonsending) func wait(
         since seen: UInt64, atMost limit: Duration, clock: any Clock<Duration>
     ) async -> TimedResult<Void> {
         let race = Race<TimedResult<Void>>()

@@ -46,7 +46,8 @@ extension Router {
     @discardableResult
     public func willOpen(
         _ name: String = "willOpen", deadline: Duration? = nil,
-        _ hook: @escaping @Sendable (PendingOpen) async -> OpenHookDecision
+        @_inheritActorContext _ hook:
+            nonisolated(nonsending) @escaping @Sendable (PendingOpen) async -> OpenHookDecision
     ) -> RegistrationHandle {
         add(.waiting(hook), name, deadline)
     }
@@ -55,7 +56,7 @@ extension Router {
     @discardableResult
     public func willOpen(
         _ name: String = "willOpen", deadline: Duration? = nil,
-        _ hook: @escaping @isolated(any) @Sendable (PendingOpen) -> OpenHookDecision
+        @_inheritActorContext _ hook: @escaping @isolated(any) @Sendable (PendingOpen) -> OpenHookDecision
     ) -> RegistrationHandle {
         add(HandlerBody(hook), name, deadline)
     }
@@ -69,7 +70,9 @@ extension Router {
     }
 
     /// Asks the hooks in turn; nil when the open ends here, otherwise the URL to open.
-    func ask(_ hooks: [OpenHook], _ pending: PendingOpen, _ scope: OpenScope, _ opening: inout Opening) async
+    nonisolated(nonsending) func ask(
+        _ hooks: [OpenHook], _ pending: PendingOpen, _ scope: OpenScope, _ opening: inout Opening
+    ) async
         -> String?
     {
         var pending = pending

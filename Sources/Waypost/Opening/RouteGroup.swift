@@ -38,7 +38,7 @@ public struct RouteGroup {
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
         defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [],
-        redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.Handler
     ) throws(RegistrationError) {
         try register([
             Route(
@@ -53,7 +53,7 @@ public struct RouteGroup {
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
         defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [],
-        redirect: Route.Redirect? = nil, handler: @escaping Route.ImmediateHandler
+        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.ImmediateHandler
     ) throws(RegistrationError) {
         try register([
             Route(
@@ -82,7 +82,8 @@ public struct RouteGroup {
     /// Paths that relocation adds for their destinations are guarded too.
     public mutating func intercept(
         _ name: String = "interceptor", priority: Int = 0, deadline: Duration? = nil,
-        _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
+        @_inheritActorContext _ interceptor:
+            nonisolated(nonsending) @escaping @Sendable (RouteRequest) async -> InterceptorDecision
     ) {
         interceptors.append(
             AddedInterceptor(
@@ -92,7 +93,8 @@ public struct RouteGroup {
     /// The same for one without `await`.
     public mutating func intercept(
         _ name: String = "interceptor", priority: Int = 0, deadline: Duration? = nil,
-        _ interceptor: @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
+        @_inheritActorContext _ interceptor:
+            @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
     ) {
         interceptors.append(
             AddedInterceptor(

@@ -33,7 +33,9 @@ extension Router {
     }
 
     /// The same to the end, from a candidate that may wait.
-    func follow(from waiting: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening) async {
+    nonisolated(nonsending) func follow(
+        from waiting: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
+    ) async {
         var waiting: MatchedRoute? = waiting
         while let matched = waiting {
             let attempt = await attempt(matched, &state, &opening)
@@ -90,7 +92,7 @@ extension Router {
     }
 
     /// Tries one route: the interceptors, then its handler.
-    private func attempt(
+    nonisolated(nonsending) private func attempt(
         _ matched: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
     ) async -> Attempt {
         // Only inside a set-up: other opens wait for all modules.
@@ -110,7 +112,7 @@ extension Router {
 
     /// The pages above, as far as their interceptors let them open at once: a page that is closed to its caller is
     /// not shown below another either.
-    private func openParents(
+    nonisolated(nonsending) private func openParents(
         of request: RouteRequest, _ record: StoredRoute, _ state: OpenState
     ) async -> [RouteRequest.Parent] {
         var open: [RouteRequest.Parent] = []
@@ -123,7 +125,7 @@ extension Router {
         return open
     }
 
-    private func isOpen(
+    nonisolated(nonsending) private func isOpen(
         _ parent: inout Resolution, below request: RouteRequest, _ state: OpenState
     ) async -> Bool {
         guard let matched = parent.matched, let url = RouteURL(parent.url) else { return false }
@@ -166,7 +168,7 @@ extension Router {
     }
 
     /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.
-    private func ask(
+    nonisolated(nonsending) private func ask(
         _ interceptor: Interceptor, _ request: inout RouteRequest, _ state: inout OpenState
     ) async -> Attempt? {
         while true {
@@ -199,7 +201,7 @@ extension Router {
     }
 
     /// Nil when the gate was opened in time.
-    private func wait(
+    nonisolated(nonsending) private func wait(
         for gate: OpenGate, _ limit: Duration, _ interceptor: Interceptor, _ request: RouteRequest,
         _ seen: UInt64
     ) async -> Outcome? {
@@ -234,7 +236,7 @@ extension Router {
         }
     }
 
-    private func run(
+    nonisolated(nonsending) private func run(
         _ record: StoredRoute, _ request: RouteRequest, _ scope: OpenScope, _ opening: inout Opening
     ) async -> Attempt {
         if let beforeHandler = request.context.beforeHandler {

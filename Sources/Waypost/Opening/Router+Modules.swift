@@ -33,7 +33,7 @@ extension Router {
     ///
     /// For those who do not want to wait for the first open.
     @discardableResult
-    public func load() async -> [ModuleFailure] {
+    nonisolated(nonsending) public func load() async -> [ModuleFailure] {
         await modules.load()
         return moduleFailures
     }
@@ -45,7 +45,7 @@ extension Router {
     public var modulesLoading: [String] { modules.loading }
 
     /// Waits for modules; gives the reason when an open or call can't go on.
-    func loadModules(within limit: Duration?) async -> RouteFailure? {
+    nonisolated(nonsending) func loadModules(within limit: Duration?) async -> RouteFailure? {
         switch await modules.load(within: limit, clock: configuration.clock) {
         case .ended: nil
         case .deadline(let module): .deadline("the set-up of module \(module)", limit)

@@ -38,7 +38,7 @@ extension Router {
     /// Goes back, or to another tab.
     ///
     /// - Returns: whether anything changed; 404 `NO_NAVIGATOR` when nothing shows screens here.
-    public func navigate(
+    nonisolated(nonsending) public func navigate(
         _ move: NavigationMove, context: OpenContext = .init()
     ) async -> Result<Bool, RouteFailure> {
         guard let navigator else {

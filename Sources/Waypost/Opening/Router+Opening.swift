@@ -11,7 +11,7 @@ extension Router {
     ///   - parameters: Parameters beside the query.
     ///   - objects: Native values for a destination in this process: models, closures.
     ///   - context: The caller, and its conditions.
-    public func open(
+    nonisolated(nonsending) public func open(
         _ url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         context: OpenContext = .init()
     ) async -> Opening {
@@ -44,7 +44,9 @@ extension Router {
     }
 
     /// Waits for modules; false when the open can't go on.
-    private func loadModules(_ context: OpenContext, _ opening: inout Opening) async -> Bool {
+    nonisolated(nonsending) private func loadModules(_ context: OpenContext, _ opening: inout Opening) async
+        -> Bool
+    {
         let limit = context.deadline ?? configuration.handlerDeadline
         guard let failure = await loadModules(within: limit) else { return true }
         opening.outcome = .failed(failure)
@@ -107,7 +109,7 @@ extension Router {
         return .route(Boxed(state), waiting)
     }
 
-    private func open(
+    nonisolated(nonsending) private func open(
         _ rest: Rest, _ opening: inout Opening, _ parameters: [String: JSONValue], _ context: OpenContext,
         _ scope: OpenScope
     ) async {
@@ -121,7 +123,9 @@ extension Router {
         }
     }
 
-    private func fallBack(to fallback: String, _ state: inout OpenState, _ opening: inout Opening) async {
+    nonisolated(nonsending) private func fallBack(
+        to fallback: String, _ state: inout OpenState, _ opening: inout Opening
+    ) async {
         if opening.route != nil {
             notify(
                 RouterEvent(
@@ -146,7 +150,7 @@ extension Router {
 
     // MARK: Services
 
-    private func serve(
+    nonisolated(nonsending) private func serve(
         _ opening: inout Opening, _ url: RouteURL, _ parameters: [String: JSONValue],
         _ context: OpenContext, _ scope: OpenScope
     ) async {

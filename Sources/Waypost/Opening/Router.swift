@@ -129,7 +129,7 @@ public final class Router: Sendable {
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
         defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], replacing: Bool = false,
-        redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.Handler
     ) throws(RegistrationError) {
         let route = Route(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
@@ -143,7 +143,7 @@ public final class Router: Sendable {
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
         defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], replacing: Bool = false,
-        redirect: Route.Redirect? = nil, handler: @escaping Route.ImmediateHandler
+        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.ImmediateHandler
     ) throws(RegistrationError) {
         let route = Route(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
@@ -169,7 +169,7 @@ public final class Router: Sendable {
     public func registerDestination(
         _ name: String, kind: RouteKind = .page, idempotent: Bool = false,
         metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
-        handler: @escaping Route.Handler
+        @_inheritActorContext handler: @escaping Route.Handler
     ) {
         let destination = Route(
             "", name: name, kind: kind, idempotent: idempotent, metadata: metadata, redirect: redirect,
@@ -352,7 +352,8 @@ public final class Router: Sendable {
     public func intercept(
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
         deadline: Duration? = nil,
-        _ interceptor: @escaping @Sendable (RouteRequest) async -> InterceptorDecision
+        @_inheritActorContext _ interceptor:
+            nonisolated(nonsending) @escaping @Sendable (RouteRequest) async -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
         try add(.waiting(interceptor), name, priority, scope, deadline)
     }
@@ -362,7 +363,8 @@ public final class Router: Sendable {
     public func intercept(
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
         deadline: Duration? = nil,
-        _ interceptor: @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
+        @_inheritActorContext _ interceptor:
+            @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
         try add(HandlerBody(interceptor), name, priority, scope, deadline)
     }

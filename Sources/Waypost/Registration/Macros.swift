@@ -99,7 +99,8 @@ public macro route(
 public macro route(
     key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
     takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-    redirect: Route.Redirect? = nil, action: @escaping @Sendable (RouteParameters) async throws -> Void
+    redirect: Route.Redirect? = nil,
+    action: nonisolated(nonsending) @escaping @Sendable (RouteParameters) async throws -> Void
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 
 /// Registers the type as a service whose `@Exposed` methods may be called from outside.

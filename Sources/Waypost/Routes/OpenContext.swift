@@ -7,7 +7,7 @@ public struct OpenContext: Sendable {
         var deadline: Duration?
         var attempt = 1
         var isTimedByCaller = false
-        var beforeHandler: (@Sendable (HandlerStart) async throws -> Void)?
+        var beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)?
         var onWait: (@Sendable (Bool) -> Void)?
         var typedValues: [String: JSONValue]?
     }
@@ -43,7 +43,7 @@ public struct OpenContext: Sendable {
     ///
     /// When it throws, the handler does not run and the open ends with what was thrown. The wait does not count
     /// against the handler's deadline.
-    public var beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? {
+    public var beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? {
         get { values?.value.beforeHandler }
         set { change { $0.beforeHandler = newValue } }
     }
@@ -65,7 +65,7 @@ public struct OpenContext: Sendable {
     public init(
         ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1,
         isTimedByCaller: Bool = false,
-        beforeHandler: (@Sendable (HandlerStart) async throws -> Void)? = nil,
+        beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? = nil,
         onWait: (@Sendable (Bool) -> Void)? = nil
     ) {
         values = Boxed(

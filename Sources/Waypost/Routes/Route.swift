@@ -37,7 +37,7 @@ final class GroupMark: Sendable {}
 /// A pattern with its destination.
 public struct Route: Sendable {
     /// The type of a handler, which runs when the URL is opened.
-    public typealias Handler = @Sendable (RouteRequest) async throws -> RouteAnswer
+    public typealias Handler = nonisolated(nonsending) @Sendable (RouteRequest) async throws -> RouteAnswer
     /// A handler without `await`: it runs in place, without a task of its own, unless it belongs to an actor.
     public typealias ImmediateHandler = @isolated(any) @Sendable (RouteRequest) throws -> RouteAnswer
     /// Returns another URL to open instead, or nil.
@@ -85,7 +85,8 @@ public struct Route: Sendable {
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping Handler
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler: @escaping Handler
     ) {
         self.init(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
@@ -98,7 +99,8 @@ public struct Route: Sendable {
         _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping ImmediateHandler
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler: @escaping ImmediateHandler
     ) {
         self.init(
             pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,

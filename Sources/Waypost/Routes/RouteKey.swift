@@ -31,7 +31,8 @@ extension Route {
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping Handler
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler: @escaping Handler
     ) {
         self.init(
             key.rawValue, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
@@ -44,7 +45,8 @@ extension Route {
         _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        parameters: [RouteParameter] = [], redirect: Redirect? = nil, handler: @escaping ImmediateHandler
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler: @escaping ImmediateHandler
     ) {
         self.init(
             key.rawValue, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,

@@ -78,7 +78,8 @@ extension ServiceRegistry {
     @discardableResult
     public func willCall(
         _ name: String = "willCall", deadline: Duration? = .seconds(10),
-        _ hook: @escaping @Sendable (PendingCall) async -> CallHookDecision
+        @_inheritActorContext _ hook:
+            nonisolated(nonsending) @escaping @Sendable (PendingCall) async -> CallHookDecision
     ) -> RegistrationHandle {
         add(.waiting(hook), name, deadline)
     }
@@ -87,7 +88,7 @@ extension ServiceRegistry {
     @discardableResult
     public func willCall(
         _ name: String = "willCall", deadline: Duration? = .seconds(10),
-        _ hook: @escaping @isolated(any) @Sendable (PendingCall) -> CallHookDecision
+        @_inheritActorContext _ hook: @escaping @isolated(any) @Sendable (PendingCall) -> CallHookDecision
     ) -> RegistrationHandle {
         add(HandlerBody(hook), name, deadline)
     }
@@ -111,7 +112,7 @@ extension ServiceRegistry {
     }
 
     /// Asks the hooks in turn; nil when the call may go on.
-    func ask(
+    nonisolated(nonsending) func ask(
         _ service: String, _ method: ExposedMethod, _ source: ArgumentSource, _ context: OpenContext,
         _ scope: OpenScope
     ) async -> CallOutcome? {

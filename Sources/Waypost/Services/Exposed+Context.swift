@@ -8,7 +8,9 @@ extension Exposed {
     /// The context is no argument: it stands neither in the name nor in the contract, and no caller can send it.
     public init<each Argument: Decodable & Sendable, Answer: Encodable & SendableMetatype>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, OpenContext, repeat each Argument) async throws -> Answer
+        @_inheritActorContext _ body:
+            nonisolated(nonsending) @escaping @Sendable (Service, OpenContext, repeat each Argument)
+            async throws -> Answer
     ) {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Answer.self, repeat (each Argument).self) {
@@ -40,7 +42,9 @@ extension Exposed {
     /// A method without a result that asks who calls it.
     public init<each Argument: Decodable & Sendable>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, OpenContext, repeat each Argument) async throws -> Void
+        @_inheritActorContext _ body:
+            nonisolated(nonsending) @escaping @Sendable (Service, OpenContext, repeat each Argument)
+            async throws -> Void
     ) {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Void.self, repeat (each Argument).self) {

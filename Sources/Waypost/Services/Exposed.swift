@@ -26,7 +26,8 @@ public struct Exposed<Service: Sendable>: Sendable {
     ///   - body: The method.
     public init<each Argument: Decodable & Sendable, Answer: Encodable & SendableMetatype>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, repeat each Argument) async throws -> Answer
+        @_inheritActorContext _ body:
+            nonisolated(nonsending) @escaping @Sendable (Service, repeat each Argument) async throws -> Answer
     ) {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Answer.self, repeat (each Argument).self) {
@@ -58,7 +59,8 @@ public struct Exposed<Service: Sendable>: Sendable {
     /// A method without a result.
     public init<each Argument: Decodable & Sendable>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, repeat each Argument) async throws -> Void
+        @_inheritActorContext _ body:
+            nonisolated(nonsending) @escaping @Sendable (Service, repeat each Argument) async throws -> Void
     ) {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Void.self, repeat (each Argument).self) {

@@ -36,5 +36,5 @@ extension Exposed {
     /// The service as it is; written before a call that may be isolated, asynchronous or throwing.
     ///
     /// `@Exposed` cannot see which of these a method is, and with this before it `try await` is never too much.
-    public static func calling(_ service: Service) async throws -> Service { service }
+    nonisolated(nonsending) public static func calling(_ service: Service) async throws -> Service { service }
 }

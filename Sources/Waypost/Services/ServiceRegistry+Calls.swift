@@ -106,7 +106,7 @@ extension ServiceRegistry {
     ///   - deadline: After this the method is cancelled and the call ends in 408, even if the method goes on; that of
     ///     the context goes before it.
     ///   - context: The caller, and its conditions; the events have its ``OpenContext/ref``.
-    public func call(
+    nonisolated(nonsending) public func call(
         _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
         result: ServiceResultType = .value, deadline: Duration? = .seconds(10), context: OpenContext = .init()
     ) async -> Result<JSONValue, ServiceFailure> {
@@ -127,7 +127,7 @@ extension ServiceRegistry {
     }
 
     /// Runs an exposed method for a call that lies within the scope.
-    func call(
+    nonisolated(nonsending) func call(
         _ service: String, _ method: String, source: ArgumentSource, result: ServiceResultType,
         deadline: Duration?, context: OpenContext, scope: OpenScope
     ) async -> CallOutcome {
@@ -163,7 +163,7 @@ extension ServiceRegistry {
         return outcome
     }
 
-    private func run(
+    nonisolated(nonsending) private func run(
         _ method: ExposedMethod, of service: String, _ call: ExposedMethod.Call, _ limit: WorkLimit,
         _ scope: OpenScope
     ) async -> CallOutcome {
@@ -205,7 +205,7 @@ extension ServiceRegistry {
     }
 
     /// Finds a method that may run, after the modules that are declared were set up.
-    private func findWhenLoaded(
+    nonisolated(nonsending) private func findWhenLoaded(
         _ service: String, _ method: String, _ deadline: Duration?
     ) async -> Result<ExposedMethod, ServiceFailure> {
         // First, because who sees a service of a module sees then that the module has to be set up.

@@ -31,7 +31,7 @@ public final class ServiceRegistry: Sendable {
         /// Whether some are not set up.
         var mustWait: @Sendable () -> Bool
         /// Waits for them, but no longer than the deadline; gives the reason when a call can't go on.
-        var wait: @Sendable (_ deadline: Duration?) async -> ServiceFailure?
+        var wait: nonisolated(nonsending) @Sendable (_ deadline: Duration?) async -> ServiceFailure?
     }
 
     let state = Guarded(State())

@@ -27,7 +27,10 @@ enum WorkLimit: Sendable {
 /// The body of a handler, interceptor or hook: a closure that never waits needs no task of its own, and no timer.
 enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
     case immediate(@Sendable (Input) throws -> Value)
-    case waiting(@Sendable (Input) async throws -> Value)
+    /// What may wait; it runs where its caller does.
+    typealias Waiting = nonisolated(nonsending) @Sendable (Input) async throws -> Value
+
+    case waiting(Waiting)
 
     /// A closure without `await`; one that belongs to an actor waits for it anyway.
     init(_ body: @escaping @isolated(any) @Sendable (Input) throws -> Value) {
@@ -39,7 +42,7 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
         self = .immediate(unsafeBitCast(body, to: (@Sendable (Input) throws -> Value).self))
     }
 
-    func callAsFunction(_ input: Input) async throws -> Value {
+    nonisolated(nonsending) func callAsFunction(_ input: Input) async throws -> Value {
         switch self {
         case .immediate(let body): try body(input)
         case .waiting(let body): try await body(input)
@@ -47,7 +50,7 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
     }
 
     /// Runs it as ``withDeadline(_:clock:scope:_:)`` does.
-    func run(
+    nonisolated(nonsending) func run(
         with input: Input, _ limit: WorkLimit, clock: any Clock<Duration>, scope: OpenScope
     ) async -> TimedResult<Value> {
         if let timed = runInPlace(with: input, scope: scope) { return timed }
@@ -78,9 +81,9 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
 /// in a task of its own, and the first to end decides the outcome. It begins on the caller's thread, and work that
 /// never waits ends there too: then there is no change of thread and no timer. Work that blocks its thread holds the
 /// caller.
-func withDeadline<Value: Sendable>(
+nonisolated(nonsending) func withDeadline<Value: Sendable>(
     _ limit: WorkLimit, clock: any Clock<Duration>, scope: OpenScope = .current,
-    _ work: @escaping @Sendable () async throws -> Value
+    _ work: nonisolated(nonsending) @escaping @Sendable () async throws -> Value
 ) async -> TimedResult<Value> {
     if case .callerManaged = limit {
         do {
@@ -92,7 +95,7 @@ func withDeadline<Value: Sendable>(
     guard !Task.isCancelled else { return .canceled }
     let race = Race<TimedResult<Value>>()
     // Bound here and not around the call, for that would take the caller off its actor.
-    @Sendable func enter() async {
+    @Sendable nonisolated(nonsending) func enter() async {
         do {
             race.finish(.finished(.success(try await work())))
         } catch {
@@ -155,7 +158,7 @@ final class Race<Value: Sendable>: Sendable {
     }
 
     /// Waits for the first result; called once.
-    func outcome() async -> Value {
+    nonisolated(nonsending) func outcome() async -> Value {
         await withCheckedContinuation { continuation in
             let first = state.withLock { state -> Value? in
                 if state.first == nil { state.waiting = continuation }

@@ -92,7 +92,7 @@ package final class TimerThread: Sendable {
     #endif
 
     /// Waits that long, or until the task is cancelled.
-    package func sleep(for delay: Duration) async {
+    nonisolated(nonsending) package func sleep(for delay: Duration) async {
         let race = Race<Void>()
         let call = call(after: delay) { race.finish(()) }
         await withTaskCancellationHandler {
