@@ -234,7 +234,7 @@ struct LogTests {
         try await logcat.printedError("reconnecting")
         for number in 2...4 { try await open(number) }
         relay.mend()
-        try await logcat.printedError("again")
+        try await logcat.printedError("reconnected")
         try await open(5)
         try await logcat.printed("user/5")
         logcat.send(signal: SIGTERM)

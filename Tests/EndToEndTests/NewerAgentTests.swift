@@ -108,7 +108,7 @@ struct NewerAgentTests {
         }
         try await logcat.printed("I/T")
         try await broker.restart()
-        try await logcat.printedError("again")
+        try await logcat.printedError("reconnected")
         // The broker was restarted, so nothing is retained any more.
         let again = try await Backend(broker: broker.url, name: "again")
         try await again.publish(

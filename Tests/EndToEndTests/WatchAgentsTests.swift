@@ -142,7 +142,7 @@ struct WatchAgentsTests {
         let logcat = try site.start("logcat")
         try await logcat.printedError("k1 is online")
         try await site.broker.restart()
-        try await logcat.printedError("connected to \(site.broker.url) again")
+        try await logcat.printedError("reconnected to \(site.broker.url)")
         logcat.send(signal: SIGTERM)
         #expect(try await logcat.ending().status == 0)
     }
