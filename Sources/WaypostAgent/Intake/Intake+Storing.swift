@@ -171,7 +171,7 @@ extension Intake {
                 answer(
                     Rejection(
                         .interrupted,
-                        "id \(command.id) was received before, and its stored data is damaged; it is not run again"
+                        "id \(command.id) was received before, and its stored data is damaged on the disk; it is not run again"
                     ), to: command)
             case .failure(let rejection): answer(rejection, to: command)
             }
