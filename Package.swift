@@ -112,7 +112,8 @@ let package = Package(
             name: "WaypostTests", dependencies: ["TestSupport", "Threading", "Waypost"], exclude: ["Vectors"]),
         // Compiled as an app is: what does not say otherwise belongs to the main actor.
         .testTarget(
-            name: "MainActorTests", dependencies: ["Waypost"], swiftSettings: [.defaultIsolation(MainActor.self)]),
+            name: "MainActorTests", dependencies: ["Waypost"],
+            swiftSettings: [.defaultIsolation(MainActor.self)]),
         // A process of its own, so that what it declares is in no other test's routers.
         .executableTarget(name: "LinkedProbe", dependencies: ["Waypost"], path: "Tests/LinkedProbe"),
         // A process that can be killed while it sends.

@@ -4,7 +4,7 @@ import Waypost
 // This target is compiled as an app is: what does not say otherwise belongs to the main actor.
 
 /// A navigator that is a part of the user interface.
-private final class AppNavigator: Navigator {
+@MainActor private final class AppNavigator: Navigator {
     var stack: [Screen] = []
     var moves: [NavigationMove] = []
 
@@ -27,7 +27,7 @@ private final class Journal {
 }
 
 /// A page that is a view.
-private final class OrderView: RoutablePage {
+@MainActor private final class OrderView: RoutablePage {
     private var title: String
 
     init(from request: RouteRequest) async throws {
@@ -42,7 +42,7 @@ private final class OrderView: RoutablePage {
     }
 }
 
-private final class ShopModule: RouteModule {
+@MainActor private final class ShopModule: RouteModule {
     var isReady = false
 
     nonisolated let name = "shop"

@@ -1,7 +1,7 @@
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+import FoundationEssentials
 #else
-    import Foundation
+import Foundation
 #endif
 
 /// The types of Foundation that have a form of their own in JSON, as other programs write them too.
@@ -41,13 +41,13 @@ enum FoundationJSON {
         return value
     }
 
-    /// The schema of a type that is handled here; nil for others.
-    static func schema(of type: Any.Type) -> ValueSchema? {
+    /// How a type that is handled here looks, in the words of JSON Schema; nil for others.
+    static func form(of type: Any.Type) -> (kind: String, format: String?)? {
         switch type {
-        case is URL.Type: ValueSchema(.string, format: "uri")
-        case is Data.Type: ValueSchema(.string, format: "byte")
-        case is Date.Type: ValueSchema(.string, format: "date-time")
-        case is Decimal.Type: ValueSchema(.number)
+        case is URL.Type: ("string", "uri")
+        case is Data.Type: ("string", "byte")
+        case is Date.Type: ("string", "date-time")
+        case is Decimal.Type: ("number", nil)
         default: nil
         }
     }

@@ -122,7 +122,9 @@ extension ValueSchema {
             case let integer as any FixedWidthInteger.Type: Self.schema(of: integer)
             case is any BinaryFloatingPoint.Type: ValueSchema(.number)
             case let choice as any (CaseIterable & RawRepresentable).Type: Self.schema(ofCasesOf: choice)
-            default: FoundationJSON.schema(of: type) ?? .any
+            default:
+                FoundationJSON.form(of: type).map { ValueSchema(Kind(rawValue: $0.kind), format: $0.format) }
+                    ?? .any
             }
     }
 

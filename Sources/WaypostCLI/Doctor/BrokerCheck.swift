@@ -208,7 +208,7 @@ struct BrokerCheck {
     /// How far an agent's clock is off, by its reply to what was asked at `now`; all in milliseconds.
     static func clock(of reply: Reply, from agent: String, asked now: Int64, trip: Int64) -> DoctorFinding {
         guard let offset = ClockOffset(of: reply, asked: now, trip: trip) else {
-            return DoctorFinding("clock", .failed, "the clock of \(agent) shows no time")
+            return DoctorFinding("clock", .failed, "\(agent) reports no time")
         }
         let text = offset.text(of: agent)
         guard offset.isLarge else { return DoctorFinding("clock", .ok, text) }

@@ -79,7 +79,9 @@ final class TerminalSession: Sendable {
 
     private static func text(of events: some Sequence<Event>) -> String {
         // Decoded as a whole: a character may come in two pieces.
-        let bytes = events.flatMap { event -> Data in if case .output(let data) = event { data } else { Data() } }
+        let bytes = events.flatMap { event in
+            if case .output(let data) = event { data } else { Data() }
+        }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
