@@ -71,7 +71,7 @@ struct WrongClockTests {
 
         let notice = "the clock of k1 is 400 d \(offset > 0 ? "ahead" : "behind")"
         for (line, wanted) in [
-            ("agents", "k1  online"), ("agents -o wide", "k1  online"), ("describe agent k1", "log  "),
+            ("agents", "online  over "), ("agents -o wide", "online  over "), ("describe agent k1", "log  "),
             ("ping --agent k1", notice), ("logcat -d --agent k1 --level I", "opened scheme://router/demo"),
             ("logcat -d --agent k1 --since 5m", "opened scheme://router/demo"),
             ("logcat -d -t 50 --query age:5m", "opened scheme://router/demo"),
