@@ -2,15 +2,13 @@ public import Waypost
 import WaypostMessages
 
 /// Maps: what is in force, what was, and what is sent.
-///
-/// A `deadline` is how long the agent's answer is waited for; without one it is 10 s, and shorter for an agent that is
-/// known to be offline.
 extension AgentClient {
     /// The relocation layers in force, in the order in which they act, with their entries.
     ///
     /// - Parameters:
     ///   - layer: Only this one: `agent`, `patch`, `@` and the name of a group; nil for all.
     ///   - url: A URL for which ``AgentMaps/acting`` says which entries act on it.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
     public func maps(
         layer: String? = nil, at url: String? = nil, deadline: Duration? = nil
@@ -20,6 +18,9 @@ extension AgentClient {
 
     /// The last documents that were in force, of each layer the newest first; the agent keeps eight of each.
     ///
+    /// - Parameters:
+    ///   - layer: Only this one: `agent`, `patch`, `@` and the name of a group; nil for all.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
     public func mapHistory(
         layer: String? = nil, deadline: Duration? = nil
@@ -29,6 +30,9 @@ extension AgentClient {
 
     /// One document of the history, with its entries.
     ///
+    /// - Parameters:
+    ///   - version: One of ``mapHistory(layer:deadline:)``.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Throws: ``BackendError``; of kind `refused` when the agent does not keep it.
     public func map(
         _ version: MapVersion, deadline: Duration? = nil
@@ -38,7 +42,10 @@ extension AgentClient {
 
     /// The newest document of that revision, with its entries.
     ///
-    /// - Parameter layer: `agent`, or `@` and the name of a group.
+    /// - Parameters:
+    ///   - revision: That of the document.
+    ///   - layer: `agent`, or `@` and the name of a group.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Throws: ``BackendError``; of kind `refused` when the agent does not keep it.
     public func map(
         revision: Int64, layer: String = "agent", deadline: Duration? = nil
@@ -49,8 +56,10 @@ extension AgentClient {
     /// Where URLs would lead now, with the maps in force; nothing is opened.
     ///
     /// - Parameters:
+    ///   - urls: Any number of them.
     ///   - parameters: What an open would have beside the URL's own.
     ///   - caller: Who would open them; this backend unless given.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Throws: ``BackendError``; of kind `noReply` when the agent does not answer.
     public func resolve(
         _ urls: [String], parameters: [String: JSONValue] = [:], caller: String? = nil,
@@ -79,6 +88,9 @@ extension AgentClient {
     /// Sends a document, without a question: see ``diff(_:)`` for what it would change.
     ///
     /// The broker keeps a whole map for an agent that is away, also for one that it does not know yet.
+    /// - Parameters:
+    ///   - relocation: The document.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Returns: What the agent says of it, good or bad.
     /// - Throws: ``BackendError`` when it was not sent; of kind `noReply` when there is no answer yet.
     @discardableResult
@@ -95,6 +107,9 @@ extension AgentClient {
 
     /// Sends entries over the map in force, as a patch in the name of this backend.
     ///
+    /// - Parameters:
+    ///   - entries: In order: each takes the place of an earlier one about the same path.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Returns: What the agent says of it, good or bad.
     /// - Throws: ``BackendError`` when it was not sent; of kind `noReply` when there is no answer yet.
     @discardableResult
@@ -108,7 +123,9 @@ extension AgentClient {
     ///
     /// A patch is a change too: then it is the map with the patches before. When what was sent last was refused, it is
     /// the map in force.
-    /// - Parameter revision: The map of this revision instead.
+    /// - Parameters:
+    ///   - revision: The map of this revision instead.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Throws: ``BackendError``; of kind `notSent` when it is not kept, or has values that the agent does not tell.
     public func previousMap(
         revision: Int64? = nil, deadline: Duration? = nil
@@ -118,7 +135,9 @@ extension AgentClient {
 
     /// Sends the map before the last change again, with the next revision; a second undo takes the first one back.
     ///
-    /// - Parameter revision: The map of this revision instead, see ``previousMap(revision:deadline:)``.
+    /// - Parameters:
+    ///   - revision: The map of this revision instead, see ``previousMap(revision:deadline:)``.
+    ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
     /// - Throws: ``BackendError``; of kind `notSent` when it is not kept.
     @discardableResult
     public func undoMap(

@@ -14,12 +14,12 @@ public struct GroupAnswers<Value: Sendable>: Sendable {
 }
 
 /// Maps: what is in force, what was, and what is sent.
-///
-/// With a `deadline` members that are offline are waited for, too; without one it is 10 s.
 extension GroupClient {
     /// The relocation layers in force at the members, in the order in which they act, with their entries.
     ///
-    /// - Parameter layer: Only this one: `agent`, `patch`, `@` and the name of a group; nil for all.
+    /// - Parameters:
+    ///   - layer: Only this one: `agent`, `patch`, `@` and the name of a group; nil for all.
+    ///   - deadline: How long answers are waited for, of members that are offline too; nil for 10 s, without these.
     /// - Throws: ``BackendError`` when nothing was asked, or no member is known.
     public func maps(
         layer: String? = nil, deadline: Duration? = nil
@@ -29,7 +29,9 @@ extension GroupClient {
 
     /// The last documents that were in force at the members, of each layer the newest first.
     ///
-    /// - Parameter layer: Only this one: `@` and the name of the group for its own maps; nil for all.
+    /// - Parameters:
+    ///   - layer: Only this one: `@` and the name of the group for its own maps; nil for all.
+    ///   - deadline: How long answers are waited for, of members that are offline too; nil for 10 s, without these.
     /// - Throws: ``BackendError`` when nothing was asked, or no member is known.
     public func mapHistory(
         layer: String? = nil, deadline: Duration? = nil
@@ -53,6 +55,9 @@ extension GroupClient {
     /// Sends a whole map to all members, without a question: see ``diff(_:)`` for what it would change.
     ///
     /// The broker keeps it for those that are offline.
+    /// - Parameters:
+    ///   - relocation: The document.
+    ///   - deadline: How long answers are waited for, of members that are offline too; nil for 10 s, without these.
     /// - Returns: What the agents say of it, good or bad, and which said nothing yet.
     /// - Throws: ``BackendError`` when it was not sent, or no member is known.
     @discardableResult
@@ -74,7 +79,9 @@ extension GroupClient {
 
     /// The group's map before the one in force, ready to be sent again; nothing is sent.
     ///
-    /// - Parameter revision: The map of this revision instead.
+    /// - Parameters:
+    ///   - revision: The map of this revision instead.
+    ///   - deadline: How long answers are waited for, of members that are offline too; nil for 10 s, without these.
     /// - Throws: ``BackendError``; of kind `notSent` when no member keeps it, or members have different ones.
     public func previousMap(
         revision: Int64? = nil, deadline: Duration? = nil
@@ -84,7 +91,9 @@ extension GroupClient {
 
     /// Sends the group's map before the one in force again, with the next revision.
     ///
-    /// - Parameter revision: The map of this revision instead, see ``previousMap(revision:deadline:)``.
+    /// - Parameters:
+    ///   - revision: The map of this revision instead, see ``previousMap(revision:deadline:)``.
+    ///   - deadline: How long answers are waited for, of members that are offline too; nil for 10 s, without these.
     /// - Returns: What the agents say of it, good or bad, and which said nothing yet.
     /// - Throws: ``BackendError``; of kind `notSent` when no member keeps it, or members have different ones.
     @discardableResult

@@ -32,6 +32,7 @@ public struct Relocation: Sendable {
     /// A whole map of these entries.
     ///
     /// - Parameters:
+    ///   - entries: In order.
     ///   - revision: From 1; an agent refuses one that is lower than that in force.
     ///   - author: Who made it, for people.
     /// - Throws: ``BackendError`` naming the entry and the field that no agent would take.
@@ -45,7 +46,9 @@ public struct Relocation: Sendable {
 
     /// These entries over the map in force: each takes the place of an earlier one about the same path.
     ///
-    /// - Parameter author: Who made it, for people.
+    /// - Parameters:
+    ///   - entries: In order.
+    ///   - author: Who made it, for people.
     /// - Throws: ``BackendError`` naming the entry and the field that no agent would take.
     public static func patch(
         _ entries: [RelocationEntry], by author: String? = nil
@@ -56,7 +59,9 @@ public struct Relocation: Sendable {
     /// A document as a file has it, signed or not: a map, which has a `rev`; a patch; or bare entries, which become one.
     ///
     /// Maps and signed documents are sent byte for byte.
-    /// - Parameter author: Who made it, for people, where these are bare entries.
+    /// - Parameters:
+    ///   - bytes: JSON.
+    ///   - author: Who made it, for people, where these are bare entries.
     /// - Throws: ``BackendError`` naming the entry and the field that no agent would take.
     public init(document bytes: [UInt8], by author: String? = nil) throws(BackendError) {
         try self.init(file: bytes, name: "the document", by: author)
