@@ -1,10 +1,11 @@
+import Foundation
 import TestSupport
 import Testing
 import Waypost
 
 /// What the doctor and the list say of agents that are not well, each by what it has left at the broker.
 @Suite(.aFewAtATime, .timeLimit(.minutes(10))) struct `Agents that are not well` {
-    private static let now = Int64(1_795_216_999_123)
+    private static let now = Int64(Date().timeIntervalSince1970 * 1_000)
 
     private static func state(_ state: String, _ why: String, last: String = "null") -> String {
         #"{"state":"\#(state)","epoch":1,"boot":"7ZK3M9QA","why":"\#(why)","agent":"a","version":"0.1.0","mqtt":5,"at":\#(now),"last":\#(last)}"#

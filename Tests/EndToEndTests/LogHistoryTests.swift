@@ -1,3 +1,4 @@
+import Foundation
 import MQTTLink
 import TestSupport
 import Testing
@@ -78,15 +79,16 @@ struct LogHistoryTests {
         try await backend.wait(for: "the command") { $0.contains { $0.topic.hasPrefix(topic) } }
         let asked = try #require(backend.seen.first { $0.topic.hasPrefix(topic) })
         let id = try #require(asked.json?["id"]?.stringValue)
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
         for number in 501...1_000 {
             let level = number == 777 ? "E" : "I"
             try await backend.publish(
-                #"{"t":5,"l":"\#(level)","tag":"T","boot":"B","seq":\#(number),"msg":"line \#(number)"}"#,
+                #"{"t":\#(now),"l":"\#(level)","tag":"T","boot":"B","seq":\#(number),"msg":"line \#(number)"}"#,
                 to: "waypost/v1/k9/log/\(level.lowercased())")
         }
         let sender = try #require(asked.topic.split(separator: "/").last)
         try await backend.publish(
-            #"{"id":"\#(id)","status":"ok","code":0,"name":"OK","result":{"replayed":500,"last":1000},"at":9}"#,
+            #"{"id":"\#(id)","status":"ok","code":0,"name":"OK","result":{"replayed":500,"last":1000},"at":\#(now)}"#,
             to: "waypost/v1/k9/reply/\(sender)")
         let ending = try await command.ending()
         #expect(ending.status == 0)

@@ -87,8 +87,13 @@ package struct NoReplyDiagnosis {
         let shown = names.prefix(Self.shownNames).joined(separator: ", ")
         let rest = names.count > Self.shownNames ? " and \(names.count - Self.shownNames) more" : ""
         let waited = limit.map { " within \($0)" } ?? ""
-        return "\(silent.count) of \(asked.count.counted("agent")) of group \(group) did not reply\(waited): "
-            + shown + rest
+        let all = asked.count.counted("agent") + Self.members(group)
+        return "\(silent.count) of \(all) did not reply\(waited): " + shown + rest
+    }
+
+    /// Whose agents they are; empty for all.
+    private static func members(_ group: String) -> String {
+        Audience.group(group) == .all ? "" : " of group \(group)"
     }
 
     /// Names of agents in one sentence.
@@ -103,7 +108,7 @@ package struct NoReplyDiagnosis {
         return switch audience {
         case .group(let group):
             silence(besides: [], after: limit)
-                ?? "no reply from any agent of group \(group)\(waited); see: waypost agents"
+                ?? "no reply from any agent\(Self.members(group))\(waited); see: waypost agents"
         case .agent(let agent): "no reply from \(agent)\(waited); \(knowledge(of: agent))\(advice)"
         }
     }
