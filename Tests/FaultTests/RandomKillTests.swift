@@ -121,7 +121,9 @@ import WaypostMessages
     /// interceptor's redirect, or when a map is in force by the moment in which they start.
     private func command(_ number: Int, _ random: inout SeededGenerator) -> String {
         let id = "c\(number)"
-        let expires = Int64(Date().timeIntervalSince1970 * 1000) + 900_000
+        // Under a sanitizer it takes longer; an id that has expired is refused, and so may have two ends.
+        let lifetime: Int64 = Sanitizer.isAbsent ? 900_000 : 14_400_000
+        let expires = Int64(Date().timeIntervalSince1970 * 1000) + lifetime
         let head = #"{"id":"\#(id)","exp":\#(expires),"lane":"l\#(Int.random(in: 0...2, using: &random))""#
         let work =
             switch Int.random(in: 0..<10, using: &random) {

@@ -13,6 +13,27 @@ func openUser(with router: Router) async throws -> Opening {
 }
 // end snippet
 
+// snippet
+@MainActor
+final class AppNavigator: Navigator {
+    private(set) var stack: [Screen] = []
+    private(set) var taps = 0
+
+    func show(_ screen: Screen) async throws -> JSONValue? {
+        stack.append(screen)
+        return nil
+    }
+
+    func register(in router: Router) throws {
+        try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: self)
+        try router.register("myapp://tap") { _ in
+            self.taps += 1
+            return .opened(JSONValue(self.taps))
+        }
+    }
+}
+// end snippet
+
 #if Macros
 private let isWithoutMacros = false
 #else
@@ -218,6 +239,14 @@ private let isWithoutMacros = true
         #expect(state.top?.url == "myapp://orders/2?jumpType=0")
         #expect(state.tabs[0].map(\.url) == ["myapp://orders/1"])
         #expect(state.modals.count == 1)
+    }
+
+    @Test func `what belongs to the main actor uses its state`() async throws {
+        let (router, navigator) = (Router(), AppNavigator())
+        try await navigator.register(in: router)
+        #expect(await router.open("myapp://orders/4").isSuccess)
+        #expect(await router.open("myapp://tap").value == 1)
+        #expect(await navigator.stack.map(\.name) == ["OrderScreen"])
     }
 
     @Test func `a check names what is missing`() throws {

@@ -120,7 +120,9 @@ struct EventPageTests {
         var pages = 0
         var before = ""
         repeat {
-            let result = try await ask("a\(pages)", #""query":"tag:Test"\#(before)"#).result
+            let reply = try await ask("a\(pages)", #""query":"tag:Test"\#(before)"#)
+            #expect(reply.code == .ok, "\(reply)")
+            let result = reply.result
             let events = result["events"]?.arrayValue ?? []
             #expect(events.reduce(0) { $0 + $1.serialized().count } <= 32_768)
             lines = events.compactMap { $0["msg"]?.stringValue } + lines
