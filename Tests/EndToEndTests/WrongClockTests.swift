@@ -165,7 +165,10 @@ struct WrongClockTests {
     @Test func `the doctor finds the wrong clock of an agent that it does not ask`() async throws {
         let site = try await WrongSite(400)
         let right = try AgentProcess("a-right", broker: site.broker.url)
-        try await right.online()
+        // The doctor asks an agent that is well.
+        try await eventually("a-right is green") {
+            try await site.run("agents a-right").output.last?.contains(" green ") == true
+        }
         let doctor = try await site.run("doctor")
         #expect(doctor.output.contains { $0.contains("k1: its clock is 400 d ahead of") }, "\(doctor)")
         #expect(doctor.output.contains { $0.contains("the clock of a-right is") }, "\(doctor)")
