@@ -61,7 +61,8 @@ import Testing
 
     @Test(arguments: [
         ("2026-11-26T12:00:00+02:00", 1_795_687_200), ("2026-11-26T10:00:00.5Z", 1_795_687_200.5),
-        ("2024-02-29T00:00:00Z", 1_709_164_800),
+        ("2024-02-29T00:00:00Z", 1_709_164_800), ("2024-02-28T22:30:00-0130", 1_709_164_800),
+        ("9999-12-31T23:59:59.999Z", 253_402_300_799.999), ("1969-12-31T23:59:59.5Z", -0.5),
     ])
     func `a date is read with its zone and fraction`(text: String, seconds: Double) throws {
         #expect(try JSONValue(text).decode(Date.self).timeIntervalSince1970 == seconds)
@@ -69,13 +70,39 @@ import Testing
 
     @Test(arguments: [
         (JSONValue("2026-02-30T10:00:00Z"), "a time"), ("2026-11-26T10:00:00", "a time"), (4, "a time"),
-        ("", "a time"),
+        ("", "a time"), ("2026-11-26T25:00:00Z", "a time"), ("2026-11-26T24:00:00Z", "a time"),
+        ("2026-11-26T10:00:00Z and more", "a time"), ("2026-11-26T10:00:00+2:000", "a time"),
+        ("2026-11-26T10:61:00Z", "a time"), ("2026-1-1T00:00:00Z", "a time"),
+        ("0000-01-01T00:00:00Z", "a time"),
     ])
     func `what is no time is refused, and the reason says what one looks like`(
         json: JSONValue, wanted: String
     ) throws {
         let error = try #require(throws: DecodingError.self) { try json.decode(Date.self) }
         #expect(error.reason.contains("should be \(wanted) (ISO 8601, such as 2026-01-31T23:59:59Z)"))
+    }
+
+    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, 253_402_300_800, -62_135_596_801])
+    func `a date that ISO 8601 has no text for is refused`(seconds: Double) throws {
+        let date = Date(timeIntervalSince1970: seconds)
+        let error = try #require(throws: EncodingError.self) { try JSONValue(encoding: ["at": date]) }
+        #expect(error.reason == "at: the date is not in the years 1 to 9999")
+    }
+
+    @Test func `each millisecond is written as it is`() throws {
+        for number in 0..<1_000 {
+            let date = Date(timeIntervalSince1970: 1_795_687_200 + Double(number) / 1_000)
+            let fraction = number == 0 ? "" : "." + String(String(1_000 + number).dropFirst())
+            #expect(try JSONValue(encoding: date) == .string("2026-11-26T10:00:00\(fraction)Z"))
+        }
+    }
+
+    @Test(arguments: [-62_135_596_800, -0.25, 253_402_300_799.999])
+    func `every other date is read as it was written`(seconds: Double) throws {
+        let json = try JSONValue(encoding: Date(timeIntervalSince1970: seconds))
+        let read = try json.decode(Date.self)
+        #expect(abs(read.timeIntervalSince1970 - seconds) < 0.000_1)
+        #expect(try JSONValue(encoding: read) == json)
     }
 
     @Test func `other values of the wrong kind are refused by name`() throws {

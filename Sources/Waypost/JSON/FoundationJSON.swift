@@ -11,12 +11,13 @@ import Foundation
 enum FoundationJSON {
     /// The JSON of a value of one of these types; nil for every other type.
     ///
-    /// - Throws: `EncodingError` for a decimal with more digits than a number in JSON keeps.
+    /// - Throws: `EncodingError` for a decimal with more digits than a number in JSON keeps, and for a date beyond the
+    ///   years 1 to 9999.
     static func encode<Value>(_ value: Value, path: JSONPath) throws -> JSONValue? {
         switch value {
         case let url as URL where Value.self == URL.self: .string(url.absoluteString)
         case let data as Data where Value.self == Data.self: .string(data.base64EncodedString())
-        case let date as Date where Value.self == Date.self: .string(text(of: date))
+        case let date as Date where Value.self == Date.self: try json(of: date, path: path)
         case let number as Decimal where Value.self == Decimal.self: try json(of: number, path: path)
         default: nil
         }
@@ -81,7 +82,9 @@ enum FoundationJSON {
         // By its shortest digits: 0.1 is one tenth, and not the double beside it.
         case .double(let number): if let decimal = Decimal(string: "\(number)") { return decimal }
         case .string(let text) where tree.readsText && Double(text)?.isFinite == true:
-            if let decimal = Decimal(string: text) { return decimal }
+            // More digits than a decimal has would be rounded.
+            let digits = text.utf8.count { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+            if digits <= 38, let decimal = Decimal(string: text) { return decimal }
         default: break
         }
         throw tree.mismatch("a number", Decimal.self)
@@ -89,18 +92,46 @@ enum FoundationJSON {
 
     // MARK: Date
 
-    private static func text(of date: Date) -> String {
+    /// The first moment of the year 1 and the last of the year 9999, which ISO 8601 writes with four digits.
+    private static let times = -62_135_596_800_000.0...253_402_300_799_999
+
+    private static func json(of date: Date, path: JSONPath) throws -> JSONValue {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded()
-        let isWhole = milliseconds.truncatingRemainder(dividingBy: 1_000) == 0
-        return Date(timeIntervalSince1970: milliseconds / 1_000)
-            .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: !isWhole))
+        guard times.contains(milliseconds) else {
+            // Without the date: Foundation can not print one that is no number.
+            throw EncodingError.invalidValue(
+                "Date",
+                .init(codingPath: path.keys, debugDescription: "the date is not in the years 1 to 9999"))
+        }
+        return .string(text(of: milliseconds))
     }
 
+    private static func text(of milliseconds: Double) -> String {
+        let seconds = (milliseconds / 1_000).rounded(.down)
+        let text = Date(timeIntervalSince1970: seconds).formatted(Date.ISO8601FormatStyle())
+        // The formatter would cut them off: of 0.123 s, which no double is exactly, 0.122 would be left.
+        let rest = Int(milliseconds - seconds * 1_000)
+        guard rest > 0 else { return text }
+        return text.dropLast() + "." + String(String(1_000 + rest).dropFirst()) + "Z"
+    }
+
+    /// Foundation's reader takes 25:00, a 30 February and text behind the zone: what it found must be what is written.
     private static func date(_ text: String) -> Date? {
-        guard let date = try? Date(text, strategy: .iso8601) else { return nil }
-        // The day is one that exists: a 30 February would be read as a day of March.
-        let day = text.prefix(10)
-        let midnight = try? Date("\(day)T00:00:00Z", strategy: .iso8601)
-        return midnight.map { self.text(of: $0).hasPrefix(day) } == true ? date : nil
+        guard let date = try? Date(text, strategy: .iso8601),
+            let offset = offset(text.dropFirst(19).drop { $0 == "." || $0.isWholeNumber })
+        else { return nil }
+        let local = (date.timeIntervalSince1970 + offset).rounded(.down)
+        guard times.contains(local * 1_000) else { return nil }
+        return self.text(of: local * 1_000).prefix(19) == text.prefix(19) ? date : nil
+    }
+
+    /// The seconds of `Z`, `+02:00` or `+0200`; nil for anything else.
+    private static func offset(_ zone: Substring) -> Double? {
+        if zone == "Z" { return 0 }
+        let digits = zone.dropFirst().filter { $0 != ":" }
+        guard let sign = zone.first, sign == "+" || sign == "-", digits.utf8.count == 4,
+            zone.utf8.count == 5 || zone.dropFirst(3).first == ":", let number = Int(digits)
+        else { return nil }
+        return Double((number / 100 * 60 + number % 100) * 60) * (sign == "-" ? -1 : 1)
     }
 }
