@@ -176,6 +176,20 @@ struct WrongClockTests {
         #expect(try await site.agent.terminate() == 0)
     }
 
+    @Test(
+        arguments: [
+            // A reply that took a minute may have been written a minute ago by a clock that is right.
+            (-60_000, 60_000, 0), (-60_000, 200, -59_900), (60_000, 200, 60_100), (-29_000, 0, 0),
+            (86_400_000, 60_000, 86_430_000),
+        ] as [(Int64, Int64, Int64)])
+    func `a reply that was long on its way makes no clock wrong`(
+        written: Int64, roundTrip: Int64, error: Int64
+    ) throws {
+        let now: Int64 = 1_795_687_200_000
+        let reply = try Reply(["id": "c", "status": "ok", "code": 0, "name": "OK", "at": .int(now + written)])
+        #expect(ClockOffset.error(of: reply, roundTrip: roundTrip, now: now) == error)
+    }
+
     @Test func `that a clock is wrong is news, and by how many milliseconds is not`() {
         let topics = Topics.standard
         var roster = Roster(topics: topics)

@@ -19,9 +19,20 @@ package struct ClockOffset {
     }
 
     /// How far the clock of the agent that just replied is ahead, in milliseconds, where it is known to be wrong; else 0.
-    package static func error(of reply: Reply, now: Int64 = WallClock.now()) -> Int64 {
-        guard let offset = ClockOffset(of: reply, asked: now, trip: 0), offset.isTooLarge else { return 0 }
+    ///
+    /// - Parameter roundTrip: how long the reply took: within that time it may have been written at any moment.
+    package static func error(
+        of reply: Reply, roundTrip: Int64 = 0, now: Int64 = WallClock.now()
+    ) -> Int64 {
+        guard let offset = ClockOffset(of: reply, asked: now - roundTrip, trip: roundTrip),
+            offset.isTooLarge
+        else { return 0 }
         return offset.offset
+    }
+
+    /// The same of an answer.
+    package static func error(of answer: AgentReply) -> Int64 {
+        error(of: answer.reply, roundTrip: answer.roundTrip)
     }
 
     /// What is said once where times of an agent are shown as they would be if its clock were right.
@@ -32,7 +43,7 @@ package struct ClockOffset {
     /// Whether someone should look at it.
     package var isLarge: Bool { offset.magnitude >= 5_000 }
     /// An agent refuses a command of such a sender with CLOCK_SKEW, when it is the agent that is behind.
-    package var isTooLarge: Bool { offset.magnitude >= 30_000 }
+    package var isTooLarge: Bool { offset.magnitude >= 30_000 + trip.magnitude / 2 }
 
     package func text(of agent: String) -> String {
         let size =

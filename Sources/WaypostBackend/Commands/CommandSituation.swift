@@ -10,9 +10,11 @@ package struct CommandSituation {
     private let clockError: Int64
 
     /// The situations that a reply to `inspect` lists, at most a hundred.
-    package static func all(in reply: Reply) -> [CommandSituation] {
+    ///
+    /// - Parameter clockError: how far the agent's clock is ahead, in milliseconds; its times are corrected by it.
+    package static func all(in reply: Reply, clockError: Int64 = 0) -> [CommandSituation] {
         (reply.result["commands"]?.arrayValue ?? []).prefix(100).map {
-            CommandSituation(json: $0, now: reply.at, clockError: ClockOffset.error(of: reply))
+            CommandSituation(json: $0, now: reply.at, clockError: clockError)
         }
     }
 

@@ -62,7 +62,7 @@ package struct FailureReader {
             func take(_ answer: AgentReply, _ page: FailureRequest, _ pages: Int) {
                 guard answer.isOK else { return gaps.refusals.append(answer) }
                 let result = answer.reply.result
-                let clockError = ClockOffset.error(of: answer.reply)
+                let clockError = ClockOffset.error(of: answer)
                 if clockError != 0 { gaps.wrongClocks[answer.agent] = clockError }
                 // From when on is known from the clock of the agent, which comes with its first answer.
                 let oldest = pages == 1 ? start?.milliseconds(byClockOf: answer.reply) ?? 0 : page.since

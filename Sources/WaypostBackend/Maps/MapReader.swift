@@ -7,7 +7,7 @@ package struct MapReader: Sendable {
     package struct Answers<Value> {
         /// By agent, in the order of the names.
         package var values: [(agent: String, value: Value)] = []
-        /// Agents that refused to tell, such as those of an older version.
+        /// Agents that refused, such as those of an older version.
         package var refusals: [AgentReply] = []
         /// Why others did not answer.
         package var silence: BackendError?
@@ -109,7 +109,7 @@ package struct MapReader: Sendable {
         func take(_ answer: AgentReply) {
             guard answer.isOK else { return answers.refusals.append(answer) }
             pages[answer.agent, default: []].append(answer.reply.result)
-            let clockError = ClockOffset.error(of: answer.reply)
+            let clockError = ClockOffset.error(of: answer)
             if clockError != 0 { answers.wrongClocks[answer.agent] = clockError }
             // An agent that never comes to an end is not followed.
             guard let further = answer.reply.result["next"]?.intValue,

@@ -83,8 +83,8 @@ struct ExplainCommand: OperatorCommand {
             let lines: [TerminalText]
             if isOK {
                 lines = CommandTimelineText(id: id, sender: of ?? sender, style: output.style)
-                    .lines(answer.reply)
-                let error = ClockOffset.error(of: answer.reply)
+                    .lines(answer)
+                let error = ClockOffset.error(of: answer)
                 if error != 0 { Terminal.note("--- \(ClockOffset.notice(agent, error: error))") }
             } else if answer.isOK {
                 lines = [

@@ -30,7 +30,7 @@ struct PingCommand: RequestCommand {
         return Health(answer.reply.result)
             .lines(
                 of: answer.agent, "\(answer.roundTrip) ms, ", style,
-                clockError: ClockOffset.error(of: answer.reply))
+                clockError: ClockOffset.error(of: answer))
             + [offset].compactMap(\.self).filter(\.isLarge).map {
                 "  \(style.yellow(TerminalText($0.text(of: answer.agent))))"
             }

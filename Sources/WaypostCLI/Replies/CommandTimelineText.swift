@@ -8,7 +8,9 @@ struct CommandTimelineText {
     let sender: String
     let style: Style
 
-    func lines(_ reply: Reply) -> [TerminalText] { CommandSituation.all(in: reply).flatMap(timeline) }
+    func lines(_ answer: AgentReply) -> [TerminalText] {
+        CommandSituation.all(in: answer.reply, clockError: ClockOffset.error(of: answer)).flatMap(timeline)
+    }
 
     private func timeline(_ situation: CommandSituation) -> [TerminalText] {
         var lines: [TerminalText] = [
