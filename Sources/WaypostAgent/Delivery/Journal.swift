@@ -105,7 +105,7 @@ final class Journal: Sendable {
     let failureTopic: String
     let clock: AgentClock
     let limits: AgentLimits
-    /// Whether what happened is in the store before anyone is told of it.
+    /// Whether what happened is in the store before anything of it is published.
     let isDurable: Bool
     private let handlerTimer: Timer
     let connections: Connections

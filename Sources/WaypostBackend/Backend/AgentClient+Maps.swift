@@ -70,7 +70,7 @@ extension AgentClient {
 
     /// What a document would change; nothing is sent.
     ///
-    /// It is found from the maps that the agent tells and from the routes that the broker keeps of it. Conditions are
+    /// It is found from the maps that the agent reports and from the routes that the broker keeps of it. Conditions are
     /// taken to hold.
     /// - Throws: ``BackendError``; of kind `unknownReceiver` when there is no such agent, of kind `noReply` when neither
     ///   the agent nor the broker says what is in force.
@@ -126,7 +126,7 @@ extension AgentClient {
     /// - Parameters:
     ///   - revision: The map of this revision instead.
     ///   - deadline: How long the answer is waited for; nil for 10 s, and shorter for an agent known to be offline.
-    /// - Throws: ``BackendError``; of kind `notSent` when it is not kept, or has values that the agent does not tell.
+    /// - Throws: ``BackendError``; of kind `notSent` when it is not kept, or has values that the agent does not show.
     public func previousMap(
         revision: Int64? = nil, deadline: Duration? = nil
     ) async throws(BackendError) -> MapUndo {
@@ -173,12 +173,8 @@ extension MapClient {
 extension MapPlan {
     /// - Throws: ``BackendError`` when the broker knows no such agent or group.
     func checkMembers() throws(BackendError) {
-        guard !isKnown else { return }
-        let what =
-            if case .agent(let agent) = audience { "there is no agent \(agent) at this broker" } else {
-                "no agent at this broker is in the group \(audience)"
-            }
-        var error = BackendError(.unknownReceiver, what + NearNames.question(nearest))
+        guard let absence else { return }
+        var error = BackendError(.unknownReceiver, absence + NearNames.question(nearest))
         error.nearest = nearest
         throw error
     }

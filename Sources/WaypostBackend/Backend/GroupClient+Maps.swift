@@ -5,7 +5,7 @@ import WaypostMessages
 public struct GroupAnswers<Value: Sendable>: Sendable {
     /// The answers, by the names of the agents.
     public internal(set) var values: [Value] = []
-    /// The replies of those that refused to tell, such as agents of an older version.
+    /// The replies of those that refused, such as agents of an older version.
     public internal(set) var refusals: [CommandReply] = []
     /// The members that are known and did not answer.
     public internal(set) var silent: [SilentAgent] = []

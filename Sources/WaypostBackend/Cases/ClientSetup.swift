@@ -1,6 +1,6 @@
 package import Waypost
 
-/// The client that asks: what an agent tells its router.
+/// The client that asks: what an agent gives its router.
 package struct ClientSetup: Hashable {
     package var agent: String?
     package var facts = ClientFacts()

@@ -1,13 +1,13 @@
 import Waypost
 import WaypostMessages
 
-/// Which agents have a wrong clock, as far as their lines and their answers tell.
+/// Which agents have a wrong clock, as far as their lines and their answers show.
 struct ClockWatch {
-    /// How far an agent's clock is ahead, in milliseconds, from its answer; 0 for one of which only its lines tell that
-    /// something is wrong, and of which it was said.
+    /// How far an agent's clock is ahead, in milliseconds, from its answer; 0 for one of which only its lines show that
+    /// something is wrong, which was reported.
     private var errors: [String: Int64] = [:]
 
-    /// More than one broker serves; beyond it all is learnt again.
+    /// Beyond it all is forgotten and learnt again; more agents than that are not on one broker.
     private static let maximumAgents = 10_000
     /// A line that came just now and is ahead by more was not written at that time.
     private static let largestLead: Int64 = 30_000

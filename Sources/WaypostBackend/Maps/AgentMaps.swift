@@ -12,7 +12,7 @@ public struct AgentMaps: Sendable, Hashable {
     public private(set) var layers: [Layer] = []
     /// Whether values of secret keys are masked, so that the entries can't be sent again.
     public private(set) var isMasked = false
-    /// When the agent told it, by this machine's clock, in milliseconds since 1970.
+    /// When the agent reported it, by this machine's clock, in milliseconds since 1970.
     public let asOf: Int64
     /// Where the URL leads that was asked about; nil when none was.
     public package(set) var resolved: ResolvedRoute?

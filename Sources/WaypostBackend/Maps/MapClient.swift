@@ -14,7 +14,7 @@ package struct MapClient: Sendable {
 
     /// What is in force.
     ///
-    /// - Parameter url: Of one agent: a URL of which it is told where it leads.
+    /// - Parameter url: For one agent: a URL, to learn where it leads.
     /// - Throws: ``BackendError`` when there is no broker.
     package func maps(
         layer: String? = nil, at url: String? = nil

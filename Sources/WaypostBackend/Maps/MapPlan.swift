@@ -34,6 +34,15 @@ public struct MapPlan: Sendable {
     /// Whether an agent has that name, or is in that group, as far as that can be seen.
     package var isKnown: Bool { !members.isEmpty || !seesMembers }
 
+    /// That no agent has that name, or is in that group; nil when one has.
+    package var absence: String? {
+        guard !isKnown else { return nil }
+        return switch audience {
+        case .agent(let agent): "there is no agent \(agent) at this broker"
+        case .group(let group): "no agent at this broker is in the group \(group)"
+        }
+    }
+
     /// The most entries that would disappear at one agent, or from what the broker retains for those that are away.
     public var disappearing: Int {
         let retained = diffs.isEmpty ? retainedRemovals : 0

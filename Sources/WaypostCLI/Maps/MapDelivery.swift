@@ -84,14 +84,10 @@ struct MapDelivery {
     private var text: MapText { MapText(style: output.style) }
 
     private func checkReceivers(of plan: MapPlan) throws {
-        if !plan.isKnown, !consent.toUnknownReceiver {
-            let what =
-                if case .agent(let agent) = audience { "there is no agent \(agent) at this broker" } else {
-                    "no agent is in the group \(audience.name)"
-                }
+        if let absence = plan.absence, !consent.toUnknownReceiver {
             throw BackendError(
                 .notSent,
-                "not sent: \(what), and the broker would keep the map for the first that comes; --new-agent sends it"
+                "not sent: \(absence), and the broker would keep the map for the first that comes; --new-agent sends it"
                     + NearNames.question(plan.nearest))
         }
     }
@@ -140,13 +136,6 @@ struct MapDelivery {
 }
 
 extension Audience {
-    /// `k1`, `lobby`.
-    var name: String {
-        switch self {
-        case .agent(let name), .group(let name): name
-        }
-    }
-
     /// `--agent k1`.
     var option: String {
         switch self {
