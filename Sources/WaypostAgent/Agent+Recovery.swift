@@ -36,7 +36,7 @@ extension Agent {
     private struct Recovered {
         var record: InboxRecord
         /// Its header, and what it asks for when that runs in no lane; or why it can't be read.
-        var content: Result<(CommandHeader, Command.Operation?), Rejection>
+        var content: Result<(CommandHeader, Command.Operation?), Failure>
     }
 
     /// The commands that have to run, and how many had no result.
@@ -55,7 +55,7 @@ extension Agent {
                 let page = try transaction.unfinished(after: last, bytes: Self.pageBytes).map { record in
                     guard record.damage == nil else {
                         if record.damage == .row { try transaction.setAside(command: record.sequence) }
-                        return Recovered(record: record, content: .failure(Rejection(.interrupted, "")))
+                        return Recovered(record: record, content: .failure(Failure(.interrupted, "")))
                     }
                     var recovered = Recovered(record: record, content: content(of: record))
                     let lane = (try? recovered.content.get().0.lane) ?? Command.defaultLane
@@ -128,8 +128,8 @@ extension Agent {
 
     /// Decodes a command for as long as it takes to see what it is: what runs in a lane is decoded again when its turn
     /// comes.
-    private func content(of record: InboxRecord) -> Result<(CommandHeader, Command.Operation?), Rejection> {
-        Result { () throws(Rejection) in
+    private func content(of record: InboxRecord) -> Result<(CommandHeader, Command.Operation?), Failure> {
+        Result { () throws(Failure) in
             let payload = try CommandPayload(stored: record.payload, limits: configuration.limits.json)
             let command = try Command(id: record.id, fields: payload.fields, arrival: record.received)
             return (CommandHeader(command), command.operation.runsInLane ? nil : command.operation)

@@ -7,6 +7,8 @@ extension Redaction {
         var result = ended.result
         result.detail = result.detail.map(masked)
         result.nearest = result.nearest.map(masked)
+        // The value of a handler goes to its sender as it is; what one throws may quote what it was given.
+        result.payload = result.payload.map(masked)
         if case .object(let members) = result.value {
             switch ended.job.header.kind {
             case .open: result.value = .object(masked(opening: members, result.url))

@@ -244,10 +244,10 @@ public final class Agent: Service {
         runner.connect(
             CommandRunner.AgentCommands(
                 health: { [weak self] in self?.health.json ?? .null },
-                replay: { replay throws(Rejection) in
+                replay: { replay throws(Failure) in
                     try events.answer(replay, of: agent, at: clock.wall())
                 },
-                maps: { request, bytes throws(Rejection) in try maps.page(request, bytes: bytes) },
+                maps: { request, bytes throws(Failure) in try maps.page(request, bytes: bytes) },
                 setLevel: { [weak self] override in
                     // Losing it on a full disk only means that a restart forgets a temporary level.
                     try? store.commit { try $0.setOverride(override) }

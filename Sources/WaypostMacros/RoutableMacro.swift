@@ -5,7 +5,10 @@ import SwiftSyntaxMacros
 
 /// `@Routable("pattern", …)` on a type: a record that registers it, and the conformance.
 struct RoutableMacro: MemberMacro, ExtensionMacro {
-    private static let passed = ["name", "priority", "kind", "takesDeeper", "idempotent", "metadata"]
+    private static let passed = [
+        "name", "priority", "kind", "takesDeeper", "idempotent", "jumpType", "metadata", "defaults",
+        "parameters", "redirect",
+    ]
 
     static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,

@@ -6,7 +6,8 @@ import SwiftSyntaxMacros
 /// `#route("pattern", …) { request in … }`: a record that registers a closure.
 struct RouteMacro: DeclarationMacro {
     private static let passed = [
-        "name", "priority", "kind", "takesDeeper", "idempotent", "metadata", "redirect", "handler",
+        "name", "priority", "kind", "takesDeeper", "idempotent", "jumpType", "metadata", "defaults",
+        "parameters", "redirect", "handler",
     ]
 
     static func expansion(

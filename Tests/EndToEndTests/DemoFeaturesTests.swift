@@ -44,7 +44,7 @@ struct DemoFeaturesTests {
         #expect(try await call("CalculatorService", "add(a:b:)", [2, 3]).get() == 5)
         #expect(try await call("CalculatorService", "divide(a:by:)", [1, 4]).get() == 0.25)
         for (method, arguments) in [("add", [.int(.max), 1]), ("divide", [1, 0])] as [(String, [JSONValue])] {
-            let failure = await #expect(throws: ServiceFailure.self) {
+            let failure = await #expect(throws: Failure.self) {
                 try await call("CalculatorService", method, arguments).get()
             }
             #expect(failure?.code == .handlerFailed)
@@ -66,7 +66,7 @@ struct DemoFeaturesTests {
         #expect(try await call("LedgerService", "entries()", []).get() == ["one", "one", "k=w"])
         let text = try String(contentsOfFile: directory + "/ledger.txt", encoding: .utf8)
         #expect(text == "one\none\nk=w\n")
-        let failure = await #expect(throws: ServiceFailure.self) {
+        let failure = await #expect(throws: Failure.self) {
             try await call("LedgerService", "append(entry:)", ["two\nlines"]).get()
         }
         #expect(failure?.code == .handlerFailed)
@@ -120,7 +120,7 @@ struct DemoFeaturesTests {
 
     private func call(
         _ service: String, _ method: String, _ arguments: [JSONValue]
-    ) async -> Result<JSONValue, ServiceFailure> {
+    ) async -> Result<JSONValue, Failure> {
         await router.services.call(service, method, arguments: .positional(arguments))
     }
 }

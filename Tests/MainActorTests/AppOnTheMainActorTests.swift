@@ -87,7 +87,7 @@ private final class Model {
 @Suite struct `An app on the main actor` {
     @Test func `a navigator of the main actor keeps its state without a word about it`() async throws {
         let (router, navigator) = (Router(), AppNavigator())
-        try router.register(page: "app://orders/:id", name: "Order", in: navigator)
+        try router.register(.page("app://orders/:id", name: "Order", in: navigator))
         #expect(await router.open("app://orders/4").value == 1)
         #expect(navigator.stack.map(\.name) == ["Order"])
         #expect(await router.navigate(.back) == .success(true))

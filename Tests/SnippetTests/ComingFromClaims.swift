@@ -4,12 +4,14 @@ import Waypost
 
 /// What the tables of the three "Coming from" pages say, line by line.
 @Suite struct `The pages on coming from another router` {
-    private func router(_ dialect: Dialect, _ patterns: String..., webPath: String? = nil) throws -> Router {
+    private func router(_ dialect: Dialect, _ patterns: RouteKey..., webPath: RouteKey? = nil) throws
+        -> Router
+    {
         let router = Router(
             configuration: RouterConfiguration(dialect: dialect, webPath: webPath, registersLinked: false))
         for pattern in patterns {
             try router.register(pattern, name: "Class of \(pattern)") { request in
-                .opened(["route": .string(pattern), "params": .object(request.parameters.merged)])
+                .opened(["route": .string(pattern.rawValue), "params": .object(request.parameters.merged)])
             }
         }
         return router
@@ -26,7 +28,7 @@ import Waypost
             "scheme://router/demo?id=2", parameters: ["a": 1], objects: ["model": 7])
         #expect(opening.parameters.merged == ["id": "2", "a": 1])
         #expect(opening.parameters.object("model", as: Int.self) == 7)
-        try router.register(destinations: ["scheme://router/demo9": "Class of scheme://router/demo"])
+        try router.register([Route("scheme://router/demo9", to: "Class of scheme://router/demo")])
         #expect(await router.open("scheme://router/demo9").isSuccess)
         #expect(router.unregister("scheme://router/demo9"))
         try router.patch(
@@ -89,8 +91,8 @@ import Waypost
         let both = await router.open("scheme://router/demo?k=1", parameters: ["k": 2])
         #expect(both.parameters["k"] == ["1", 2])
         let stack = NavigationStack()
-        try router.register(page: "scheme://tab/a", in: stack)
-        try router.register(page: "scheme://tab/b", in: stack)
+        try router.register(.page("scheme://tab/a", in: stack))
+        try router.register(.page("scheme://tab/b", in: stack))
         #expect(await router.open("scheme://tab/a?jumpType=5").isSuccess)
         #expect(await router.open("scheme://tab/b?jumpType=5").code == .badField)
         #expect(
@@ -103,8 +105,8 @@ import Waypost
         let presented = await router.open("myapp://user?jumpType=1", parameters: ["jumpType": 0])
         #expect(presented.presentation.jumpType == .modal)
         #expect(await router.open(RouteKey(rawValue: "user"), ["id": 1]).parameters["id"] == 1)
-        router.registerDestination("Preference") { _ in .opened("preference") }
-        try router.register(destinations: ["preference": "Preference"])
+        try router.register(.destination("Preference") { _ in .opened("preference") })
+        try router.register([Route("preference", to: "Preference")])
         #expect(await router.open("myapp://preference").value == "preference")
         #expect(await router.open("myapp://over//there/#nose").route == "over/there")
         #expect(await router.open("MYAPP://user").isSuccess)

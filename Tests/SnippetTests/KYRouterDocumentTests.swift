@@ -19,8 +19,10 @@ import Waypost
     func `a template makes the URL that it takes`(
         template: String, key: String, value: String, url: String
     ) async throws {
-        try router.register(template) { routerParameters in .opened(routerParameters.parameters[key]) }
-        let generated = try RouteDescriptor.generateURL(template, [value])
+        try router.register(RouteKey(template)) { routerParameters in
+            .opened(routerParameters.parameters[key])
+        }
+        let generated = try RouteDescriptor.generateURL(RouteKey(template), [value])
         #expect(generated == url)
         #expect(await router.open(generated).value == .string(value))
     }

@@ -58,7 +58,7 @@ import Waypost
     ])
     func `the key is host and path, or the path alone under a host`(host: String?, key: String) async throws {
         let router = router(host: host)
-        try router.register(key) { request in
+        try router.register(RouteKey(key)) { request in
             .opened([
                 "name": request.parameters["name"] ?? .null, "fragment": .string(request.fragment ?? ""),
             ])
@@ -99,8 +99,8 @@ import Waypost
         try router.register([Route("preference", to: UserViewController.self, name: name)])
         #expect(await router.open("myapp://preference").isSuccess)
         #expect(router.unregister("preference"))
-        router.registerDestination(name) { _ in .opened("by name") }
-        try router.register(destinations: ["preference": name])
+        try router.register(.destination(name) { _ in .opened("by name") })
+        try router.register([Route("preference", to: name)])
         #expect(await router.open("myapp://preference").value == "by name")
     }
 
@@ -181,7 +181,7 @@ import Waypost
     @Test func `the transition of one call reaches the navigator`() async throws {
         let router = router()
         let navigator = AppNavigator()
-        try router.register(page: "user", in: navigator)
+        try router.register(.page("user", in: navigator))
         let transition: @Sendable (Screen) -> String = { toViewController in
             "currentContext of \(toViewController.route)"
         }
@@ -202,7 +202,7 @@ import Waypost
         let router = Router(
             configuration: RouterConfiguration(dialect: .reerRouter, jumpType: .modal, registersLinked: false)
         )
-        try router.register(page: "user", in: NavigationStack(), jumpType: page)
+        try router.register(.page("user", in: NavigationStack(), jumpType: page))
         let opening = await router.open("myapp://user", parameters: ["jumpType": call ?? .null])
         #expect(opening.presentation.jumpType == shown)
     }
@@ -211,7 +211,7 @@ import Waypost
     @Test func `a URL turns the animation off`() async throws {
         let router = router()
         let navigator = AppNavigator()
-        try router.register(page: "user", in: navigator)
+        try router.register(.page("user", in: navigator))
         _ = await router.open("myapp://user?name=google&route_no_animation=1")
         _ = await router.open("myapp://user?name=google")
         #expect(navigator.shown.withLock { $0.map(\.screen.presentation.noAnimation) } == [true, nil])
@@ -226,11 +226,11 @@ import Waypost
             Route(Self.userPage, to: UserViewController.self), Route(Self.chat, to: UserViewController.self),
         ])
         let log = Guarded<[String]>([])
-        try router.intercept(scope: .patterns([Self.userPage.rawValue])) { _ in
+        try router.intercept(scope: .patterns([Self.userPage])) { _ in
             log.withLock { $0.append("intercepted user page") }
             return .proceed
         }
-        try router.intercept(scope: .patterns([Self.userPage.rawValue])) { request in
+        try router.intercept(scope: .patterns([Self.userPage])) { request in
             guard request.parameters["name"] == "google" else { return .proceed }
             log.withLock { $0.append("intercepted user page success") }
             return .stop(reason: "intercepted user page success")

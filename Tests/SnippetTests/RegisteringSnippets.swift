@@ -25,7 +25,7 @@ final class AppNavigator: Navigator {
     }
 
     func register(in router: Router) throws {
-        try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: self)
+        try router.register(.page("myapp://orders/:id", name: "OrderScreen", in: self))
         try router.register("myapp://tap") { _ in
             self.taps += 1
             return .opened(JSONValue(self.taps))
@@ -131,7 +131,7 @@ private let isWithoutMacros = true
     func followOpens() async throws -> NavigationState {
         let router = Router()
         let stack = NavigationStack(tabs: 3)
-        try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: stack)
+        try router.register(.page("myapp://orders/:id", name: "OrderScreen", in: stack))
         _ = await router.open("myapp://orders/1")
         _ = await router.open("myapp://orders/2?jumpType=0")
         return stack.state
@@ -145,7 +145,7 @@ private let isWithoutMacros = true
         let router = Router()
         let stack = kept.map { NavigationStack(restoring: $0) } ?? NavigationStack(tabs: 3)
         router.observeNavigation(save)
-        try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: stack)
+        try router.register(.page("myapp://orders/:id", name: "OrderScreen", in: stack))
         return router
     }
     // end snippet
@@ -206,10 +206,10 @@ private let isWithoutMacros = true
         let router = Router()
         try router.register("myapp://orders", name: "OrderList") { _ in .opened("orders") }
         // snippet
-        router.registerDestination("CartScreen") { _ in .opened("cart") }
-        try router.register("myapp://cart", destination: "CartScreen")
-        try router.register(destinations: [
-            "myapp://warenkorb": "CartScreen", "myapp://bestellungen": "OrderList",
+        try router.register(.destination("CartScreen") { _ in .opened("cart") })
+        try router.register(Route("myapp://cart", to: "CartScreen"))
+        try router.register([
+            Route("myapp://warenkorb", to: "CartScreen"), Route("myapp://bestellungen", to: "OrderList"),
         ])
         // end snippet
         #expect(await router.open("myapp://warenkorb").value == "cart")

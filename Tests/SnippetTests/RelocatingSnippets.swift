@@ -89,7 +89,7 @@ import Waypost
             ("scheme://router/demo", "Demo"), ("scheme://router/demo1", "DemoA"),
             ("scheme://router/demo3", "DemoC"), ("scheme://store/items/:id", "Item"),
         ] {
-            try router.register(path, name: name) { request in .opened(.string(request.route)) }
+            try router.register(RouteKey(path), name: name) { request in .opened(.string(request.route)) }
         }
         let report = try redirectDemo(of: router)
         #expect(report.entries == 4)

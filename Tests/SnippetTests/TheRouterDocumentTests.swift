@@ -41,14 +41,14 @@ import Waypost
         ("demo3", className + "C"),
     ]
 
-    private func emptyRouter(webPath: String? = nil) -> Router {
+    private func emptyRouter(webPath: RouteKey? = nil) -> Router {
         Router(
             configuration: RouterConfiguration(
                 dialect: .theRouter, webPath: webPath, registersLinked: false))
     }
 
     /// The screens of the readme's application under their class names, each with its parameters as the value.
-    private func application(webPath: String? = nil) throws -> Router {
+    private func application(webPath: RouteKey? = nil) throws -> Router {
         let router = emptyRouter(webPath: webPath)
         for (path, name) in Self.classes {
             try router.register("scheme://router/\(path)", name: name) { request in
@@ -148,7 +148,7 @@ import Waypost
     func `one page has several patterns`(android: String) async throws {
         let router = emptyRouter()
         let patternString = ["scheme://router/demo2", android]
-        try router.register(patternString.map { Route($0, to: TheRouterController.self) })
+        try router.register(patternString.map { Route(RouteKey($0), to: TheRouterController.self) })
         for url in patternString {
             #expect(await router.open(url).object(as: TheRouterController.self) != nil)
         }
@@ -168,23 +168,23 @@ import Waypost
     ])
     func `a path is registered for a class by its name`(path: String, className: String) async throws {
         let router = emptyRouter()
-        router.registerDestination(className) { _ in .opened(.string(className)) }
-        try router.register(path, destination: className)
+        try router.register(.destination(className) { _ in .opened(.string(className)) })
+        try router.register(Route(RouteKey(path), to: className))
         #expect(await router.open("scheme://router/demo").value == .string(className))
         #expect(await router.open(path).value == .string(className))
         // "Remove": by the text of the pattern.
-        #expect(router.unregister(path))
+        #expect(router.unregister(RouteKey(path)))
         #expect(await router.open("scheme://router/demo").code == .noRoute)
     }
 
     @Test func `paths are registered in bulk, and removed`() async throws {
         let router = emptyRouter()
         for name in [Self.className, Self.className + "A"] {
-            router.registerDestination(name) { _ in .opened(.string(name)) }
+            try router.register(.destination(name) { _ in .opened(.string(name)) })
         }
-        try router.register(destinations: [
-            "scheme://router/demo": "TheRouter_Example.TheRouterController",
-            "scheme://router/demo1": "TheRouter_Example.TheRouterControllerA",
+        try router.register([
+            Route("scheme://router/demo", to: "TheRouter_Example.TheRouterController"),
+            Route("scheme://router/demo1", to: "TheRouter_Example.TheRouterControllerA"),
         ])
         #expect(
             await router.open("scheme://router/demo1").value == "TheRouter_Example.TheRouterControllerA")
@@ -276,11 +276,12 @@ import Waypost
         let router = try application()
         let login = "scheme://router/login"
         let isLogin = Guarded(false)
-        try router.register(login) { _ in
+        try router.register(RouteKey(login)) { _ in
             isLogin.withLock { $0 = true }
             return .opened()
         }
-        let handle = try router.intercept("login", priority: 0, scope: .allBut([login])) { [weak router] _ in
+        let handle = try router.intercept("login", priority: 0, scope: .allBut([RouteKey(login)])) {
+            [weak router] _ in
             guard !isLogin.withLock({ $0 }) else { return .proceed }
             _ = await router?.open(login)
             return .stop(reason: "log in first")

@@ -24,7 +24,7 @@ import Waypost
     /// Step 4: the host with its page.
     private func application() throws -> Router {
         let router = Router(configuration: Self.configuration)
-        try router.group(Self.host) { group in
+        try router.group(RouteKey(Self.host)) { group in
             try group.register([Route("test/vc", to: TestViewController.self, name: "TestViewController")])
         }
         return router
@@ -60,7 +60,7 @@ import Waypost
     /// Rows `TheRouterSelector` and `openVCPath:cmd:withParams:hanlder:`.
     @Test func `a method of a service opens a page and returns it`() async throws {
         let router = try application()
-        try router.group(Self.host) { group in
+        try router.group(RouteKey(Self.host)) { group in
             try group.register("test/jump", name: "TestService", kind: .action) { [weak router] _ in
                 let vc = await router?.open(.testVc, ["title": "123", "jumpType": 1])
                 guard let vc, let page = vc.object(as: TestViewController.self) else { return .pass }

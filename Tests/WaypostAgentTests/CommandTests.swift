@@ -103,7 +103,7 @@ import Waypost
         (#"{"id":"a","type":"replay","since":0,"max":501}"#, 422, "BAD_FIELD"),
     ])
     func `a field that breaks its rule is refused by name`(text: String, number: Int, name: String) throws {
-        let refusal = #expect(throws: Rejection.self) { try read(text) }
+        let refusal = #expect(throws: Failure.self) { try read(text) }
         #expect(refusal?.code.number == number)
         #expect(refusal?.code.name == name)
         #expect(refusal?.detail.isEmpty == false)

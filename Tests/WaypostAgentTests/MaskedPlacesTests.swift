@@ -15,7 +15,7 @@ import Waypost
     private struct Unlucky: RouteModule {
         let name = "Unlucky"
         func setUp() async throws {
-            throw RouteFailure(.handlerFailed, "connect to mqtt://me:\(secret)@broker: refused")
+            throw Failure(.handlerFailed, "connect to mqtt://me:\(secret)@broker: refused")
         }
     }
 
@@ -51,9 +51,9 @@ import Waypost
         try router.intercept("guard", scope: .patterns(["held://:who"])) { [gate] _ in
             .wait(for: gate, atMost: .seconds(600))
         }
-        try router.register(page: "screen://:who", name: "Screen", in: stack)
+        try router.register(.page("screen://:who", name: "Screen", in: stack))
         try router.register("app://throws") { request in
-            throw RouteFailure(.handlerFailed, "sign in at \(request.url.text) failed")
+            throw Failure(.handlerFailed, "sign in at \(request.url.text) failed")
         }
         router.declare([Unlucky()])
         return router

@@ -10,7 +10,7 @@ import WaypostMessages
     private func harness(_ stack: NavigationStack?) async throws -> AgentHarness {
         let router = Router()
         for name in ["a", "b"] {
-            if let stack { try router.register(page: "app://\(name)", name: name, in: stack) }
+            if let stack { try router.register(.page("app://\(name)", name: name, in: stack)) }
         }
         return try await AgentHarness(router: router)
     }

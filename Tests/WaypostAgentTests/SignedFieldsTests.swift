@@ -36,7 +36,7 @@ import WaypostMessages
         (#"{"type":"patch","aud":"k1","base":3,"entries":[]}"#, true),
     ])
     func `without one of them is refused`(_ text: String, _ isPatch: Bool) {
-        let refusal = #expect(throws: Rejection.self) { try read(text, isPatch: isPatch) }
+        let refusal = #expect(throws: Failure.self) { try read(text, isPatch: isPatch) }
         #expect(refusal?.code == .badField)
     }
 }

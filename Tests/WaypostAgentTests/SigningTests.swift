@@ -48,16 +48,16 @@ import Waypost
         let both = TrustedKeys(trusted, threshold: 2)
         var envelope = SignedEnvelope(payloadType: "application/json", payload: Array("{}".utf8))
         for id in ["k0", "k0"] { try envelope.signed(with: keys[0], id: id) }
-        #expect(throws: Rejection.self) { try both.check(envelope) }
+        #expect(throws: Failure.self) { try both.check(envelope) }
         try envelope.signed(with: keys[1], id: "other")
-        #expect(throws: Rejection.self) { try both.check(envelope) }
+        #expect(throws: Failure.self) { try both.check(envelope) }
         try envelope.signed(with: keys[1], id: "k1")
         #expect(try both.check(envelope) == [keys[0].verifyingKey, keys[1].verifyingKey])
         envelope.payload = Array("[]".utf8)
-        #expect(throws: Rejection.self) { try both.check(envelope) }
+        #expect(throws: Failure.self) { try both.check(envelope) }
         envelope.payload = Array("{}".utf8)
         envelope.payloadType = "text/json"
-        #expect(throws: Rejection.self) { try both.check(envelope) }
+        #expect(throws: Failure.self) { try both.check(envelope) }
     }
 
     @Test func `without a name are tried with every key`() throws {
@@ -76,7 +76,7 @@ import Waypost
         for _ in 0..<2 { try envelope.signed(with: key, id: "k") }
         #expect(throws: Never.self) { try trusted.check(envelope) }
         try envelope.signed(with: key, id: "k")
-        let refusal = #expect(throws: Rejection.self) { try trusted.check(envelope) }
+        let refusal = #expect(throws: Failure.self) { try trusted.check(envelope) }
         #expect(refusal?.code == .badField)
     }
 

@@ -91,8 +91,8 @@ import Threading
     }
 
     static let errors: [(any Error, Code)] = [
-        (Rejection(.busy, "later"), .busy), (RouteFailure(.disk, "full"), .disk),
-        (ServiceFailure(.disk, "full"), .disk), (CancellationError(), .canceled), (Odd(), .handlerFailed),
+        (Failure(.busy, "later"), .busy), (Failure(.disk, "full"), .disk),
+        (Failure(.disk, "full"), .disk), (CancellationError(), .canceled), (Odd(), .handlerFailed),
     ]
 
     @Test(arguments: errors)
@@ -107,9 +107,9 @@ import Threading
         }
         let outcome = await router.open("a://pure", context: context).outcome
         if case .rejected = outcome {
-            #expect(error is Rejection)
+            #expect(error is Failure)
         } else if case .failed = outcome {
-            #expect(!(error is Rejection))
+            #expect(!(error is Failure))
         } else {
             Issue.record("\(outcome)")
         }

@@ -22,9 +22,9 @@ extension RouteKey {
     func `values in order make a URL that gives them back`(pattern: String, values: [String], url: String)
         throws
     {
-        let descriptor = try RouteDescriptor(pattern)
+        let descriptor = try RouteDescriptor(RouteKey(pattern))
         #expect(try descriptor.url(values: values) == url)
-        #expect(try RouteDescriptor.generateURL(pattern, values) == url)
+        #expect(try RouteDescriptor.generateURL(RouteKey(pattern), values) == url)
         #expect(descriptor.parameters(of: url) != nil)
     }
 
@@ -36,7 +36,9 @@ extension RouteKey {
 
     @Test(arguments: mismatches)
     func `values that do not fit are an error`(pattern: String, values: [String]) {
-        #expect(throws: RouteGenerationError.self) { try RouteDescriptor.generateURL(pattern, values) }
+        #expect(throws: RouteGenerationError.self) {
+            try RouteDescriptor.generateURL(RouteKey(pattern), values)
+        }
     }
 
     @Test func `names fill the path and the rest goes to the query`() throws {
@@ -112,9 +114,9 @@ extension RouteKey {
     @Test func `placeholders in the query of a pattern are filled, behind those of the path`() throws {
         let pattern = "ky://search/:keyword?page=:page&sort=<order>&lang=de"
         #expect(
-            try RouteDescriptor.generateURL(pattern, ["Hangzhou", "2", "a&b"])
+            try RouteDescriptor.generateURL(RouteKey(pattern), ["Hangzhou", "2", "a&b"])
                 == "ky://search/Hangzhou?page=2&sort=a%26b&lang=de")
-        let search = try RouteDescriptor(pattern)
+        let search = try RouteDescriptor(RouteKey(pattern))
         #expect(search.names == ["keyword", "page", "order"])
         #expect(
             try search.url(for: ["keyword": "x", "page": 2, "order": "up", "more": true])

@@ -106,7 +106,7 @@ import Threading
         #expect(opening.outcome == .intercepted(by: "closed", reason: "no paper"))
         let result = await router.services.call(
             "Printer", "print", arguments: .positional(["x"]), context: context)
-        #expect(result == .failure(ServiceFailure(.intercepted, "intercepted by closed: no paper")))
+        #expect(result == .failure(Failure(.intercepted, "intercepted by closed: no paper")))
         #expect(printer.all.isEmpty)
         #expect(
             kinds.withLock { $0 } == [
@@ -197,7 +197,7 @@ import Threading
                     await desk.note(text, for: context.caller)
                 }
                 Exposed("clear()", idempotent: true) { (desk: Desk, context: OpenContext) in
-                    guard context.caller == "ops" else { throw ServiceFailure(.notAllowed, "ops only") }
+                    guard context.caller == "ops" else { throw Failure(.notAllowed, "ops only") }
                     await desk.clear()
                 }
             },
@@ -223,7 +223,7 @@ import Threading
         #expect(await registry.call("Desk", "clear", deadline: nil, context: Self.context) == .success(.null))
         let refused = await registry.call(
             "Desk", "clear", deadline: nil, context: OpenContext(caller: "me"))
-        #expect(refused == .failure(ServiceFailure(.notAllowed, "ops only")))
+        #expect(refused == .failure(Failure(.notAllowed, "ops only")))
         #expect(
             await registry.call(
                 "Sync", "who", arguments: .labeled(["prefix": "> "]), context: Self.context)

@@ -49,7 +49,7 @@ import Testing
     {
         let router = try recordingRouter([("hd://x", "X")])
         try router.intercept("roles", scope: .metadata("roles")) { _ in .proceed }
-        router.registerDestination("D", metadata: ["roles": ["staff"]]) { _ in .opened() }
+        try router.register(.destination("D", metadata: ["roles": ["staff"]]) { _ in .opened() })
         #expect(router.check().findings.isEmpty)
 
         let listed = Router()

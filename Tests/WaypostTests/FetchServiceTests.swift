@@ -74,7 +74,7 @@ import Threading
             _ = try registry.instance(of: Inner.self)
             return Outer()
         }
-        #expect(throws: ServiceFailure.self) { try registry.instance(of: Outer.self) }
+        #expect(throws: Failure.self) { try registry.instance(of: Outer.self) }
     }
 
     @Test func `a factory that fails is tried again`() {

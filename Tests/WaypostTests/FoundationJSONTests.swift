@@ -129,7 +129,7 @@ import Testing
         #expect(host == .success("x.example"))
         #expect(await services.call("Shop", "price", arguments: .positional([0.1])) == .success(0.2))
         let wrong = await services.call("Shop", "go", arguments: .positional([4]))
-        #expect(throws: ServiceFailure.self) { try wrong.get() }
+        #expect(throws: Failure.self) { try wrong.get() }
     }
 
     @Test func `a URL's query gives them to a route`() async throws {

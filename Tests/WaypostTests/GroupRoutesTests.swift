@@ -15,9 +15,9 @@ import Testing
 
     @Test(arguments: joined)
     func `a pattern follows that of its group`(prefix: String, pattern: String, whole: String) throws {
-        var group = RouteGroup(prefix, [:], [:])
-        try group.register(pattern) { _ in .opened() }
-        #expect(group.routes.map(\.pattern) == [whole])
+        let group = RouteGroup(RouteKey(prefix), [:], [:])
+        try group.register(RouteKey(pattern)) { _ in .opened() }
+        #expect(group.steps.flatMap(\.routes).map(\.pattern) == [RouteKey(whole)])
     }
 
     @Test func `the inner value counts, of metadata and of defaults`() async throws {
@@ -86,7 +86,7 @@ import Testing
                 try router.group("a://x") { x in
                     x.intercept { _ in .stop(reason: "no") }
                     try x.register("good") { _ in .opened() }
-                    try x.register(bad) { _ in .opened() }
+                    try x.register(RouteKey(bad)) { _ in .opened() }
                 }
             }
             #expect(await router.open("a://x/good").code == .noRoute)

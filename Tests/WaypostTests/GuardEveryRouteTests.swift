@@ -99,22 +99,22 @@ extension RouteKey {
         case .registerKey: try router.register(RouteKey.guardedKey, metadata: auth, handler: immediate)
         case .registerKeyWaiting: try router.register(RouteKey.guardedKey, metadata: auth, handler: waiting)
         case .page: try router.register([.page("g://x", in: ClosedNavigator(), metadata: auth)])
-        case .registerPage: try router.register(page: "g://x", in: ClosedNavigator(), metadata: auth)
+        case .registerPage: try router.register(.page("g://x", in: ClosedNavigator(), metadata: auth))
         case .pathOfDestination:
-            router.registerDestination("D", metadata: auth, handler: waiting)
-            try router.register("g://x", destination: "D")
+            try router.register(.destination("D", metadata: auth, handler: waiting))
+            try router.register(Route("g://x", to: "D"))
         case .pathsOfDestinations:
-            router.registerDestination("D", metadata: auth, handler: waiting)
-            try router.register(destinations: ["g://x": "D"])
+            try router.register(.destination("D", metadata: auth, handler: waiting))
+            try router.register([Route("g://x", to: "D")])
         case .pathWithItsOwn:
-            router.registerDestination("D", metadata: ["title": "D"], handler: waiting)
-            try router.register("g://x", destination: "D", metadata: auth)
+            try router.register(.destination("D", metadata: ["title": "D"], handler: waiting))
+            try router.register(Route("g://x", to: "D", metadata: auth))
         case .pathsWithTheirOwn:
-            router.registerDestination("D", handler: waiting)
-            try router.register(destinations: ["g://x": "D"], metadata: auth)
+            try router.register(.destination("D", handler: waiting))
+            try router.register([Route("g://x", to: "D", metadata: auth)])
         case .pathOfRoute:
             try router.register([guarded])
-            try router.register("g://y", destination: "D")
+            try router.register(Route("g://y", to: "D"))
         case .group:
             try router.group("g://x", metadata: auth) { group in
                 try group.register("", handler: immediate)
@@ -137,7 +137,7 @@ extension RouteKey {
             try router.register(RouteDescription.list(list).map { Route($0, handler: waiting) })
         case .linkedRecords: #expect(router.add(`Read linked records`.read([Self.record])).isEmpty)
         case .mapAddsForDestination:
-            router.registerDestination("D", metadata: auth, handler: waiting)
+            try router.register(.destination("D", metadata: auth, handler: waiting))
             try router.register([free])
             try relocate(router, .add(path: "g://x", className: "D"))
         case .mapAddsForRoute:
@@ -219,7 +219,7 @@ extension RouteKey {
         async throws
     {
         let router = try recordingRouter([("g://login", "Login"), ("g://admin", "Admin")])
-        router.registerDestination("Hidden", handler: Self.waiting)
+        try router.register(.destination("Hidden", handler: Self.waiting))
         try router.intercept("login", scope: .allBut(["g://login"])) { _ in .stop(reason: "log in first") }
         for name in ["Admin", "Hidden"] {
             try relocate(router, .add(path: "g://login", className: name))
@@ -240,9 +240,9 @@ extension RouteKey {
     @Test func `a page that is closed to the caller is not shown below another`() async throws {
         let stack = NavigationStack()
         let router = Router()
-        try router.register(page: "g://x", name: "list", in: stack)
-        try router.register(page: "g://x/:id", name: "secret", in: stack, metadata: Self.auth)
-        try router.register(page: "g://x/:id/help", name: "help", in: stack)
+        try router.register(.page("g://x", name: "list", in: stack))
+        try router.register(.page("g://x/:id", name: "secret", in: stack, metadata: Self.auth))
+        try router.register(.page("g://x/:id/help", name: "help", in: stack))
         let isLoggedIn = Guarded(false)
         let asked = Guarded<[String]>([])
         try router.intercept("login", scope: .metadata("auth", true)) { request in

@@ -61,7 +61,7 @@ import Threading
         }
         let navigator = Animated()
         let router = Router()
-        try router.register(page: "app://a", name: "A", in: navigator)
+        try router.register(.page("app://a", name: "A", in: navigator))
         let transition: @Sendable (String) -> String = { "\($0) fades in" }
         _ = await router.open("app://a", objects: ["transition": transition])
         _ = await router.open("app://a")

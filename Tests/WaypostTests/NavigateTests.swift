@@ -7,7 +7,7 @@ import Threading
     func open(_ steps: [(String, JSONValue)], tabs: Int = 3) async throws -> (NavigationStack, [Opening]) {
         let stack = NavigationStack(tabs: tabs)
         let router = Router()
-        for name in ["a", "b", "c"] { try router.register(page: "app://\(name)", name: name, in: stack) }
+        for name in ["a", "b", "c"] { try router.register(.page("app://\(name)", name: name, in: stack)) }
         var openings: [Opening] = []
         for (name, jump) in steps {
             openings.append(await router.open("app://\(name)", parameters: ["jumpType": jump]))
@@ -50,7 +50,7 @@ import Threading
     @Test func `a tab is shown, and one that is not there is refused`() async throws {
         let stack = NavigationStack(tabs: 2)
         let router = Router()
-        for name in ["a", "b"] { try router.register(page: "app://\(name)", name: name, in: stack) }
+        for name in ["a", "b"] { try router.register(.page("app://\(name)", name: name, in: stack)) }
         _ = await router.open("app://a?jumpType=5&tabBarSelecIndex=1")
         _ = await router.open("app://b")
         #expect(names(stack.state.tabs) == [[], ["a", "b"]])
@@ -71,7 +71,7 @@ import Threading
         let counts = Guarded<[Int]>([])
         stack.observe { state in counts.withLock { $0.append(state.count) } }
         let router = Router()
-        try router.register(page: "app://a", name: "A", in: stack)
+        try router.register(.page("app://a", name: "A", in: stack))
         let opening = await router.open("app://a")
         #expect(opening.value == stack.state.json)
         #expect(
@@ -84,7 +84,7 @@ import Threading
         var state = NavigationState()
         let screen = Screen(name: "a", route: "a", url: "a")
         for _ in 0..<NavigationState.maximumScreens { try state.show(screen) }
-        #expect(throws: Rejection.self) { try state.show(screen) }
+        #expect(throws: Failure.self) { try state.show(screen) }
         try state.show(
             Screen(name: "r", route: "r", url: "r", presentation: Presentation(jumpType: .windowNavRoot)))
         #expect(state.count == 1)
@@ -108,7 +108,7 @@ import Threading
         #expect(try await !move(.popToRoot))
         #expect(names(stack.state.tabs)[0] == ["a"])
         let nowhere = await router.navigate(.showTab(3))
-        #expect(throws: RouteFailure(.badField, "no tab 3; tabs are 0 to 2")) { try nowhere.get() }
+        #expect(throws: Failure(.badField, "no tab 3; tabs are 0 to 2")) { try nowhere.get() }
     }
 
     private struct Wall: Navigator {
@@ -118,10 +118,10 @@ import Threading
     @Test func `without a navigator that can move it is refused`() async throws {
         let router = Router()
         let none = await router.navigate(.back)
-        #expect(throws: RouteFailure(.noNavigator, "this program has no navigator")) { try none.get() }
+        #expect(throws: Failure(.noNavigator, "this program has no navigator")) { try none.get() }
         router.use(Wall())
         let wall = await router.navigate(.back)
-        #expect(throws: RouteFailure(.noNavigator, "the navigator of this program cannot go back")) {
+        #expect(throws: Failure(.noNavigator, "the navigator of this program cannot go back")) {
             try wall.get()
         }
     }
@@ -133,8 +133,8 @@ import Threading
         let tops = Guarded<[String]>([])
         router.observeNavigation { state in tops.withLock { $0.append(state.top?.name ?? "") } }
         let stack = NavigationStack()
-        try router.register(page: "app://a", name: "a", in: stack)
-        try router.register(page: "app://b", name: "b", in: NavigationStack())
+        try router.register(.page("app://a", name: "a", in: stack))
+        try router.register(.page("app://b", name: "b", in: NavigationStack()))
         #expect(router.navigator as? NavigationStack === stack)
         _ = await router.open("app://a")
         _ = await router.open("app://b")
@@ -147,7 +147,7 @@ import Threading
         for (path, name) in [
             ("app://home", "home"), ("app://orders", "orders"), ("app://orders/:id", "order"),
             ("app://orders/:id/items/:item", "item"), ("app://", "fallback"),
-        ] { try router.register(page: path, name: name, in: stack) }
+        ] { try router.register(.page(RouteKey(path), name: name, in: stack)) }
         try router.register("app://orders/:id/items", kind: .action) { _ in .opened() }
         try router.relocate([
             RelocationLayer(
@@ -194,7 +194,7 @@ import Threading
         for _ in 0..<NavigationState.maximumScreens - 1 { _ = try await stack.show(screen("a")) }
         var last = screen("b")
         last.parents = [screen("c")]
-        await #expect(throws: Rejection.self) { _ = try await stack.show(last) }
+        await #expect(throws: Failure.self) { _ = try await stack.show(last) }
         let kept = try JSONValue(encoding: stack.state)
         #expect(try JSONValueDecoder().decode(NavigationState.self, from: kept) == stack.state)
     }

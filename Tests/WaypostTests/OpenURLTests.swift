@@ -10,7 +10,7 @@ func recordingRouter(
     let router = Router(configuration: configuration)
     try router.register(
         routes.map { pattern, name in
-            Route(pattern, name: name) { request in
+            Route(RouteKey(pattern), name: name) { request in
                 .opened(.object(["name": .string(name), "params": .object(request.parameters.merged)]))
             }
         })
@@ -167,7 +167,7 @@ func recordingRouter(
         let router = Router()
         let tried = Guarded<[String]>([])
         for pattern in ["a://x/:any", "a://x/*", "a://", "a://x/y"] {
-            try router.register(pattern) { request in
+            try router.register(RouteKey(pattern)) { request in
                 tried.withLock { $0.append(request.route) }
                 return pattern == "a://x/*" ? .opened() : .pass
             }
@@ -189,7 +189,7 @@ func recordingRouter(
             .opened(.int(Int64(try request.parameters.value("id", as: Int.self))))
         }
         try router.register("a://refuses") { _ in
-            throw Rejection(.notAllowed, "not today")
+            throw Failure(.notAllowed, "not today")
         }
         #expect(await router.open("a://broken").code == .handlerFailed)
         #expect(await router.open("a://typed?id=7").value == 7)

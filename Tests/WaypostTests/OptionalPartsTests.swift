@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a router registers, opens, checks, exports and removes one route`() async throws {
         let router = Router()
-        try router.register(Self.pattern, name: "Order") { request in
+        try router.register(RouteKey(Self.pattern), name: "Order") { request in
             .opened(.array(["id", "tab"].map { request.parameters[$0] ?? .null }))
         }
         #expect(await router.open("s://orders/7").value == ["7", .null])
@@ -90,7 +90,7 @@ import Testing
         #expect(await router.open("s://orders/7/edit").code == .intercepted)
         guarded.cancel()
         try router.register("s://other") { _ in .opened() }
-        router.unregister(Self.pattern)
+        router.unregister(RouteKey(Self.pattern))
         #expect(await router.open("s://orders/7").code == .noRoute)
         #expect(await router.open("s://orders/7/edit/all").code == .noRoute)
         #expect(router.routes.map(\.path) == ["s://other"])

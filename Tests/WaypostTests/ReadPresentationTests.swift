@@ -42,8 +42,8 @@ import Testing
     {
         let router = Router(configuration: RouterConfiguration(jumpType: .modal))
         let stack = NavigationStack()
-        try router.register(page: "app://plain", in: stack)
-        try router.register(page: "app://root", in: stack, jumpType: .windowNavRoot)
+        try router.register(.page("app://plain", in: stack))
+        try router.register(.page("app://root", in: stack, jumpType: .windowNavRoot))
         #expect(await router.open("app://plain").presentation.jumpType == .modal)
         #expect(await router.open("app://root").presentation.jumpType == .windowNavRoot)
         #expect(router.resolve("app://root").presentation.jumpType == .windowNavRoot)

@@ -128,7 +128,7 @@ import Threading
             configuration: RouterConfiguration(dialect: .reerRouter, allowedSchemes: ["app"]))
         try router.register("canceled") { _ in throw CancellationError() }
         try router.register("late") { _ in
-            throw RouteFailure(.canceled, "the user went back")
+            throw Failure(.canceled, "the user went back")
         }
         try router.register("user") { _ in .opened("user") }
         let fallback = "?route_fallback_url=app%3A%2F%2Fuser"

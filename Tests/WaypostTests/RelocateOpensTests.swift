@@ -110,7 +110,7 @@ import Threading
         // Once the build has the target, the redirect works.
         try router.register("scheme://router/none") { _ in .opened() }
         #expect(await router.open("scheme://router/demo").route == "scheme://router/none")
-        router.registerDestination("Unknown") { _ in .opened() }
+        try router.register(.destination("Unknown") { _ in .opened() })
         #expect(await router.open("scheme://router/new").isSuccess)
     }
 

@@ -42,7 +42,7 @@ import Threading
     static func router() -> Router { Router(configuration: RouterConfiguration(handlerDeadline: nil)) }
 
     static func route(_ pattern: String, name: String? = nil) -> Route {
-        Route(pattern, name: name) { _ in .opened() }
+        Route(RouteKey(pattern), name: name) { _ in .opened() }
     }
 
     static func service(_ name: String, first: Int = 0) -> ExposedService {
@@ -326,7 +326,7 @@ import Threading
         }
         router.declare([Module(name: "A", routes: [Self.route("a://a")], services: [Self.service("A")])])
         try router.register("a://b") { _ in .opened() }
-        router.registerDestination("Page") { _ in .opened() }
+        try router.register(.destination("Page") { _ in .opened() })
         router.unregister("a://b")
         try router.services.expose(Self.service("B"))
         router.services.unregister(named: "B")

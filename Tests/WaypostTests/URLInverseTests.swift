@@ -23,7 +23,7 @@ import Testing
         var made = 0
         for _ in 0..<120 {
             let text = RouteTablePropertyTests.pattern(&random)
-            let descriptor = try RouteDescriptor(text)
+            let descriptor = try RouteDescriptor(RouteKey(text))
             // What stands for `*` is not given back.
             if descriptor.names.contains("*") { continue }
             var values: [String: JSONValue] = ["q": .string(random.pick(Self.texts)), "n": 3]
@@ -57,7 +57,7 @@ import Testing
     ])
     func `a structure that was written into a URL is decoded from it`(pattern: String) throws {
         var random = Seeded(9)
-        let descriptor = try RouteDescriptor(pattern)
+        let descriptor = try RouteDescriptor(RouteKey(pattern))
         var made = 0
         for _ in 0..<200 {
             let trip = Trip(

@@ -5,8 +5,8 @@ import Waypost
 /// Nothing in the URL says that it must not be repeated: a number is first offered to an idempotent route, which passes,
 /// and `scheme://router/old-append/LINE` is idempotent itself, until an interceptor redirects it here.
 enum AppendActions {
-    private static let path = "scheme://router/append/:line"
-    private static let oldPath = "scheme://router/old-append/:line"
+    private static let path: RouteKey = "scheme://router/append/:line"
+    private static let oldPath: RouteKey = "scheme://router/old-append/:line"
 
     static func register(in router: Router, _ ledger: LedgerService) throws(RegistrationError) {
         try router.register([

@@ -4,7 +4,7 @@ import Waypost
 struct DemoScreens: Sendable {
     let shown: NavigationStack
 
-    func page(_ path: String, _ name: String, kind: RouteKind = .page) -> Route {
+    func page(_ path: RouteKey, _ name: String, kind: RouteKind = .page) -> Route {
         Route(path, name: name, kind: kind, idempotent: true) { request in try await open(name, request) }
     }
 

@@ -2,7 +2,7 @@ import Waypost
 
 /// The orders, only for users who are logged in.
 enum OrdersScreen {
-    private static let path = "scheme://router/orders"
+    private static let path: RouteKey = "scheme://router/orders"
 
     static func route(_ screens: DemoScreens) -> Route { screens.page(path, "OrdersScreen") }
 

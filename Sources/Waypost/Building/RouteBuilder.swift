@@ -6,8 +6,10 @@
 ///         .withAny(key: "any", value: model)
 ///         .open()
 public struct RouteBuilder: Sendable {
-    /// The URL.
+    /// The URL, or the pattern that it is made of.
     public let url: String
+    /// The pattern whose placeholders get the values; nil when it begins with a URL.
+    private let key: RouteKey?
     /// The parameters so far; a later one of the same key wins.
     package private(set) var parameters: [String: JSONValue] = [:]
     /// The native values so far, which only a destination in this process can get.
@@ -18,10 +20,20 @@ public struct RouteBuilder: Sendable {
     /// Begins with a URL.
     public init(_ url: String) {
         self.url = url
+        key = nil
+    }
+
+    /// Begins with a pattern: values of its placeholders go into the path.
+    public init(_ key: RouteKey) {
+        url = key.rawValue
+        self.key = key
     }
 
     /// Begins with a URL, named as in TheRouter.
     public static func build(_ url: String) -> RouteBuilder { RouteBuilder(url) }
+
+    /// Begins with a pattern, named as in TheRouter.
+    public static func build(_ key: RouteKey) -> RouteBuilder { RouteBuilder(key) }
 
     /// Adds a value that can be encoded: a number, a text, a structure.
     public func with(_ key: String, _ value: some Encodable & Sendable) -> RouteBuilder {
@@ -76,19 +88,22 @@ public struct RouteBuilder: Sendable {
             return Opening(
                 outcome: .rejected(.badField("\(mistake)")), requested: url, url: url, ref: context.ref)
         }
+        if let key { return await router.open(key, parameters, objects: objects, context: context) }
         return await router.open(url, parameters: parameters, objects: objects, context: context)
     }
 
     /// The command for an agent to open this URL: `{"id","type":"open","url","params"}`.
     ///
-    /// - Throws: ``RouteGenerationError`` when a value can't be written as JSON.
+    /// - Throws: ``RouteGenerationError`` when a value can't be written as JSON, or in the path of a pattern.
     public func command(id: String) throws(RouteGenerationError) -> JSONValue {
         if let mistake { throw mistake }
         if let key = objects.keys.sorted().first(where: { parameters[$0] == nil }) {
             throw .unencodable(key, detail: "a native value cannot be sent")
         }
-        var members: [String: JSONValue] = ["id": .string(id), "type": "open", "url": .string(url)]
-        if !parameters.isEmpty { members["params"] = .object(parameters) }
+        var members: [String: JSONValue] = ["id": .string(id), "type": "open"]
+        members["url"] = .string(
+            try key.map { (key) throws(RouteGenerationError) in try key.url(parameters) } ?? url)
+        if key == nil, !parameters.isEmpty { members["params"] = .object(parameters) }
         return .object(members)
     }
 }

@@ -47,9 +47,9 @@ public struct RouteDescriptor: Sendable {
     ///   - pattern: The pattern.
     ///   - converters: Custom converters that the pattern names.
     public init(
-        _ pattern: String, converters: [String: RouteConverter] = [:]
+        _ pattern: RouteKey, converters: [String: RouteConverter] = [:]
     ) throws(RouteGenerationError) {
-        try self.init(pattern, syntax: PatternSyntax(), converters: converters)
+        try self.init(pattern.rawValue, syntax: PatternSyntax(), converters: converters)
     }
 
     /// A descriptor of a pattern of a dialect.
@@ -154,7 +154,7 @@ public struct RouteDescriptor: Sendable {
     /// The URL of a pattern with these values in the places of its placeholders: KYRouter's
     /// `generateURLWithPattern:parameters:`, with encoding and with an error on a mismatch.
     public static func generateURL(
-        _ pattern: String, _ values: [String]
+        _ pattern: RouteKey, _ values: [String]
     ) throws(RouteGenerationError) -> String {
         try RouteDescriptor(pattern).url(values: values)
     }

@@ -1,26 +1,4 @@
 extension Router {
-    /// Registers a destination for the pattern of a key; see `register(_:name:priority:…)`.
-    public func register(
-        _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
-        @_inheritActorContext handler: @escaping Route.Handler
-    ) throws(RegistrationError) {
-        try register(
-            key.rawValue, name: name, priority: priority, kind: kind, metadata: metadata, redirect: redirect,
-            handler: handler)
-    }
-
-    /// The same for a handler without `await`.
-    public func register(
-        _ key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
-        @_inheritActorContext handler: @escaping Route.ImmediateHandler
-    ) throws(RegistrationError) {
-        try register(
-            key.rawValue, name: name, priority: priority, kind: kind, metadata: metadata, redirect: redirect,
-            handler: handler)
-    }
-
     /// Opens the URL that a key's pattern and these values make: placeholders first, the others in the query.
     ///
     /// The destination gets the values with their types: an integer is not turned into text by the URL.
@@ -35,9 +13,7 @@ extension Router {
         scheme: String = "", context: OpenContext = .init()
     ) async -> Opening {
         do throws(RouteGenerationError) {
-            let descriptor = try RouteDescriptor(
-                key.rawValue, syntax: configuration.syntax, converters: configuration.converters)
-            let url = try descriptor.url(for: values, scheme: scheme)
+            let url = try url(for: key, values, scheme: scheme)
             var context = context
             context.typedValues = values
             return await open(url, objects: objects, context: context)
@@ -46,5 +22,62 @@ extension Router {
                 outcome: .rejected(.badField("\(error)")), requested: key.rawValue, url: key.rawValue,
                 ref: context.ref)
         }
+    }
+
+    /// Opens a typed route.
+    ///
+    /// - Parameters:
+    ///   - route: The route with its parameters.
+    ///   - objects: Native values for a destination in this process: models, closures.
+    ///   - scheme: The scheme for a pattern that has none.
+    ///   - context: The caller, and its conditions.
+    nonisolated(nonsending) public func open<Typed: TypedRoute>(
+        _ route: Typed, objects: [String: any Sendable] = [:], scheme: String = "",
+        context: OpenContext = .init()
+    ) async -> Opening {
+        let values: [String: JSONValue]
+        do {
+            values = try JSONValueEncoder().encode(route).objectValue ?? [:]
+        } catch {
+            let reason = (error as? EncodingError)?.reason ?? "\(error)"
+            return Opening(
+                outcome: .rejected(.badField("encode \(Typed.self): \(reason)")),
+                requested: Typed.key.rawValue, url: Typed.key.rawValue, ref: context.ref)
+        }
+        return await open(Typed.key, values, objects: objects, scheme: scheme, context: context)
+    }
+
+    /// The URL that a key's pattern and these values make, with this router's dialect and converters.
+    public func url(
+        for key: RouteKey, _ values: [String: JSONValue] = [:], scheme: String = ""
+    ) throws(RouteGenerationError) -> String {
+        try descriptor(of: key).url(for: values, scheme: scheme)
+    }
+
+    /// The URL of a typed route, with this router's dialect and converters.
+    public func url<Typed: TypedRoute>(
+        for route: Typed, scheme: String = ""
+    ) throws(RouteGenerationError) -> String {
+        try descriptor(of: Typed.key).url(from: route, scheme: scheme)
+    }
+
+    private func descriptor(of key: RouteKey) throws(RouteGenerationError) -> RouteDescriptor {
+        try RouteDescriptor(
+            key.rawValue, syntax: configuration.syntax, converters: configuration.converters)
+    }
+
+    /// Where the URL of a key's pattern and these values would lead; see ``resolve(_:parameters:)``.
+    ///
+    /// - Throws: ``RouteGenerationError`` when they make no URL.
+    public func resolve(
+        _ key: RouteKey, _ values: [String: JSONValue] = [:], scheme: String = ""
+    ) throws(RouteGenerationError) -> Resolution {
+        resolve(try url(for: key, values, scheme: scheme))
+    }
+
+    /// Whether a route takes the URL of a key's pattern and these values; false when they make none.
+    public func canOpen(_ key: RouteKey, _ values: [String: JSONValue] = [:], scheme: String = "") -> Bool {
+        guard let url = try? url(for: key, values, scheme: scheme) else { return false }
+        return canOpen(url)
     }
 }

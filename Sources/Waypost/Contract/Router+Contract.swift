@@ -1,12 +1,12 @@
 /// What does not fit a contract in an open or a call, found without sending it.
 package struct ContractReport: Sendable, Hashable {
     /// What would be refused; nil when nothing is known to be wrong.
-    package var fault: Rejection?
+    package var fault: Failure?
     /// Probable mistakes in what is allowed.
     package var warnings: [String] = []
 
     /// Nothing is known to be wrong unless it is said.
-    package init(fault: Rejection? = nil) { self.fault = fault }
+    package init(fault: Failure? = nil) { self.fault = fault }
 }
 
 extension Router {
@@ -59,7 +59,7 @@ extension Router {
     ) -> ContractReport {
         switch services.find(service, method) {
         case .failure(let failure):
-            ContractReport(fault: Rejection(failure.code, failure.detail, nearest: failure.nearest))
+            ContractReport(fault: failure)
         case .success(let found):
             ContractReport(found.method.description, ArgumentSource(arguments))
         }
@@ -68,7 +68,7 @@ extension Router {
     private func checkService(
         _ url: String, _ parameters: [String: JSONValue], _ method: MethodDescription
     ) -> ContractReport {
-        do throws(Rejection) {
+        do throws(Failure) {
             guard let url = try? RouteURL(url) as RouteURL else { return ContractReport() }
             return ContractReport(method, try ServiceURL(url, caller: parameters).source)
         } catch {
@@ -81,17 +81,17 @@ extension ContractReport {
     /// Whether arguments fit what a method says of them.
     fileprivate init(_ method: MethodDescription, _ source: ArgumentSource) {
         guard let name = MethodName(method.name) else { return }
-        do throws(ServiceFailure) {
+        do throws(Failure) {
             var reader = try ArgumentReader(method: name, source: source)
             for argument in method.arguments {
                 let (name, found) = try reader.next(argument.type, isOptional: argument.value.isOptional)
                 guard let found, !(found.isNull && argument.value.isOptional),
                     let problem = argument.value.schema.problem(with: found, readsText: source.readsText)
                 else { continue }
-                throw .badField("argument \"\(name)\" of \(method.name) \(problem)", argument: name)
+                throw .badField("argument \"\(name)\" of \(method.name) \(problem)")
             }
         } catch {
-            fault = Rejection(error.code, error.detail, nearest: error.nearest)
+            fault = error
         }
     }
 }
@@ -112,7 +112,7 @@ extension ExposedMethod {
             base: MethodName(description.name)?.base ?? description.name,
             work: .immediate { call in
                 if let fault = ContractReport(description, call.source).fault {
-                    throw ServiceFailure(fault.code, fault.detail)
+                    throw Failure(fault.code, fault.detail)
                 }
                 return .null
             })

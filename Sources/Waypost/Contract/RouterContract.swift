@@ -42,7 +42,7 @@ package struct RouterContract: Sendable, Hashable {
         package init(_ configuration: RouterConfiguration = RouterConfiguration(), hasHooks: Bool = false) {
             dialect = configuration.dialect
             ignoresCase = configuration.ignoresCase
-            webPath = configuration.webPath
+            webPath = configuration.webPath?.rawValue
             allowedSchemes = configuration.allowedSchemes
             serviceScheme = configuration.serviceScheme
             serviceHost = configuration.serviceHost
@@ -52,7 +52,8 @@ package struct RouterContract: Sendable, Hashable {
         /// A router of these settings, without the routes that were declared in this process.
         package var configuration: RouterConfiguration {
             RouterConfiguration(
-                dialect: dialect, allowedSchemes: allowedSchemes, webPath: webPath,
+                dialect: dialect, allowedSchemes: allowedSchemes,
+                webPath: webPath.map(RouteKey.init(_:)),
                 serviceScheme: serviceScheme, serviceHost: serviceHost, ignoresCase: ignoresCase,
                 registersLinked: false)
         }

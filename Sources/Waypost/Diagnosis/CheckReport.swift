@@ -22,6 +22,9 @@ public struct CheckReport: Sendable, Hashable {
             case deadRedirect
             /// A route that nothing can ever open: another is always tried first.
             case unreachable
+            /// A type needs a property that no placeholder gives, while one of its route is read by none: most likely one
+            /// is meant by the other.
+            case unreadPlaceholder
             /// A route that a redirect leads away from: what maps are for, so it is no mistake.
             case redirected
             /// Routes without a scheme that open only with some, because other routes name schemes; no mistake.
@@ -73,6 +76,7 @@ public struct CheckReport: Sendable, Hashable {
                 case .badPattern: "A pattern is not valid."
                 case .deadRedirect: "A redirect leads to a URL that no route matches."
                 case .unreachable: "A route is never opened, because another is tried first."
+                case .unreadPlaceholder: "A placeholder is read by no property, and a property is missing."
                 case .redirected: "A route is not opened, because a redirect leads away from it."
                 case .limitedSchemes: "Routes without a scheme open only with some schemes."
                 case .deadScope: "The scope of an interceptor matches no route."

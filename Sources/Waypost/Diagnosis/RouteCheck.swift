@@ -82,6 +82,21 @@ struct RouteCheck {
                 + "set allowedSchemes to open them with others")
     }
 
+    /// Placeholders that no property of the route's type reads, where the type needs properties that are not in the path.
+    mutating func findUnreadPlaceholders() {
+        for record in state.routes.records {
+            let placeholders = record.pattern.placeholders
+            guard let properties = record.route.properties, !placeholders.isEmpty,
+                let unread = properties.unread(placeholders, record.route.defaults)
+            else { continue }
+            add(
+                .unreadPlaceholder, record.pattern.text,
+                "\(listed.name(record)): \(properties.type) needs \(unread.needed.joined(separator: ", ")) beside the "
+                    + "path, and has no property \(unread.placeholders.joined(separator: ", ")) for its placeholder",
+                record)
+        }
+    }
+
     mutating func add(_ found: [CheckReport.Finding]) { findings += found }
 
     private mutating func add(

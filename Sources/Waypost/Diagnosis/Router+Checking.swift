@@ -14,6 +14,7 @@ extension Router {
         }
         var check = RouteCheck(state, refused + failed + PatternCheck(state).findings)
         check.findUnreachable()
+        check.findUnreadPlaceholders()
         check.findLimitedSchemes()
         let maps = MapCheck(state.layers.map(CheckedMap.init), isOfDocuments: false)
         check.add(ScopeCheck(state).findings + maps.findings(in: state))

@@ -25,16 +25,6 @@ public struct Screen: Sendable, Hashable, Codable {
         self.presentation = presentation
     }
 
-    /// The screen of an open.
-    public init(_ request: RouteRequest, name: String? = nil) {
-        self.init(
-            name: name ?? request.route, route: request.route, url: request.url.text,
-            parameters: request.parameters.merged, presentation: request.presentation)
-        parents = request.parents.map {
-            Screen(name: $0.name, route: $0.route, url: $0.url, parameters: $0.parameters)
-        }
-    }
-
     /// `{"name","url"}`; parameters are left out, and user info is masked, for they may be private: the caller that opens
     /// a screen sees what lies below it.
     package var json: JSONValue {
@@ -91,13 +81,13 @@ public struct NavigationState: Sendable, Hashable, Codable {
 
     /// Shows a screen as its presentation says.
     ///
-    /// - Throws: ``Rejection`` when the tab does not exist or has another root, or when there are too many screens.
-    package mutating func show(_ screen: Screen) throws(Rejection) {
+    /// - Throws: ``Failure`` when the tab does not exist or has another root, or when there are too many screens.
+    package mutating func show(_ screen: Screen) throws(Failure) {
         guard
             count + screen.parents.count < Self.maximumScreens
                 || screen.presentation.jumpType == .windowNavRoot
         else {
-            throw Rejection(.busy, "\(Self.maximumScreens) screens are open; there can't be more")
+            throw Failure(.busy, "\(Self.maximumScreens) screens are open; there can't be more")
         }
         guard screen.parents.isEmpty else { return try showWithParents(screen) }
         switch screen.presentation.jumpType {
@@ -117,8 +107,8 @@ public struct NavigationState: Sendable, Hashable, Codable {
 
     /// Goes back, or to another tab; whether anything changed.
     ///
-    /// - Throws: ``Rejection`` when the tab does not exist.
-    package mutating func move(_ move: NavigationMove) throws(Rejection) -> Bool {
+    /// - Throws: ``Failure`` when the tab does not exist.
+    package mutating func move(_ move: NavigationMove) throws(Failure) -> Bool {
         let before = self
         switch move {
         case .back: pop()
@@ -171,7 +161,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     }
 
     /// Shows a screen over its parents, as if someone had walked to it from the root of the tab.
-    private mutating func showWithParents(_ screen: Screen) throws(Rejection) {
+    private mutating func showWithParents(_ screen: Screen) throws(Failure) {
         var shown = screen
         shown.parents = []
         if let tab = screen.presentation.tabBarSelecIndex {
@@ -185,7 +175,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
         tabs[selectedTab] = root + screen.parents + [shown]
     }
 
-    private func check(_ tab: Int) throws(Rejection) {
+    private func check(_ tab: Int) throws(Failure) {
         guard tabs.indices.contains(tab) else {
             let last = tabs.count - 1
             let range =
@@ -219,7 +209,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
         }
     }
 
-    private mutating func showTab(_ screen: Screen) throws(Rejection) {
+    private mutating func showTab(_ screen: Screen) throws(Failure) {
         let tab = screen.presentation.tabBarSelecIndex ?? 0
         try check(tab)
         if let root = tabs[tab].first, root.name != screen.name {

@@ -23,7 +23,7 @@ extension Navigator {
 
     /// Refuses every move.
     public func move(_ move: NavigationMove) async throws -> Bool {
-        throw RouteFailure(.noNavigator, "the navigator of this program cannot go \(move.name)")
+        throw Failure(.noNavigator, "the navigator of this program cannot go \(move.name)")
     }
 
     /// Nil.
@@ -38,7 +38,7 @@ extension Navigator {
 /// Navigation without a screen: a model of tabs, stacks and modals that follows the opens.
 ///
 ///     let stack = NavigationStack(tabs: 3)
-///     try router.register(page: "myapp://orders/:id", name: "OrderScreen", in: stack)
+///     try router.register(.page("myapp://orders/:id", name: "OrderScreen", in: stack))
 ///     _ = await router.open("myapp://orders/42?jumpType=0")
 ///     stack.state.top?.name    // "OrderScreen", as a modal
 public final class NavigationStack: Navigator {
@@ -58,14 +58,14 @@ public final class NavigationStack: Navigator {
 
     /// Shows a screen; the value is the new state as JSON.
     public func show(_ screen: Screen) async throws -> JSONValue? {
-        try change { state throws(Rejection) in try state.show(screen) }
+        try change { state throws(Failure) in try state.show(screen) }
         return state.json
     }
 
     /// Goes back, or to another tab; whether anything changed.
     @discardableResult
     public func move(_ move: NavigationMove) async throws -> Bool {
-        try change { state throws(Rejection) in try state.move(move) }
+        try change { state throws(Failure) in try state.move(move) }
     }
 
     /// The state.
@@ -99,21 +99,5 @@ public final class NavigationStack: Navigator {
         }
         listeners.withLock { $0 }.notify(state)
         return result
-    }
-}
-
-extension Route {
-    /// A page that a navigator shows.
-    public static func page(
-        _ pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
-        jumpType: JumpType? = nil, metadata: [String: JSONValue] = [:], redirect: Redirect? = nil
-    ) -> Route {
-        Route(
-            pattern, name: name, priority: priority, kind: .page, idempotent: true, jumpType: jumpType,
-            metadata: metadata, redirect: redirect
-        ) { request in
-            let screen = Screen(request, name: name)
-            return .opened(try await navigator.show(screen, objects: request.parameters.objects))
-        }
     }
 }

@@ -22,11 +22,11 @@ public enum InterceptorScope: Sendable, Hashable {
     /// All.
     case all
     /// Opens of the routes with these patterns.
-    case patterns(Set<String>)
+    case patterns(Set<RouteKey>)
     /// Opens of this URL and all below it; `/*` or `/**` at its end makes no difference.
-    case subtree(String)
+    case subtree(RouteKey)
     /// All except those of the routes with these patterns.
-    case allBut(Set<String>)
+    case allBut(Set<RouteKey>)
     /// Opens of routes whose metadata have this key, with this value unless it is nil.
     case metadata(String, JSONValue? = nil)
 }
@@ -69,16 +69,16 @@ struct Interceptor: Sendable {
         switch scope {
         case .all, .metadata: subtree = nil
         case .patterns(let texts), .allBut(let texts):
-            for text in texts.sorted() { patterns.append(try state.base.pattern(text)) }
+            for text in texts.map(\.rawValue).sorted() { patterns.append(try state.base.pattern(text)) }
             subtree = nil
         case .subtree(let text):
-            var prefix = Substring(text)
+            var prefix = Substring(text.rawValue)
             while prefix.last == "*" { prefix.removeLast() }
             do throws(RouteURLError) {
                 let url: RouteURL = try RouteURL(String(prefix))
                 subtree = url
             } catch {
-                throw .badPattern(text, offset: error.offset, detail: "\(error.reason)")
+                throw .badPattern(text.rawValue, offset: error.offset, detail: "\(error.reason)")
             }
         }
         self.patterns = patterns
@@ -124,8 +124,8 @@ struct Interceptor: Sendable {
     /// The scope as it was given; nil for one of a group.
     var scope: InterceptorScope? { if case .scope(let scope) = reach { scope } else { nil } }
 
-    private func names(_ pattern: RoutePattern, _ texts: Set<String>) -> Bool {
-        texts.contains(pattern.text) || patterns.contains { $0.takesTheSame(as: pattern) }
+    private func names(_ pattern: RoutePattern, _ texts: Set<RouteKey>) -> Bool {
+        texts.contains(RouteKey(pattern.text)) || patterns.contains { $0.takesTheSame(as: pattern) }
     }
 
     private func covers(_ scheme: String, _ components: [String?]) -> Bool {

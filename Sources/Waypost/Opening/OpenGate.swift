@@ -108,14 +108,14 @@ struct WaitingOpens: Sendable {
     /// In the order in which they began to wait.
     var all: [WaitingOpen] { opens.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// - Throws: ``Rejection`` 429 when there are too many.
-    mutating func add(_ open: WaitingOpen) throws(Rejection) -> UInt64 {
+    /// - Throws: ``Failure`` 429 when there are too many.
+    mutating func add(_ open: WaitingOpen) throws(Failure) -> UInt64 {
         guard opens.count < Self.maximum else {
-            throw Rejection(.busy, "\(Self.maximum) opens are already waiting")
+            throw Failure(.busy, "\(Self.maximum) opens are already waiting")
         }
         if let caller = open.caller {
             guard opens.values.count(where: { $0.caller == caller }) < Self.maximumOfCaller else {
-                throw Rejection(.busy, "\(Self.maximumOfCaller) opens of \(caller) are already waiting")
+                throw Failure(.busy, "\(Self.maximumOfCaller) opens of \(caller) are already waiting")
             }
         }
         next += 1

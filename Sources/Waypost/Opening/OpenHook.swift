@@ -41,13 +41,13 @@ extension Router {
     /// - Parameters:
     ///   - name: Its name in outcomes and logs.
     ///   - deadline: How long it may take; that of interceptors unless set. Later the open fails with 408.
-    ///   - hook: The decision. Several hooks are asked in the order of adding, each with the URL of the one before.
+    ///   - hook: The decision; a ``Failure`` that it throws ends the open with its code. Several hooks are asked in the order of adding, each with the URL of the one before.
     /// - Returns: A handle whose `cancel()` removes it.
     @discardableResult
     public func willOpen(
         _ name: String = "willOpen", deadline: Duration? = nil,
         @_inheritActorContext _ hook:
-            nonisolated(nonsending) @escaping @Sendable (PendingOpen) async -> OpenHookDecision
+            nonisolated(nonsending) @escaping @Sendable (PendingOpen) async throws -> OpenHookDecision
     ) -> RegistrationHandle {
         add(.waiting(hook), name, deadline)
     }
@@ -56,7 +56,8 @@ extension Router {
     @discardableResult
     public func willOpen(
         _ name: String = "willOpen", deadline: Duration? = nil,
-        @_inheritActorContext _ hook: @escaping @isolated(any) @Sendable (PendingOpen) -> OpenHookDecision
+        @_inheritActorContext _ hook:
+            @escaping @isolated(any) @Sendable (PendingOpen) throws -> OpenHookDecision
     ) -> RegistrationHandle {
         add(HandlerBody(hook), name, deadline)
     }
@@ -91,8 +92,9 @@ extension Router {
             case .finished(.success(.stop(let reason))):
                 opening.outcome = .intercepted(by: hook.name, reason: reason)
             case .deadline: opening.outcome = .failed(.deadline(hook.name, hook.deadline))
-            case .canceled, .finished(.failure):
-                opening.outcome = .failed(.canceled(RouteURL.withoutValues(pending.url)))
+            case .finished(.failure(let error)):
+                opening.outcome = Outcome(Failure(of: error, from: hook.name))
+            case .canceled: opening.outcome = .failed(.canceled(RouteURL.withoutValues(pending.url)))
             }
             opening.url = pending.url
             return nil

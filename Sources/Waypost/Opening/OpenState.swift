@@ -6,7 +6,7 @@ struct OpenState: Sendable {
     enum Next: Sendable {
         /// A route takes the URL; when its handler passes, ask for what comes next.
         case candidate(MatchedRoute)
-        case rejected(Rejection)
+        case rejected(Failure)
         case notFound
     }
 
@@ -16,6 +16,7 @@ struct OpenState: Sendable {
     static let fallbackKey = "route_fallback_url"
 
     private(set) var snapshot: RouterSnapshot
+    private let router: Router
     let context: OpenContext
     /// Of what runs within this open.
     let scope: OpenScope
@@ -54,7 +55,7 @@ struct OpenState: Sendable {
             }
             route = matched.record.pattern.text
             if let failure = matched.record.route.module?.failure {
-                return .rejected(Rejection(.module, "\(failure)"))
+                return .rejected(Failure(.module, "\(failure)"))
             }
             guard let ownRedirect = matched.record.route.redirect else { return .candidate(matched) }
             let request = request(for: matched)
@@ -67,7 +68,7 @@ struct OpenState: Sendable {
     }
 
     /// Goes on to another URL; nil when it may, otherwise why not.
-    mutating func redirect(to target: String, by name: String, _ onRedirect: OnRedirect) -> Rejection? {
+    mutating func redirect(to target: String, by name: String, _ onRedirect: OnRedirect) -> Failure? {
         let from = url.text
         if let rejection = move(to: target) { return rejection }
         noteRedirect(from, by: name)
@@ -115,7 +116,7 @@ struct OpenState: Sendable {
     var fallback: String? { url.query[Self.fallbackKey] ?? caller[Self.fallbackKey]?.stringValue }
 
     /// Goes on to the fallback; nil when it may, otherwise why not.
-    mutating func fallBack(to target: String) -> Rejection? {
+    mutating func fallBack(to target: String) -> Failure? {
         // Once only: the fallback's own fallback would never end with a wrong URL.
         caller[Self.fallbackKey] = nil
         let from = url.text
@@ -140,7 +141,7 @@ struct OpenState: Sendable {
     // MARK: Moving
 
     /// - Parameter read: The text, when it is read already.
-    private mutating func move(to text: String, _ read: RouteURL? = nil) -> Rejection? {
+    private mutating func move(to text: String, _ read: RouteURL? = nil) -> Failure? {
         route = nil
         let snapshot = snapshot
         let maximum = snapshot.state.configuration.maximumHops
@@ -152,7 +153,7 @@ struct OpenState: Sendable {
                 ? .cycle("redirects form a cycle: \(detail)")
                 : .chain("there are more than \(maximum) redirects: \(detail)")
         }
-        do throws(Rejection) {
+        do throws(Failure) {
             let url = if let read { read } else { try snapshot.state.read(text) }
             // A redirect must not turn an open into a call: who may send a map may not call services by it.
             guard !ServiceURL.matches(url, snapshot.state.configuration) else {
@@ -168,7 +169,7 @@ struct OpenState: Sendable {
     }
 
     /// Follows the relocation of the URL as long as there is one that leads somewhere.
-    private mutating func relocate(_ onRedirect: OnRedirect) -> Rejection? {
+    private mutating func relocate(_ onRedirect: OnRedirect) -> Failure? {
         let snapshot = snapshot
         guard !snapshot.state.plan.isEmpty else { return nil }
         if requester == nil, !snapshot.state.plan.isPlain {
@@ -194,7 +195,7 @@ struct OpenState: Sendable {
     }
 
     /// Why the open ends when more redirects may take its URL than are looked at; nil when they do not.
-    private var endOfSteps: Rejection? {
+    private var endOfSteps: Failure? {
         guard steps.areOver else { return nil }
         return .chain(
             "too many redirects may match \(RouteURL.withoutValues(url.text).cut(to: 200)): one open checks at most "
@@ -208,7 +209,8 @@ struct OpenState: Sendable {
         RouteRequest(
             url: url, requested: requested, route: matched.record.pattern.text,
             parameters: parameters(for: matched), hops: hops, context: context,
-            metadata: matched.record.route.metadata, standardJumpType: jumpType(of: matched))
+            metadata: matched.record.route.metadata, services: router.registry, owner: router,
+            standardJumpType: jumpType(of: matched))
     }
 
     /// How the destination is shown when the call does not say it.
@@ -257,7 +259,7 @@ struct OpenState: Sendable {
 // In an extension, so that it is made of all its parts at once, as an `Opening` is.
 extension OpenState {
     init(
-        _ url: RouteURL, requested: String, hops: [String] = [], snapshot: RouterSnapshot,
+        _ url: RouteURL, requested: String, hops: [String] = [], in router: Router, snapshot: RouterSnapshot,
         caller: [String: JSONValue], objects: [String: any Sendable] = [:], context: OpenContext = .init(),
         scope: OpenScope, explains: Bool = false
     ) {
@@ -265,14 +267,15 @@ extension OpenState {
         var context = context
         if typed != nil { context.typedValues = nil }
         self.init(
-            snapshot: snapshot, context: context, scope: scope, requested: requested, caller: caller,
+            snapshot: snapshot, router: router, context: context, scope: scope, requested: requested,
+            caller: caller,
             objects: objects, typed: typed, url: url, hops: hops, start: hops.count,
             decisions: explains ? [] : nil)
     }
 }
 
-extension Rejection {
-    static func redirectToService(_ url: RouteURL) -> Rejection {
+extension Failure {
+    static func redirectToService(_ url: RouteURL) -> Failure {
         .notAllowed("\(RouteURL.withoutValues(url.text)) is a service URL, which no redirect may lead to")
     }
 }

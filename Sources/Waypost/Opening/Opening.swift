@@ -73,23 +73,28 @@ public struct Opening: Sendable, Hashable {
     }
 
     /// Whether a destination, a service or a fallback took the URL.
-    public var isSuccess: Bool {
+    public var isSuccess: Bool { code == .ok }
+
+    /// Why it did not end well; nil when it did.
+    ///
+    /// Similar patterns of a URL that no route matches are looked for when this is first read, among at most 20 000
+    /// routes.
+    public var failure: Failure? {
         switch outcome {
-        case .opened, .served, .fellBack: true
-        case .intercepted, .notFound: false
-        case .rejected(let rejection): rejection.code == .ok
-        case .failed(let failure): failure.code == .ok
+        case .opened, .served, .fellBack: nil
+        case .intercepted: Failure(.intercepted, detail)
+        case .notFound: Failure(.noRoute, detail, nearest: nearest)
+        case .rejected(let failure), .failed(let failure): failure.code == .ok ? nil : failure
         }
     }
 
-    /// The wire protocol's code and name, for instance 404 `NO_ROUTE`.
+    /// The code and its name, for instance 404 `NO_ROUTE`.
     public var code: Code {
         switch outcome {
         case .opened, .served, .fellBack: .ok
         case .intercepted: .intercepted
         case .notFound: .noRoute
-        case .rejected(let rejection): rejection.code
-        case .failed(let failure): failure.code
+        case .rejected(let failure), .failed(let failure): failure.code
         }
     }
 
@@ -102,8 +107,7 @@ public struct Opening: Sendable, Hashable {
         case .notFound:
             NearestRoutes.text(url, after: hops, of: requested, nearestRoutes)
                 + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
-        case .rejected(let rejection): rejection.detail
-        case .failed(let failure): failure.detail
+        case .rejected(let failure), .failed(let failure): failure.detail
         case .fellBack(let fallback):
             "\(RouteURL.withoutValues(requested)) was not opened; "
                 + "fell back to \(RouteURL.withoutValues(fallback))"
@@ -112,11 +116,11 @@ public struct Opening: Sendable, Hashable {
 
     /// Similar names, for 404; at most three.
     ///
-    /// Similar patterns are looked for when they are first read, among at most 20 000 routes.
+    /// See ``failure`` for when they are looked for.
     public var nearest: [String] {
         switch outcome {
         case .notFound: nearestRoutes?.patterns ?? []
-        case .rejected(let rejection): rejection.nearest
+        case .rejected(let failure), .failed(let failure): failure.nearest
         default: []
         }
     }

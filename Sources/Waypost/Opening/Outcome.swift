@@ -9,16 +9,17 @@ public indirect enum Outcome: Sendable, Hashable {
     case intercepted(by: String, reason: String)
     /// No route takes the URL; ``Opening/nearest`` has similar patterns.
     case notFound
-    /// It was refused before anything ran.
-    case rejected(Rejection)
+    /// It was refused, with a code that says so: by the router, or by what a handler or an interceptor threw.
+    case rejected(Failure)
     /// The handler failed, took too long, or was cancelled.
-    case failed(RouteFailure)
+    case failed(Failure)
     /// No route took the URL, or in some dialects the page failed, and its `route_fallback_url` was opened instead.
     case fellBack(to: String)
 }
 
-extension RouteFailure {
-    init(_ failure: ServiceFailure) {
-        self.init(failure.code, failure.detail)
+extension Outcome {
+    /// Rejected or failed, as the code says.
+    init(_ failure: Failure) {
+        self = failure.code.status == .rejected ? .rejected(failure) : .failed(failure)
     }
 }

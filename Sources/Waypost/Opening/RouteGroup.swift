@@ -1,7 +1,7 @@
 /// Routes that have something in common: the beginning of their patterns, metadata, defaults, interceptors.
 ///
 /// See ``Router/group(_:metadata:defaults:replacing:_:)``.
-public struct RouteGroup {
+public final class RouteGroup: RouteRegistrar {
     /// An interceptor of a group that is not in force yet.
     struct AddedInterceptor {
         var name: String
@@ -11,17 +11,18 @@ public struct RouteGroup {
         var work: HandlerBody<RouteRequest, InterceptorDecision>
     }
 
-    private let prefix: String
+    private let prefix: RouteKey
     private let metadata: [String: JSONValue]
     private let defaults: [String: JSONValue]
     /// Its own mark and those of the groups around it.
     private let marks: [GroupMark]
     private let mark: GroupMark
-    private(set) var routes: [Route] = []
+    /// The routes by the registrations, each with whether they may replace others.
+    private(set) var steps: [(routes: [Route], replacing: Bool)] = []
     private(set) var interceptors: [AddedInterceptor] = []
 
     init(
-        _ prefix: String, _ metadata: [String: JSONValue], _ defaults: [String: JSONValue],
+        _ prefix: RouteKey, _ metadata: [String: JSONValue], _ defaults: [String: JSONValue],
         within marks: [GroupMark] = []
     ) {
         self.prefix = prefix
@@ -31,59 +32,29 @@ public struct RouteGroup {
         self.marks = marks + [mark]
     }
 
-    /// Registers a destination as `Router.register` does.
+    /// Registers routes whose patterns follow the group's own beginning; an empty one is that alone.
     ///
-    /// The pattern is what follows the group's own beginning; empty for that alone.
-    public mutating func register(
-        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [],
-        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.Handler
-    ) throws(RegistrationError) {
-        try register([
-            Route(
-                pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
-                idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
-                redirect: redirect, handler: handler)
-        ])
-    }
-
-    /// The same for a handler without `await`.
-    public mutating func register(
-        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [],
-        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.ImmediateHandler
-    ) throws(RegistrationError) {
-        try register([
-            Route(
-                pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
-                idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
-                redirect: redirect, handler: handler)
-        ])
-    }
-
-    /// Registers routes whose patterns follow the group's own beginning.
-    ///
+    /// They are in force when the whole group is.
     /// - Throws: ``RegistrationError`` for a pattern with a scheme of its own.
-    public mutating func register(_ routes: [Route]) throws(RegistrationError) {
-        for route in routes {
-            var route = route
-            route.pattern = try joined(route.pattern)
+    public func register(_ routes: [Route], replacing: Bool) throws(RegistrationError) {
+        var added: [Route] = []
+        for var route in routes {
+            if let pattern = route.pattern { route.pattern = try joined(pattern) }
             route.metadata = metadata.merging(route.metadata) { $1 }
             route.defaults = defaults.merging(route.defaults) { $1 }
             route.groups = marks
-            self.routes.append(route)
+            added.append(route)
         }
+        steps.append((added, replacing))
     }
 
     /// Adds an interceptor for all routes of the group and of the groups in it, wherever it stands.
     ///
     /// Paths that relocation adds for their destinations are guarded too.
-    public mutating func intercept(
+    public func intercept(
         _ name: String = "interceptor", priority: Int = 0, deadline: Duration? = nil,
         @_inheritActorContext _ interceptor:
-            nonisolated(nonsending) @escaping @Sendable (RouteRequest) async -> InterceptorDecision
+            nonisolated(nonsending) @escaping @Sendable (RouteRequest) async throws -> InterceptorDecision
     ) {
         interceptors.append(
             AddedInterceptor(
@@ -91,10 +62,10 @@ public struct RouteGroup {
     }
 
     /// The same for one without `await`.
-    public mutating func intercept(
+    public func intercept(
         _ name: String = "interceptor", priority: Int = 0, deadline: Duration? = nil,
         @_inheritActorContext _ interceptor:
-            @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
+            @escaping @isolated(any) @Sendable (RouteRequest) throws -> InterceptorDecision
     ) {
         interceptors.append(
             AddedInterceptor(
@@ -104,26 +75,27 @@ public struct RouteGroup {
     }
 
     /// A group in this one: its values go before those of this one.
-    public mutating func group(
-        _ prefix: String, metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        _ body: (inout RouteGroup) throws -> Void
+    public func group(
+        _ prefix: RouteKey, metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        _ body: (RouteGroup) throws -> Void
     ) throws {
-        var inner = RouteGroup(
+        let inner = RouteGroup(
             try joined(prefix), self.metadata.merging(metadata) { $1 },
             self.defaults.merging(defaults) { $1 }, within: marks)
-        try body(&inner)
-        routes += inner.routes
+        try body(inner)
+        steps += inner.steps
         interceptors += inner.interceptors
     }
 
-    private func joined(_ pattern: String) throws(RegistrationError) -> String {
+    private func joined(_ pattern: RouteKey) throws(RegistrationError) -> RouteKey {
+        let (prefix, pattern) = (prefix.rawValue, pattern.rawValue)
         guard pattern.utf8.firstRange(of: "://".utf8) == nil else {
             throw .badPattern(
                 pattern, offset: 0, detail: "it has a scheme, but follows the prefix \(prefix) of its group")
         }
         let rest = pattern.utf8.drop { $0 == UInt8(ascii: "/") }
-        guard !rest.isEmpty else { return prefix }
-        return prefix + (prefix.utf8.last == UInt8(ascii: "/") ? "" : "/") + String(Substring(rest))
+        guard !rest.isEmpty else { return self.prefix }
+        return RouteKey(prefix + (prefix.utf8.last == UInt8(ascii: "/") ? "" : "/") + String(Substring(rest)))
     }
 }
 
@@ -150,25 +122,28 @@ extension Router {
     /// - Throws: ``RegistrationError``, and what `body` throws.
     @discardableResult
     public func group(
-        _ prefix: String, metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
-        replacing: Bool = false, _ body: (inout RouteGroup) throws -> Void
+        _ prefix: RouteKey, metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        replacing: Bool = false, _ body: (RouteGroup) throws -> Void
     ) throws -> RegistrationHandle {
-        var group = RouteGroup(prefix, metadata, defaults)
-        try body(&group)
-        let (routes, interceptors, deadline) = (
-            group.routes, group.interceptors, configuration.interceptorDeadline
-        )
+        let group = RouteGroup(prefix, metadata, defaults)
+        try body(group)
+        let deadline = configuration.interceptorDeadline
         loadLinked()
-        let id = try swap { (state, number) throws(RegistrationError) -> UInt64 in
-            try state.add(routes, replacing: replacing)
-            for added in interceptors { state.insert(Interceptor(id: number, added, deadline: deadline)) }
-            return number
+        let (id, added) = try swap { (state, number) throws(RegistrationError) in
+            var added: [RouterState.Added] = []
+            for step in group.steps {
+                added.append(try state.add(step.routes, replacing: replacing || step.replacing))
+            }
+            for interceptor in group.interceptors {
+                state.insert(Interceptor(id: number, interceptor, deadline: deadline))
+            }
+            return (number, added)
         }
+        useNavigator(of: group.steps.flatMap(\.routes))
         notifyChange()
-        let patterns = routes.map(\.pattern)
-        return RegistrationHandle { [weak self] in
+        return RegistrationHandle(replaced: added.flatMap(\.replaced)) { [weak self] in
             self?.swap { state, _ in
-                for pattern in patterns { _ = state.remove(pattern) }
+                for added in added { state.remove(added) }
                 state.interceptors.removeAll { $0.id == id }
             }
             self?.notifyChange()

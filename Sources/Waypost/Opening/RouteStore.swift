@@ -25,6 +25,9 @@ final class StoredRoute: Sendable {
             parameters: parameters)
     }
 
+    /// Why the type that the route reads can never be read from its pattern; nil when it can.
+    var mismatch: String? { route.properties?.problem(with: pattern.placeholders) }
+
     private var converters: [String] {
         guard pattern.text.utf8.contains(UInt8(ascii: "<")) else { return [] }
         let names = pattern.segments.flatMap(\.converters)
@@ -80,7 +83,8 @@ struct RouteStore: Sendable {
         }
     }
 
-    mutating func add(_ record: StoredRoute, replacing: Bool) throws(RegistrationError) {
+    /// - Returns: The pattern of the route that it replaced.
+    mutating func add(_ record: StoredRoute, replacing: Bool) throws(RegistrationError) -> String? {
         let index = free.last ?? UInt32(truncatingIfNeeded: used)
         let replaced: UInt32?
         do throws(RouteConflict) {
@@ -99,7 +103,9 @@ struct RouteStore: Sendable {
             chunks[chunk][place] = record
         }
         count(record, by: 1)
+        let old = replaced.flatMap { self[$0]?.pattern.text }
         if let replaced { drop(replaced) }
+        return old
     }
 
     /// Moves the table's memory together after many changes.

@@ -97,7 +97,7 @@ extension Router {
     ) async -> Attempt {
         // Only inside a set-up: other opens wait for all modules.
         if let obstacle = matched.record.route.module?.obstacle {
-            return .ended(.rejected(Rejection(.module, obstacle)))
+            return .ended(.rejected(Failure(.module, obstacle)))
         }
         var request = state.request(for: matched)
         for interceptor in state.snapshot.state.interceptors
@@ -134,7 +134,8 @@ extension Router {
             let asked = RouteRequest(
                 url: url, requested: request.requested, route: matched.record.pattern.text,
                 parameters: parent.parameters, hops: parent.hops, context: request.context,
-                metadata: matched.record.route.metadata, standardJumpType: parent.standardJumpType)
+                metadata: matched.record.route.metadata, services: registry, owner: self,
+                standardJumpType: parent.standardJumpType)
             let timed = await interceptor.work.run(
                 with: asked, WorkLimit(interceptor.deadline), clock: configuration.clock, scope: state.scope)
             switch timed {
@@ -194,7 +195,9 @@ extension Router {
                 }
                 if snapshot !== state.snapshot { return .outdated }
             case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
-            case .canceled, .finished(.failure):
+            case .finished(.failure(let error)):
+                return .ended(Outcome(Failure(of: error, from: interceptor.name)))
+            case .canceled:
                 return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
             }
         }
@@ -209,7 +212,7 @@ extension Router {
         let context = request.context
         func tooLong() -> Outcome {
             .failed(
-                RouteFailure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
+                Failure(.deadline, "\(RouteURL.withoutValues(url)) waited too long for \(gate.name)"))
         }
         // An interceptor that opens its gate itself would be asked for ever.
         guard limit > .zero else { return tooLong() }
@@ -217,8 +220,8 @@ extension Router {
             url: url, gate: gate.name, interceptor: interceptor.name, since: OpenRecord.now,
             ref: context.ref, caller: context.caller)
         let number: UInt64
-        do throws(Rejection) {
-            number = try waiting.withLock { (waiting) throws(Rejection) in try waiting.add(open) }
+        do throws(Failure) {
+            number = try waiting.withLock { (waiting) throws(Failure) in try waiting.add(open) }
         } catch {
             return .rejected(error)
         }
@@ -244,10 +247,8 @@ extension Router {
                 try await beforeHandler(
                     .init(isIdempotent: record.route.idempotent, subject: request.route))
                 try Task.checkCancellation()
-            } catch let failure as ServiceFailure {
-                return .ended(.failed(RouteFailure(failure)))
             } catch {
-                return .ended(Self.outcome(of: error, request))
+                return .ended(Outcome(Failure(of: error, from: request.route)))
             }
         }
         let limit = limit(in: request.context)
@@ -270,21 +271,9 @@ extension Router {
             opening.value = value
             opening.native = native
             return .ended(.opened)
-        case .finished(.failure(let error)): return .ended(outcome(of: error, request))
+        case .finished(.failure(let error)): return .ended(Outcome(Failure(of: error, from: request.route)))
         case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
         case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
-        }
-    }
-
-    private static func outcome(of error: any Error, _ request: RouteRequest) -> Outcome {
-        switch error {
-        case let error as ParameterError: .rejected(.badField("\(request.route): \(error)"))
-        case let rejection as Rejection: .rejected(rejection)
-        case let failure as RouteFailure: .failed(failure)
-        case is CancellationError: .failed(.canceled(RouteURL.withoutValues(request.url.text)))
-        case let error as DecodingError:
-            .failed(.handler("\(request.route) failed: \(error.place) \(error.reason)"))
-        default: .failed(.handler("\(request.route) failed: \(error)"))
         }
     }
 

@@ -49,7 +49,9 @@ extension Router {
                     try state.add([route], replacing: false)
                 } catch {
                     let owner = route.name.map { " (declared for \($0))" } ?? ""
-                    failures.append(LinkedFailure(subject: route.pattern, detail: "\(error)\(owner)"))
+                    failures.append(
+                        LinkedFailure(
+                            subject: route.pattern?.rawValue ?? "", detail: "\(error)\(owner)"))
                 }
             }
         }

@@ -10,7 +10,7 @@ extension Router {
             mustWait: { [weak loader = self.modules] in loader?.mustWait ?? false },
             wait: { [weak self] deadline in
                 guard let self else { return nil }
-                return await loadModules(within: deadline).map { ServiceFailure($0.code, $0.detail) }
+                return await loadModules(within: deadline)
             })
         registry.wait(for: declared, of: ObjectIdentifier(self.modules))
         for module in modules {
@@ -25,7 +25,10 @@ extension Router {
                     try registry.add(services, of: declared)
                 }
             }
-            if isKept { notifyChange() }
+            if isKept {
+                useNavigator(of: routes)
+                notifyChange()
+            }
         }
     }
 
@@ -45,7 +48,7 @@ extension Router {
     public var modulesLoading: [String] { modules.loading }
 
     /// Waits for modules; gives the reason when an open or call can't go on.
-    nonisolated(nonsending) func loadModules(within limit: Duration?) async -> RouteFailure? {
+    nonisolated(nonsending) func loadModules(within limit: Duration?) async -> Failure? {
         switch await modules.load(within: limit, clock: configuration.clock) {
         case .ended: nil
         case .deadline(let module): .deadline("the set-up of module \(module)", limit)

@@ -14,7 +14,7 @@ struct Navigation: Sendable {
 }
 
 extension Router {
-    /// What shows the destinations, for moves; the one of the first page that was registered in one, unless set.
+    /// What shows the destinations, for moves; that of the first page that was registered with one, unless set.
     public var navigator: (any Navigator)? { navigation.withLock { $0.navigator } }
 
     /// Sets the navigator for ``navigate(_:context:)``.
@@ -22,6 +22,12 @@ extension Router {
         let handle = navigator.observeNavigation { [weak self] state in self?.notify(state) }
         navigation.withLock { $0.use(navigator, handle) }
         if let state = navigator.navigation { notify(state) }
+    }
+
+    /// Takes the first navigator of new routes when there is none yet.
+    func useNavigator(of routes: [Route]) {
+        guard let first = routes.lazy.compactMap(\.navigator).first, navigator == nil else { return }
+        use(first)
     }
 
     private func notify(_ state: NavigationState) { navigation.withLock { $0.listeners }.notify(state) }
@@ -40,9 +46,9 @@ extension Router {
     /// - Returns: whether anything changed; 404 `NO_NAVIGATOR` when nothing shows screens here.
     nonisolated(nonsending) public func navigate(
         _ move: NavigationMove, context: OpenContext = .init()
-    ) async -> Result<Bool, RouteFailure> {
+    ) async -> Result<Bool, Failure> {
         guard let navigator else {
-            return .failure(RouteFailure(.noNavigator, "this program has no navigator"))
+            return .failure(Failure(.noNavigator, "this program has no navigator"))
         }
         do {
             if let beforeHandler = context.beforeHandler {
@@ -60,31 +66,8 @@ extension Router {
             case .canceled: return .failure(.canceled(move.name))
             case .deadline: return .failure(.deadline(move.name, limit.duration))
             }
-        } catch let failure as RouteFailure {
-            return .failure(failure)
-        } catch let rejection as Rejection {
-            return .failure(RouteFailure(rejection.code, rejection.detail))
-        } catch let failure as ServiceFailure {
-            return .failure(RouteFailure(failure))
-        } catch is CancellationError {
-            return .failure(.canceled(move.name))
         } catch {
-            return .failure(.handler("\(move.name) failed: \(error)"))
+            return .failure(Failure(of: error, from: move.name))
         }
-    }
-}
-
-extension Router {
-    /// Registers a page that a navigator shows.
-    public func register(
-        page pattern: String, name: String? = nil, priority: Int = 0, in navigator: any Navigator,
-        jumpType: JumpType? = nil, metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil
-    ) throws(RegistrationError) {
-        try register([
-            .page(
-                pattern, name: name, priority: priority, in: navigator, jumpType: jumpType,
-                metadata: metadata, redirect: redirect)
-        ])
-        if self.navigator == nil { use(navigator) }
     }
 }

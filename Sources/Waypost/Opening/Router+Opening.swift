@@ -49,7 +49,7 @@ extension Router {
     {
         let limit = context.deadline ?? configuration.handlerDeadline
         guard let failure = await loadModules(within: limit) else { return true }
-        opening.outcome = .failed(failure)
+        opening.outcome = Outcome(failure)
         return false
     }
 
@@ -58,7 +58,7 @@ extension Router {
         let url = opening.requested
         reportLinkedFailures(url: url, ref: opening.ref)
         notify(RouterEvent(.willOpen, url: url, ref: opening.ref, detail: "will open \(url)"))
-        do throws(Rejection) {
+        do throws(Failure) {
             return try OpenScope.current.entered(by: url)
         } catch {
             opening.outcome = .rejected(error)
@@ -82,7 +82,7 @@ extension Router {
         _ scope: OpenScope
     ) -> Rest? {
         let url: RouteURL
-        do throws(Rejection) {
+        do throws(Failure) {
             url = try snapshot.state.read(target)
         } catch {
             opening.url = target
@@ -102,8 +102,8 @@ extension Router {
             return .service(url)
         }
         var state = OpenState(
-            url, requested: opening.requested, hops: opening.hops, snapshot: snapshot, caller: parameters,
-            objects: objects, context: context, scope: scope)
+            url, requested: opening.requested, hops: opening.hops, in: self, snapshot: snapshot,
+            caller: parameters, objects: objects, context: context, scope: scope)
         let waiting = followInPlace(&state, &opening)
         if waiting == nil, state.fallback(after: opening.outcome) == nil { return nil }
         return .route(Boxed(state), waiting)
@@ -155,7 +155,7 @@ extension Router {
         _ context: OpenContext, _ scope: OpenScope
     ) async {
         let call: ServiceURL
-        do throws(Rejection) {
+        do throws(Failure) {
             call = try ServiceURL(url, caller: parameters)
         } catch {
             opening.outcome = .rejected(error)
@@ -169,11 +169,7 @@ extension Router {
             opening.outcome = .served(value)
             opening.value = value
         case .intercepted(let name, let reason): opening.outcome = .intercepted(by: name, reason: reason)
-        case .failed(let failure) where failure.code.status != .rejected:
-            opening.outcome = .failed(RouteFailure(failure))
-        case .failed(let failure):
-            opening.outcome = .rejected(
-                Rejection(failure.code, failure.detail, nearest: failure.nearest))
+        case .failed(let failure): opening.outcome = Outcome(failure)
         }
     }
 

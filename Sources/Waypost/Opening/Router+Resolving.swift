@@ -35,7 +35,7 @@ public struct Resolution: Sendable {
     /// The exposed method that a service URL would call.
     public var method: MethodDescription?
     /// Why nothing would be opened; nil when something would.
-    public var error: Rejection?
+    public var error: Failure?
     /// Whether an open that a crash interrupted may run again.
     public var idempotent: Bool
 
@@ -97,7 +97,7 @@ extension Router {
     ) {
         // A route's own redirect may resolve URLs, its own among them.
         let scope: OpenScope
-        do throws(Rejection) {
+        do throws(Failure) {
             scope = try OpenScope.current.entered(by: url)
         } catch {
             resolution.error = error
@@ -105,7 +105,7 @@ extension Router {
         }
         let snapshot = snapshot
         let read: RouteURL
-        do throws(Rejection) {
+        do throws(Failure) {
             read = try snapshot.state.read(url)
         } catch {
             resolution.error = error
@@ -117,7 +117,8 @@ extension Router {
             return
         }
         var state = OpenState(
-            read, requested: url, snapshot: snapshot, caller: parameters, context: context, scope: scope,
+            read, requested: url, in: self, snapshot: snapshot, caller: parameters, context: context,
+            scope: scope,
             explains: true)
         follow(&state, namesNearest, &resolution)
         guard resolution.error?.code == .noRoute, let fallback = state.fallback else { return }
@@ -165,15 +166,15 @@ extension Router {
     private func resolve(
         service url: RouteURL, _ parameters: [String: JSONValue], _ resolution: inout Resolution
     ) {
-        do throws(Rejection) {
+        do throws(Failure) {
             let call = try ServiceURL(url, caller: parameters)
             switch services.find(call.service, call.method) {
             case .success(let found):
                 resolution.method = found.method.description
                 resolution.idempotent = found.method.description.idempotent
-                if let failure = found.module?.failure { throw Rejection(.module, "\(failure)") }
+                if let failure = found.module?.failure { throw Failure(.module, "\(failure)") }
             case .failure(let failure):
-                throw Rejection(failure.code, failure.detail, nearest: failure.nearest)
+                throw failure
             }
         } catch {
             resolution.error = error
@@ -186,7 +187,7 @@ extension Router {
         case .notFound:
             resolution.parameters.query = state.url.queryParameters.last
             let nearest = namesNearest ? state.nearest : nil
-            resolution.error = Rejection(
+            resolution.error = Failure(
                 .noRoute, NearestRoutes.text(state.url.text, after: state.hops, of: resolution.url, nearest),
                 nearest: nearest?.patterns ?? [])
         case .candidate(let matched):

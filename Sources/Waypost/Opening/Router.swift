@@ -12,7 +12,7 @@ import Threading
 ///
 /// All functions may be called from any thread at any time. An open works on a snapshot: it never waits for changes, and
 /// sees all of a change or nothing of it.
-public final class Router: Sendable {
+public final class Router: RouteRegistrar, Sendable {
     /// A shared router, for programs that need only one; nothing else uses it.
     public static let shared = Router()
 
@@ -109,108 +109,24 @@ public final class Router: Sendable {
 
     // MARK: Registering
 
-    /// Registers a destination for the URLs of a pattern.
-    ///
-    /// - Parameters:
-    ///   - pattern: The URLs it takes; see ``RoutePattern``.
-    ///   - name: The destination's name, which relocation entries call `className`.
-    ///   - priority: A route with a higher priority is tried first; 0 unless set.
-    ///   - kind: A page, an action or web content.
-    ///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
-    ///   - idempotent: Whether an open that a crash interrupted may run again.
-    ///   - metadata: What the author says about it; see ``Route/metadata``.
-    ///   - defaults: Parameters for opens that do not have them.
-    ///   - parameters: What it reads beside the placeholders; see ``Route/parameters``.
-    ///   - replacing: Whether it may replace a route whose pattern matches exactly the same URLs.
-    ///   - redirect: The destination's own conditional redirect; must have no effect.
-    ///   - handler: The handler.
-    /// - Throws: ``RegistrationError`` when the pattern is not valid, or another route has an equal one.
+    /// Registers routes in one step; see ``RouteRegistrar/register(_:replacing:)``.
+    @discardableResult
     public func register(
-        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], replacing: Bool = false,
-        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.Handler
-    ) throws(RegistrationError) {
-        let route = Route(
-            pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
-            idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
-            redirect: redirect, handler: handler)
-        try register([route], replacing: replacing)
-    }
-
-    /// The same for a handler without `await`, which runs in place.
-    public func register(
-        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-        takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], replacing: Bool = false,
-        redirect: Route.Redirect? = nil, @_inheritActorContext handler: @escaping Route.ImmediateHandler
-    ) throws(RegistrationError) {
-        let route = Route(
-            pattern, name: name, priority: priority, kind: kind, takesDeeper: takesDeeper,
-            idempotent: idempotent, metadata: metadata, defaults: defaults, parameters: parameters,
-            redirect: redirect, handler: handler)
-        try register([route], replacing: replacing)
-    }
-
-    /// Registers several routes in one step: all of them, or none when one is refused.
-    public func register(_ routes: [Route], replacing: Bool = false) throws(RegistrationError) {
-        try register { (state) throws(RegistrationError) in try state.add(routes, replacing: replacing) }
+        _ routes: [Route], replacing: Bool
+    ) throws(RegistrationError) -> RegistrationHandle {
+        let added = try register { (state) throws(RegistrationError) in
+            try state.add(routes, replacing: replacing)
+        }
+        useNavigator(of: routes)
+        return RegistrationHandle(replaced: added.replaced) { [weak self] in
+            self?.register { $0.remove(added) }
+        }
     }
 
     /// Removes the routes with exactly this pattern; false when there is none.
     @discardableResult
-    public func unregister(_ pattern: String) -> Bool {
+    public func unregister(_ pattern: RouteKey) -> Bool {
         register { $0.remove(pattern) }
-    }
-
-    /// Registers a destination by name, without a path: relocation entries of type 2 may add paths for it.
-    ///
-    /// All paths of the destination have its metadata.
-    public func registerDestination(
-        _ name: String, kind: RouteKind = .page, idempotent: Bool = false,
-        metadata: [String: JSONValue] = [:], redirect: Route.Redirect? = nil,
-        @_inheritActorContext handler: @escaping Route.Handler
-    ) {
-        let destination = Route(
-            "", name: name, kind: kind, idempotent: idempotent, metadata: metadata, redirect: redirect,
-            handler: handler)
-        register { $0.addDestination(destination, named: name) }
-    }
-
-    /// Registers a path for a destination that is registered already, by its name.
-    ///
-    ///     try router.register("myapp://bestellungen", destination: "OrderList")
-    ///
-    /// - Parameters:
-    ///   - pattern: The URLs it takes; see ``RoutePattern``.
-    ///   - name: The name of the destination.
-    ///   - priority: A route with a higher priority is tried first; 0 unless set.
-    ///   - metadata: Metadata of this path, beside those of the destination, which it has too.
-    ///   - replacing: Whether it may replace a route whose pattern matches exactly the same URLs.
-    /// - Throws: ``RegistrationError`` when no destination has that name, the pattern is not valid, or another route has
-    ///   an equal one.
-    public func register(
-        _ pattern: String, destination name: String, priority: Int = 0,
-        metadata: [String: JSONValue] = [:], replacing: Bool = false
-    ) throws(RegistrationError) {
-        try register { (state) throws(RegistrationError) in
-            try state.add([(pattern, name)], priority: priority, metadata: metadata, replacing: replacing)
-        }
-    }
-
-    /// Registers paths for destinations by their names, in one step: all of them, or none when one is refused.
-    ///
-    /// - Parameters:
-    ///   - destinations: The names, by pattern.
-    ///   - metadata: Metadata of these paths, beside those of their destinations, which they have too.
-    ///   - replacing: Whether they may replace routes whose patterns match exactly the same URLs.
-    public func register(
-        destinations: [String: String], metadata: [String: JSONValue] = [:], replacing: Bool = false
-    ) throws(RegistrationError) {
-        let paths = destinations.sorted { $0.key < $1.key }.map { (pattern: $0.key, name: $0.value) }
-        try register { (state) throws(RegistrationError) in
-            try state.add(paths, priority: 0, metadata: metadata, replacing: replacing)
-        }
     }
 
     /// Whether a relocation entry may name this destination.
@@ -353,7 +269,7 @@ public final class Router: Sendable {
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
         deadline: Duration? = nil,
         @_inheritActorContext _ interceptor:
-            nonisolated(nonsending) @escaping @Sendable (RouteRequest) async -> InterceptorDecision
+            nonisolated(nonsending) @escaping @Sendable (RouteRequest) async throws -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
         try add(.waiting(interceptor), name, priority, scope, deadline)
     }
@@ -364,7 +280,7 @@ public final class Router: Sendable {
         _ name: String = "interceptor", priority: Int = 0, scope: InterceptorScope = .all,
         deadline: Duration? = nil,
         @_inheritActorContext _ interceptor:
-            @escaping @isolated(any) @Sendable (RouteRequest) -> InterceptorDecision
+            @escaping @isolated(any) @Sendable (RouteRequest) throws -> InterceptorDecision
     ) throws(RegistrationError) -> RegistrationHandle {
         try add(HandlerBody(interceptor), name, priority, scope, deadline)
     }

@@ -14,7 +14,7 @@ public struct RouterConfiguration: Sendable {
     /// `*.example.com` allows all hosts below it. The host is the first component, also in an app's own scheme.
     public var allowedHosts: Set<String>?
     /// The URL of the route that `http` and `https` URLs go to when no other takes them.
-    public var webPath: String?
+    public var webPath: RouteKey?
     /// How a destination is shown when neither its route nor the call says it; push unless set.
     public var jumpType: JumpType
     /// The scheme of service URLs, in lower case; `scheme`, TheRouter's, unless set.
@@ -55,7 +55,7 @@ public struct RouterConfiguration: Sendable {
     /// A configuration; everything has a default.
     public init(
         dialect: Dialect = .waypost, allowedSchemes: Set<String>? = nil, allowedHosts: Set<String>? = nil,
-        webPath: String? = nil, jumpType: JumpType = .push, serviceScheme: String = "scheme",
+        webPath: RouteKey? = nil, jumpType: JumpType = .push, serviceScheme: String = "scheme",
         serviceHost: String = "services",
         maximumHops: Int = 8, maximumURLBytes: Int = 2048, handlerDeadline: Duration? = .seconds(10),
         interceptorDeadline: Duration? = .seconds(10), historyLength: Int = 64,

@@ -36,7 +36,9 @@ struct RouterState: Sendable {
     var plan: RelocationPlan
     /// What the conditions of maps ask about this client.
     var context: RelocationContext
-    private var destinations: [String: Route] = [:]
+    /// What tells a destination from a later one of its name.
+    final class DestinationMark: Sendable {}
+    private var destinations: [String: (route: Route, mark: DestinationMark)] = [:]
     var interceptors: [Interceptor] = []
     var hooks: [OpenHook] = []
 
@@ -57,46 +59,80 @@ struct RouterState: Sendable {
 
     // MARK: Registering
 
-    mutating func add(
-        _ added: [Route], of module: DeclaredModule? = nil, replacing: Bool
-    ) throws(RegistrationError) {
-        for var route in added {
-            route.module = module
-            let pattern = try base.pattern(route.pattern)
-            try base.add(StoredRoute(route: route, pattern: pattern), replacing: replacing)
-        }
-        if added.count > 100 { base.compact() }
-        relocateRoutes()
+    /// What one registration added, for the handle that takes it away again.
+    struct Added: Sendable {
+        var routes: [StoredRoute] = []
+        /// Destinations without a path, by name.
+        var destinations: [String: DestinationMark] = [:]
+        var replaced: [String] = []
     }
 
-    /// Adds paths for destinations that are registered, by their names.
+    /// Adds routes; further paths get the destinations that are registered under their names, here or before.
+    @discardableResult
     mutating func add(
-        _ paths: [(pattern: String, name: String)], priority: Int, metadata: [String: JSONValue],
-        replacing: Bool
-    ) throws(RegistrationError) {
-        let known = destinations(named: Set(paths.map(\.name)))
-        var added: [Route] = []
-        for (pattern, name) in paths {
-            guard var route = known[name] else {
+        _ routes: [Route], of module: DeclaredModule? = nil, replacing: Bool
+    ) throws(RegistrationError) -> Added {
+        var added = Added()
+        for var route in routes {
+            route.module = module
+            if let pattern = route.pattern {
+                if !route.isFurtherPath { try add(route, at: pattern, replacing, &added) }
+            } else if let name = route.name {
+                try add(destination: route, named: name, replacing, &added)
+            }
+        }
+        let paths = routes.filter(\.isFurtherPath)
+        let known = destinations(named: Set(paths.compactMap(\.name)))
+        for path in paths {
+            guard let name = path.name, let pattern = path.pattern else { continue }
+            guard var route = known[name].map(path.path) else {
                 throw .unknownDestination(
-                    name, pattern: pattern,
+                    name, pattern: pattern.rawValue,
                     nearest: NearestNames.find(name, among: destinationNames, limit: 3))
             }
-            route.pattern = pattern
-            route.name = name
-            route.priority = priority
-            route.metadata.merge(metadata) { $1 }
-            added.append(route)
+            route.module = module ?? route.module
+            try add(route, at: pattern, replacing, &added)
         }
-        for route in added {
-            try base.add(
-                StoredRoute(route: route, pattern: try base.pattern(route.pattern)), replacing: replacing)
+        if routes.count > 100 { base.compact() }
+        relocateRoutes()
+        return added
+    }
+
+    private mutating func add(
+        _ route: Route, at pattern: RouteKey, _ replacing: Bool, _ added: inout Added
+    ) throws(RegistrationError) {
+        let record = StoredRoute(route: route, pattern: try base.pattern(pattern.rawValue))
+        if let problem = record.mismatch { throw .mismatch(pattern: pattern.rawValue, detail: problem) }
+        if let replaced = try base.add(record, replacing: replacing) { added.replaced.append(replaced) }
+        added.routes.append(record)
+    }
+
+    private mutating func add(
+        destination: Route, named name: String, _ replacing: Bool, _ added: inout Added
+    ) throws(RegistrationError) {
+        if destinations[name] != nil {
+            guard replacing else { throw .destinationTaken(name) }
+            added.replaced.append(name)
+        }
+        let mark = DestinationMark()
+        destinations[name] = (destination, mark)
+        added.destinations[name] = mark
+    }
+
+    /// Removes what one registration added, as far as nothing else took its place.
+    mutating func remove(_ added: Added) {
+        let wanted = Set(added.routes.map(ObjectIdentifier.init))
+        for record in Array(base.records) where wanted.contains(ObjectIdentifier(record)) {
+            base.remove(record.pattern, priority: record.route.priority)
+        }
+        for (name, mark) in added.destinations where destinations[name]?.mark === mark {
+            destinations[name] = nil
         }
         relocateRoutes()
     }
 
-    mutating func remove(_ pattern: String) -> Bool {
-        guard let pattern = try? base.pattern(pattern), base.remove(pattern) else { return false }
+    mutating func remove(_ pattern: RouteKey) -> Bool {
+        guard let pattern = try? base.pattern(pattern.rawValue), base.remove(pattern) else { return false }
         relocateRoutes()
         return true
     }
@@ -105,20 +141,16 @@ struct RouterState: Sendable {
         for record in Array(base.records) where record.route.module === module {
             base.remove(record.pattern, priority: record.route.priority)
         }
-        relocateRoutes()
-    }
-
-    mutating func addDestination(_ destination: Route, named name: String) {
-        destinations[name] = destination
+        for (name, entry) in destinations where entry.route.module === module { destinations[name] = nil }
         relocateRoutes()
     }
 
     /// The destinations that have no path of their own, for which a map may add some.
-    var pathlessDestinations: some Collection<Route> { destinations.values }
+    var pathlessDestinations: some Collection<Route> { destinations.values.lazy.map(\.route) }
 
     /// The destination of that name: one that was registered as such, or the first route of that name.
     func destinations(named names: Set<String>) -> [String: Route] {
-        var found = destinations.filter { names.contains($0.key) }
+        var found = destinations.filter { names.contains($0.key) }.mapValues(\.route)
         guard found.count < names.count else { return found }
         for record in base.records {
             guard let name = record.route.name, names.contains(name), found[name] == nil else { continue }
@@ -146,7 +178,7 @@ struct RouterState: Sendable {
     // MARK: Allowing
 
     /// Reads a URL and checks it against the limits and allow-lists.
-    func read(_ text: String) throws(Rejection) -> RouteURL {
+    func read(_ text: String) throws(Failure) -> RouteURL {
         guard text.utf8.count <= configuration.maximumURLBytes else {
             throw .tooLarge(
                 "the URL has \(text.utf8.count) bytes; at most \(configuration.maximumURLBytes) are allowed")
@@ -202,6 +234,6 @@ struct RouterState: Sendable {
     }
 
     var webURL: RouteURL? {
-        configuration.webPath.flatMap { try? RouteURL($0) as RouteURL }
+        configuration.webPath.flatMap { try? RouteURL($0.rawValue) as RouteURL }
     }
 }

@@ -179,7 +179,7 @@ extension RouterState {
                 inactive.append(addition.place.inactive("no destination is named \(className)"))
                 continue
             }
-            route.pattern = addition.pattern
+            route.pattern = RouteKey(addition.pattern)
             route.name = className
             route.priority = 0
             route.takesDeeper = false
@@ -190,12 +190,16 @@ extension RouterState {
                         addition.place.inactive("no registered route has the scheme \(pattern.scheme ?? "")"))
                     continue
                 }
+                let record = StoredRoute(
+                    route: route, pattern: pattern, params: addition.params,
+                    ownPatterns: ownPatterns[className] ?? [])
+                if let mismatch = record.mismatch {
+                    inactive.append(addition.place.inactive(mismatch))
+                    continue
+                }
                 // The map wants this path to open that destination, so it takes a held place.
                 routes.remove(pattern)
-                try routes.add(
-                    StoredRoute(
-                        route: route, pattern: pattern, params: addition.params,
-                        ownPatterns: ownPatterns[className] ?? []), replacing: true)
+                _ = try routes.add(record, replacing: true)
             } catch {
                 inactive.append(addition.place.inactive("\(error)"))
             }

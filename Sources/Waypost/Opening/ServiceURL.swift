@@ -18,7 +18,7 @@ struct ServiceURL: Sendable {
     /// Reads the call; `caller` are the parameters beside the URL.
     ///
     /// What is called stands in the URL alone, so that who may send parameters can't choose another method.
-    init(_ url: RouteURL, caller: [String: JSONValue]) throws(Rejection) {
+    init(_ url: RouteURL, caller: [String: JSONValue]) throws(Failure) {
         service = try Self.name("protocol", url)
         method = try Self.name("method", url)
         var values: [String: JSONValue] = [:]
@@ -32,14 +32,14 @@ struct ServiceURL: Sendable {
         self.source = source
     }
 
-    private static func name(_ key: String, _ url: RouteURL) throws(Rejection) -> String {
+    private static func name(_ key: String, _ url: RouteURL) throws(Failure) -> String {
         guard let name = url.query[key], !name.isEmpty else {
             throw .badField("the service URL has no \(key)")
         }
         return name
     }
 
-    private static func resultType(_ value: JSONValue?) throws(Rejection) -> ServiceResultType {
+    private static func resultType(_ value: JSONValue?) throws(Failure) -> ServiceResultType {
         let number: Int64?
         switch value {
         case nil: return .value

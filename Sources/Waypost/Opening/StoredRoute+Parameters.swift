@@ -25,6 +25,13 @@ extension StoredRoute {
     }
 }
 
+extension RoutePattern {
+    /// What the placeholders take, from left to right, whatever the author says of them.
+    var placeholders: [RouteParameter] {
+        segments.flatMap(\.schemas).map { RouteParameter($0.name, $0.1) }
+    }
+}
+
 extension RoutePattern.Segment {
     /// What the placeholders take, by their names.
     fileprivate var schemas: [(name: String, ValueSchema)] {

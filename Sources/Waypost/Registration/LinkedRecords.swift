@@ -47,7 +47,8 @@ public struct LinkedRecords: Sendable {
             faults.append(LinkedRecordFault(offset: offset, reason: .cutOff(bytes: bytes.count - offset)))
         }
         routes = contents.routes.sorted {
-            ($0.pattern, $0.name ?? "", $1.priority) < ($1.pattern, $1.name ?? "", $0.priority)
+            ($0.pattern?.rawValue ?? "", $0.name ?? "", $1.priority)
+                < ($1.pattern?.rawValue ?? "", $1.name ?? "", $0.priority)
         }
         services = contents.services.sorted { $0.name < $1.name }
         self.faults = faults

@@ -11,8 +11,8 @@
 ///
 /// The type gets the conformance to ``Routable``, and when it has an `init(from:)` and no `static func open`, an
 /// `open` that makes an instance and calls its `opened()`, if there is one. Its name is `Module.Type`. A pattern that is written as a
-/// literal is read by the compiler: a mistake is an error at its character. A constant works as well and is read
-/// when it is registered.
+/// literal is read by the compiler: a mistake is an error at its character. A ``RouteKey`` such as `.chat` works as well,
+/// and is read when it is registered.
 ///
 /// It works on structures, classes, actors and enumerations that are not generic, at file scope or in a type.
 /// By hand it is `Route("myapp://orders/:id", to: OrderPage.self, priority: 5)`.
@@ -24,32 +24,19 @@
 ///   - kind: A page, an action or web content.
 ///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
+///   - jumpType: How it is shown when the call does not say it; that of the type unless given.
 ///   - metadata: Metadata of these routes; those of the type are added where a key is not among them.
+///   - defaults: Parameters for opens that do not have them; those of the type are added likewise.
+///   - parameters: What it reads beside the placeholders, before what the type says.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
+///   - redirect: The destination's own conditional redirect; that of the type unless given.
 @attached(member, names: named(open))
 @attached(extension, conformances: Routable)
 public macro Routable(
-    _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-    converters: [String] = []
-) = #externalMacro(module: "WaypostMacros", type: "RoutableMacro")
-
-/// Registers the type for the patterns of these keys, without a list; otherwise the same.
-///
-///     extension RouteKey {
-///         static let chat: RouteKey = "myapp://chat"
-///     }
-///
-///     @Routable(.chat)
-///     struct ChatPage: RoutablePage, Decodable {}
-///
-/// The patterns are read when they are registered.
-@attached(member, names: named(open))
-@attached(extension, conformances: Routable)
-public macro Routable(
-    _ key: RouteKey, _ further: RouteKey..., name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
-    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-    converters: [String] = []
+    _ patterns: RouteKey..., name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+    takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+    metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+    parameters: [RouteParameter] = [], converters: [String] = [], redirect: Route.Redirect? = nil
 ) = #externalMacro(module: "WaypostMacros", type: "RoutableMacro")
 
 /// Registers a closure for these patterns, without a list; stands at file scope or in a type.
@@ -68,26 +55,31 @@ public macro Routable(
 ///   - kind: An action unless set.
 ///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
 ///   - idempotent: Whether an open that a crash interrupted may run again.
+///   - jumpType: How it is shown when the call does not say it.
 ///   - metadata: What the author says about it; see ``Route/metadata``.
+///   - defaults: Parameters for opens that do not have them.
+///   - parameters: What it reads beside the placeholders; see ``Route/parameters``.
 ///   - converters: The names of custom converters in the patterns (``RouterConfiguration/converters``).
 ///   - redirect: The destination's own conditional redirect; must have no effect.
 ///   - handler: The handler.
 @freestanding(declaration)
 public macro route(
-    _ patterns: String..., name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
-    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-    converters: [String] = [], redirect: Route.Redirect? = nil,
+    _ patterns: RouteKey..., name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
+    takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+    metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+    parameters: [RouteParameter] = [], converters: [String] = [], redirect: Route.Redirect? = nil,
     handler: @escaping Route.Handler
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 
-/// Registers a closure for the pattern of a key; otherwise the same.
+/// Registers a closure for the pattern of a key, with ReerRouter's label; otherwise the same.
 ///
 ///     #route(key: .cart) { request in .opened(request.parameters["id"]) }
 @freestanding(declaration)
 public macro route(
     key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
-    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-    redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
+    takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+    metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+    parameters: [RouteParameter] = [], redirect: Route.Redirect? = nil, handler: @escaping Route.Handler
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 
 /// Registers an action for the pattern of a key, as in ReerRouter.
@@ -98,8 +90,9 @@ public macro route(
 @freestanding(declaration)
 public macro route(
     key: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .action,
-    takesDeeper: Bool = false, idempotent: Bool = false, metadata: [String: JSONValue] = [:],
-    redirect: Route.Redirect? = nil,
+    takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+    metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+    parameters: [RouteParameter] = [], redirect: Route.Redirect? = nil,
     action: nonisolated(nonsending) @escaping @Sendable (RouteParameters) async throws -> Void
 ) = #externalMacro(module: "WaypostMacros", type: "RouteMacro")
 

@@ -6,6 +6,8 @@ extension Route {
     ///         Route("myapp://orders", to: OrderList.self),
     ///     ])
     ///
+    /// What the type says of itself goes behind what is said here. Registering it throws ``RegistrationError`` when a
+    /// property of a `Decodable` ``RoutablePage`` can never be read from its placeholder.
     /// - Parameters:
     ///   - pattern: The URLs it takes; see ``RoutePattern``.
     ///   - destination: The type.
@@ -14,30 +16,28 @@ extension Route {
     ///   - kind: A page, an action or web content.
     ///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
     ///   - idempotent: Whether an open that a crash interrupted may run again.
-    ///   - metadata: Metadata of this route; those of the type are added where a key is not among them.
+    ///   - jumpType: How it is shown when the call does not say it.
+    ///   - metadata: What the author says about it.
+    ///   - defaults: Parameters for opens that do not have them.
+    ///   - parameters: What it reads beside the placeholders.
+    ///   - redirect: A conditional redirect; that of the type unless given.
     public init<Destination: Routable>(
-        _ pattern: String, to destination: Destination.Type, name: String? = nil, priority: Int = 0,
+        _ pattern: RouteKey, to destination: Destination.Type, name: String? = nil, priority: Int = 0,
         kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = false,
-        metadata: [String: JSONValue] = [:]
+        jumpType: JumpType? = nil, metadata: [String: JSONValue] = [:],
+        defaults: [String: JSONValue] = [:], parameters: [RouteParameter] = [], redirect: Redirect? = nil
     ) {
         self.init(
             pattern, name: name ?? Self.className(of: destination), priority: priority, kind: kind,
-            takesDeeper: takesDeeper, idempotent: idempotent, jumpType: Destination.jumpType,
-            metadata: Destination.metadata.merging(metadata) { $1 }, defaults: Destination.defaults,
-            parameters: Destination.parameters,
-            redirect: { Destination.redirect($0) },
+            takesDeeper: takesDeeper, idempotent: idempotent, jumpType: jumpType ?? Destination.jumpType,
+            metadata: Destination.metadata.merging(metadata) { $1 },
+            defaults: Destination.defaults.merging(defaults) { $1 },
+            parameters: parameters + Destination.parameters,
+            redirect: redirect ?? { Destination.redirect($0) },
             handler: { try await Destination.open($0) })
-    }
-
-    /// A route to a type for the pattern of a key.
-    public init<Destination: Routable>(
-        _ key: RouteKey, to destination: Destination.Type, name: String? = nil, priority: Int = 0,
-        kind: RouteKind = .page, takesDeeper: Bool = false, idempotent: Bool = false,
-        metadata: [String: JSONValue] = [:]
-    ) {
-        self.init(
-            key.rawValue, to: destination, name: name, priority: priority, kind: kind,
-            takesDeeper: takesDeeper, idempotent: idempotent, metadata: metadata)
+        if let type = destination as? any (RoutablePage & Decodable).Type {
+            properties = TypedProperties(of: type, isWhole: false)
+        }
     }
 
     /// `Module.Type`, also for a private type, which Swift itself describes by an address that changes.

@@ -204,3 +204,24 @@ private struct RelocationSubjects {
         entries[key] = known
     }
 }
+
+// Beside the cases, for a key of the program as well as for the text of a map.
+extension RelocationEntry.Kind {
+    /// ``replace(origin:target:)-swift.enum.case`` of keys.
+    public static func replace(origin: RouteKey, target: RouteKey) -> RelocationEntry.Kind {
+        .replace(origin: origin.rawValue, target: target.rawValue)
+    }
+
+    /// ``add(path:className:)-swift.enum.case`` of a key.
+    public static func add(path: RouteKey, className: String) -> RelocationEntry.Kind {
+        .add(path: path.rawValue, className: className)
+    }
+
+    /// ``delete(path:)-swift.enum.case`` of a key.
+    public static func delete(path: RouteKey) -> RelocationEntry.Kind { .delete(path: path.rawValue) }
+
+    /// ``reset(origin:target:)-swift.enum.case`` of keys.
+    public static func reset(origin: RouteKey, target: RouteKey?) -> RelocationEntry.Kind {
+        .reset(origin: origin.rawValue, target: target?.rawValue)
+    }
+}

@@ -34,7 +34,13 @@ public enum RouteAnswer: Sendable, Hashable {
 /// What marks the routes of one group for its interceptors.
 final class GroupMark: Sendable {}
 
-/// A pattern with its destination.
+/// A destination with the URLs that lead to it: what is registered, whichever way it is made.
+///
+///     try router.register([
+///         Route("myapp://orders/:id", metadata: ["auth": true]) { request in … },
+///         Route("myapp://help", to: HelpPage.self),
+///         .page(.cart, in: stack),
+///     ])
 public struct Route: Sendable {
     /// The type of a handler, which runs when the URL is opened.
     public typealias Handler = nonisolated(nonsending) @Sendable (RouteRequest) async throws -> RouteAnswer
@@ -45,8 +51,8 @@ public struct Route: Sendable {
     /// It must have no side effects, because `resolve` runs it too.
     public typealias Redirect = @Sendable (RouteRequest) -> String?
 
-    /// The pattern, as ``RoutePattern`` reads it.
-    public var pattern: String
+    /// The pattern; nil for a destination without a path of its own.
+    public var pattern: RouteKey?
     /// The destination's name, which relocation entries call `className`.
     public var name: String?
     /// A route with a higher priority is tried first; 0 unless set.
@@ -75,14 +81,34 @@ public struct Route: Sendable {
         set { work = .waiting(newValue) }
     }
     private(set) var work: HandlerBody<RouteRequest, RouteAnswer>
+    /// Whether its handler is that of the destination that is registered under its name.
+    private(set) var isFurtherPath = false
+    /// What its handler reads of the parameters before it runs; nil when that is not known.
+    var properties: TypedProperties?
+    /// What shows it; nil for a route without a screen.
+    var navigator: (any Navigator)?
     /// The module that brought it.
     var module: DeclaredModule?
     /// Those that it is in.
     var groups: [GroupMark] = []
 
     /// A route by its parts.
+    ///
+    /// - Parameters:
+    ///   - pattern: The URLs it takes; see ``RoutePattern``.
+    ///   - name: The destination's name, which relocation entries call `className`.
+    ///   - priority: A route with a higher priority is tried first; 0 unless set.
+    ///   - kind: A page, an action or web content.
+    ///   - takesDeeper: Whether it also matches deeper URLs that no other route matches.
+    ///   - idempotent: Whether an open that a crash interrupted may run again.
+    ///   - jumpType: How it is shown when the call does not say it.
+    ///   - metadata: What the author says about it; see ``metadata``.
+    ///   - defaults: Parameters for opens that do not have them.
+    ///   - parameters: What it reads beside the placeholders; see ``parameters``.
+    ///   - redirect: The destination's own conditional redirect; must have no effect.
+    ///   - handler: The handler.
     public init(
-        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        _ pattern: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
         parameters: [RouteParameter] = [], redirect: Redirect? = nil,
@@ -96,7 +122,7 @@ public struct Route: Sendable {
 
     /// A route by its parts whose handler has no `await`.
     public init(
-        _ pattern: String, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        _ pattern: RouteKey, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
         takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
         metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
         parameters: [RouteParameter] = [], redirect: Redirect? = nil,
@@ -108,8 +134,41 @@ public struct Route: Sendable {
             parameters: parameters, redirect: redirect, work: HandlerBody(handler))
     }
 
-    private init(
-        _ pattern: String, name: String?, priority: Int, kind: RouteKind, takesDeeper: Bool,
+    /// A further path of the destination that is registered under that name.
+    ///
+    ///     try router.register(Route("myapp://bestellungen", to: "OrderList"))
+    ///
+    /// It has the destination's handler, name and kind; metadata, defaults and parameters are added to its own.
+    /// Registering it throws ``RegistrationError`` when no destination has that name.
+    public init(
+        _ pattern: RouteKey, to name: String, priority: Int = 0, takesDeeper: Bool = false,
+        jumpType: JumpType? = nil, metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil
+    ) {
+        self.init(
+            pattern, name: name, priority: priority, kind: .page, takesDeeper: takesDeeper,
+            idempotent: false, jumpType: jumpType, metadata: metadata, defaults: defaults,
+            parameters: parameters, redirect: redirect,
+            work: .immediate { _ in throw Failure(.noRoute, "no destination is named \(name)") })
+        isFurtherPath = true
+    }
+
+    /// A destination without a path, for which relocation entries of type 2 and ``init(_:to:priority:takesDeeper:jumpType:metadata:defaults:parameters:redirect:)``
+    /// may add some: they all have its handler and its metadata.
+    public static func destination(
+        _ name: String, kind: RouteKind = .page, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler: @escaping Handler
+    ) -> Route {
+        Route(
+            nil, name: name, priority: 0, kind: kind, takesDeeper: false, idempotent: idempotent,
+            jumpType: jumpType, metadata: metadata, defaults: defaults, parameters: parameters,
+            redirect: redirect, work: .waiting(handler))
+    }
+
+    init(
+        _ pattern: RouteKey?, name: String?, priority: Int, kind: RouteKind, takesDeeper: Bool,
         idempotent: Bool, jumpType: JumpType?, metadata: [String: JSONValue],
         defaults: [String: JSONValue], parameters: [RouteParameter], redirect: Redirect?,
         work: HandlerBody<RouteRequest, RouteAnswer>
@@ -126,5 +185,21 @@ public struct Route: Sendable {
         self.parameters = parameters
         self.redirect = redirect
         self.work = work
+    }
+
+    /// A further path of another destination: that with what this route says of itself.
+    func path(of destination: Route) -> Route {
+        var route = destination
+        route.pattern = pattern
+        route.name = name
+        route.priority = priority
+        route.takesDeeper = takesDeeper
+        route.jumpType = jumpType ?? destination.jumpType
+        route.metadata.merge(metadata) { $1 }
+        route.defaults.merge(defaults) { $1 }
+        route.parameters += parameters
+        route.redirect = redirect ?? destination.redirect
+        route.groups += groups
+        return route
     }
 }

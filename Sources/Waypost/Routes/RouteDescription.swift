@@ -72,7 +72,7 @@ extension Route {
     package init(_ description: RouteDescription, handler: @escaping Handler) {
         let redirect: Redirect = { _ in nil }
         self.init(
-            description.path, name: description.className.isEmpty ? nil : description.className,
+            RouteKey(description.path), name: description.className.isEmpty ? nil : description.className,
             priority: description.priority, kind: description.kind, takesDeeper: description.takesDeeper,
             idempotent: description.idempotent, metadata: description.metadata,
             defaults: description.defaults, parameters: description.parameters,

@@ -14,6 +14,10 @@ public struct RouteRequest: Sendable {
     public var context: OpenContext
     /// What the author says about the route.
     public var metadata: [String: JSONValue]
+    /// The services of the router, see ``service(_:)``.
+    let services: ServiceRegistry
+    /// The router of the open; its type lies above this one, see ``router``.
+    let owner: any AnyObject & Sendable
     /// The pages above this one in its URL, the farthest first; empty unless the call asks for them by `route_parents`.
     public internal(set) var parents: [Parent] = []
     /// How the destination is shown when the call does not say it.
@@ -35,18 +39,22 @@ public struct RouteRequest: Sendable {
     public var presentation: Presentation { Presentation(parameters, standard: standardJumpType) }
     /// The text after the `#`, decoded.
     public var fragment: String? { url.fragment }
-}
 
-// In an extension, so that it is made of all its parts at once, as an `Opening` is.
-extension RouteRequest {
-    /// A request by its parts, for tests; the router makes its own.
-    public init(
-        url: RouteURL, requested: String? = nil, route: String,
-        parameters: RouteParameters = RouteParameters(),
-        hops: [String] = [], context: OpenContext = OpenContext()
-    ) {
-        self.init(
-            url: url, requested: requested ?? url.text, route: route, parameters: parameters, hops: hops,
-            context: context, metadata: [:], standardJumpType: .push)
+    /// A service that was registered at the router under its type: what a handler depends on.
+    ///
+    ///     router.services.register(Orders.self) { try Orders(path: "orders.db") }
+    ///
+    ///     #route("myapp://orders/:id") { request in
+    ///         let orders = try request.service(Orders.self)
+    ///         return try .opened(encoding: await orders.find(request.parameters.value("id")))
+    ///     }
+    ///
+    /// - Throws: ``Failure`` 500 when there is none, and what its factory throws.
+    public func service<Service: Sendable>(_ type: Service.Type = Service.self) throws -> Service {
+        do {
+            return try services.instance(of: type)
+        } catch let failure as Failure where failure.code == .noService {
+            throw Failure.handlerFailed("\(route) needs \(type), which is not registered at its router")
+        }
     }
 }

@@ -46,13 +46,13 @@ struct CallHook: Sendable {
 enum CallOutcome: Sendable {
     case returned(JSONValue)
     case intercepted(by: String, reason: String)
-    case failed(ServiceFailure)
+    case failed(Failure)
 
-    var result: Result<JSONValue, ServiceFailure> {
+    var result: Result<JSONValue, Failure> {
         switch self {
         case .returned(let value): .success(value)
         case .intercepted(let name, let reason):
-            .failure(ServiceFailure(.intercepted, "intercepted by \(name): \(reason)"))
+            .failure(Failure(.intercepted, "intercepted by \(name): \(reason)"))
         case .failed(let failure): .failure(failure)
         }
     }
@@ -73,13 +73,14 @@ extension ServiceRegistry {
     ///   - name: Its name in outcomes and logs.
     ///   - deadline: How long it may take, 10 s unless set; later the call fails with 408. It does not count against
     ///     the method's deadline.
-    ///   - hook: The decision. Several hooks are asked in the order of adding, until one stops the call.
+    ///   - hook: The decision; a ``Failure`` that it throws ends the call with its code. Several hooks are asked in the
+    ///     order of adding, until one stops the call.
     /// - Returns: A handle whose `cancel()` removes it.
     @discardableResult
     public func willCall(
         _ name: String = "willCall", deadline: Duration? = .seconds(10),
         @_inheritActorContext _ hook:
-            nonisolated(nonsending) @escaping @Sendable (PendingCall) async -> CallHookDecision
+            nonisolated(nonsending) @escaping @Sendable (PendingCall) async throws -> CallHookDecision
     ) -> RegistrationHandle {
         add(.waiting(hook), name, deadline)
     }
@@ -88,7 +89,8 @@ extension ServiceRegistry {
     @discardableResult
     public func willCall(
         _ name: String = "willCall", deadline: Duration? = .seconds(10),
-        @_inheritActorContext _ hook: @escaping @isolated(any) @Sendable (PendingCall) -> CallHookDecision
+        @_inheritActorContext _ hook:
+            @escaping @isolated(any) @Sendable (PendingCall) throws -> CallHookDecision
     ) -> RegistrationHandle {
         add(HandlerBody(hook), name, deadline)
     }
@@ -124,7 +126,8 @@ extension ServiceRegistry {
             case .finished(.success(.proceed)): continue
             case .finished(.success(.stop(let reason))): return .intercepted(by: hook.name, reason: reason)
             case .deadline: return .failed(.deadline(hook.name, hook.deadline))
-            case .canceled, .finished(.failure): return .failed(.canceled("\(service).\(name)"))
+            case .finished(.failure(let error)): return .failed(Failure(of: error, from: hook.name))
+            case .canceled: return .failed(.canceled("\(service).\(name)"))
             }
         }
         return nil

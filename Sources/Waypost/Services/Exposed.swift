@@ -114,7 +114,7 @@ public struct Exposed<Service: Sendable>: Sendable {
     ) throws -> (repeat each Argument) {
         // A name that is no name or has other labels is refused when the service is exposed.
         guard let method else {
-            throw ServiceFailure.failed("\(name) is not a method name")
+            throw Failure.handlerFailed("\(name) is not a method name")
         }
         var reader = try ArgumentReader(method: method, source: source)
         func next<T: Decodable>(_ type: T.Type) throws -> T { try reader.next(type) }
@@ -132,7 +132,7 @@ public struct Exposed<Service: Sendable>: Sendable {
                 return try JSONValueEncoder().encode(answer)
             } catch {
                 let reason = (error as? EncodingError)?.reason ?? "\(error)"
-                throw ServiceFailure.failed("the result of \(name) can't be written as JSON: \(reason)")
+                throw Failure.handlerFailed("the result of \(name) can't be written as JSON: \(reason)")
             }
         }
     }

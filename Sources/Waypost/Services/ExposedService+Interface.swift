@@ -24,7 +24,7 @@ extension ExposedService {
         providers = { registry in
             // Weak, for the registry keeps the factory.
             let provider = ServiceProvider(interface, name: name, lifetime: lifetime) { [weak registry] in
-                guard let registry else { throw ServiceFailure.noService(name, nearest: []) }
+                guard let registry else { throw Failure.noService(name) }
                 return convert(try registry.instance(of: Service.self))
             }
             return own(registry) + [provider]

@@ -27,6 +27,24 @@ public struct ExposedService: Sendable {
         }
     }
 
+    /// A service that is made of others, which its factory takes from the registry.
+    ///
+    ///     ExposedService("OrderService", make: { try OrderService(orders: $0.instance(of: Orders.self)) }) { … }
+    public init<Service: Sendable>(
+        _ name: String, lifetime: ServiceLifetime = .shared,
+        make: @escaping @Sendable (ServiceRegistry) throws -> Service,
+        @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
+    ) {
+        self.init(name, of: Service.self, methods: methods) { registry in
+            [
+                ServiceProvider(Service.self, name: name, lifetime: lifetime) { [weak registry] in
+                    guard let registry else { throw Failure.noService(name) }
+                    return try make(registry)
+                }
+            ]
+        }
+    }
+
     /// A service that exists already.
     public init<Service: Sendable>(
         _ name: String, instance: Service, @ExposedBuilder<Service> methods: () -> [Exposed<Service>]

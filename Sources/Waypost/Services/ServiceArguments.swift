@@ -9,14 +9,14 @@ public enum ServiceArguments: Sendable, Hashable {
 extension ServiceArguments {
     /// Arguments from the `args` of a message: an array, an object, or nothing.
     ///
-    /// - Throws: `ServiceFailure` 422 when it is anything else.
-    package init(_ json: JSONValue?) throws(ServiceFailure) {
+    /// - Throws: `Failure` 422 when it is anything else.
+    package init(_ json: JSONValue?) throws(Failure) {
         switch json {
         case nil, .null: self = .positional([])
         case .array(let values): self = .positional(values)
         case .object(let values): self = .labeled(values)
         case let other?:
-            throw .badField("args should be an array or an object but is \(other.kind)", argument: "args")
+            throw .badField("args should be an array or an object but is \(other.kind)")
         }
     }
 }
@@ -49,8 +49,8 @@ struct ArgumentReader {
     let source: ArgumentSource
     private var place = 0
 
-    /// - Throws: `ServiceFailure` 422 when there are too many, or unknown labels.
-    init(method: MethodName, source: ArgumentSource) throws(ServiceFailure) {
+    /// - Throws: `Failure` 422 when there are too many, or unknown labels.
+    init(method: MethodName, source: ArgumentSource) throws(Failure) {
         self.method = method
         self.source = source
         guard source.positional.count <= method.labels.count else {
@@ -63,7 +63,7 @@ struct ArgumentReader {
             let near = NearestNames.find(unknown, among: method.labels.filter { $0 != "_" }, limit: 1).first
             throw .badField(
                 "\(method.full) has no argument \"\(unknown.cut(to: 64))\""
-                    + (near.map { "; did you mean \"\($0)\"?" } ?? ""), argument: unknown)
+                    + (near.map { "; did you mean \"\($0)\"?" } ?? ""))
         }
     }
 
@@ -80,7 +80,7 @@ struct ArgumentReader {
     /// The next argument's name for people, and its value; nil when it is absent and may be.
     mutating func next(
         _ type: @autoclosure () -> String, isOptional: @autoclosure () -> Bool
-    ) throws(ServiceFailure) -> (name: String, JSONValue?) {
+    ) throws(Failure) -> (name: String, JSONValue?) {
         guard place < method.labels.count else { throw missing("\(place + 1)", type()) }
         let label = method.labels[place]
         let name = label == "_" ? "\(place + 1)" : label
@@ -98,8 +98,8 @@ struct ArgumentReader {
         throw missing(name, "\(type)")
     }
 
-    private func missing(_ name: String, _ type: String) -> ServiceFailure {
-        .badField("argument \"\(name)\" of \(method.full) is missing (\(type))", argument: name)
+    private func missing(_ name: String, _ type: String) -> Failure {
+        .badField("argument \"\(name)\" of \(method.full) is missing (\(type))")
     }
 
     private func value(_ label: String) -> JSONValue? {
@@ -123,7 +123,7 @@ struct ArgumentReader {
         let place = (error as? DecodingError)?.place ?? ""
         let reason = DecodingError.reason(of: error)
         let path = place.isEmpty ? name : place.hasPrefix("[") ? name + place : "\(name).\(place)"
-        throw ServiceFailure.badField("argument \"\(path)\" of \(method.full) \(reason)", argument: name)
+        throw Failure.badField("argument \"\(path)\" of \(method.full) \(reason)")
     }
 }
 

@@ -109,20 +109,19 @@ extension ServiceRegistry {
     nonisolated(nonsending) public func call(
         _ service: String, _ method: String, arguments: ServiceArguments = .positional([]),
         result: ServiceResultType = .value, deadline: Duration? = .seconds(10), context: OpenContext = .init()
-    ) async -> Result<JSONValue, ServiceFailure> {
-        do throws(Rejection) {
+    ) async -> Result<JSONValue, Failure> {
+        do throws(Failure) {
             let scope = try OpenScope.current.entered(by: "\(service).\(method)")
             return await call(
                 service, method, source: ArgumentSource(arguments), result: result, deadline: deadline,
                 context: context, scope: scope
             ).result
         } catch {
-            let failure = ServiceFailure(error.code, error.detail)
             notify(
                 ServiceEvent(
                     kind: .threw, service: service, method: method, ref: context.ref,
-                    detail: failure.description, code: failure.code))
-            return .failure(failure)
+                    detail: error.description, code: error.code))
+            return .failure(error)
         }
     }
 
@@ -172,30 +171,16 @@ extension ServiceRegistry {
             do {
                 try await beforeHandler(.init(isIdempotent: method.description.idempotent, subject: name))
                 try Task.checkCancellation()
-            } catch let rejection as Rejection {
-                return .failed(
-                    ServiceFailure(rejection.code, rejection.detail, nearest: rejection.nearest))
-            } catch let failure as RouteFailure {
-                return .failed(ServiceFailure(failure.code, failure.detail))
             } catch {
-                return .failed(Self.failure(of: error, name))
+                return .failed(Failure(of: error, from: name))
             }
         }
         let timed = await method.work.run(with: call, limit, clock: clock, scope: scope)
         switch timed {
         case .finished(.success(let value)): return .returned(value)
-        case .finished(.failure(let error)): return .failed(Self.failure(of: error, name))
+        case .finished(.failure(let error)): return .failed(Failure(of: error, from: name))
         case .canceled: return .failed(.canceled(name))
         case .deadline: return .failed(.deadline(name, limit.duration))
-        }
-    }
-
-    private static func failure(of error: any Error, _ name: String) -> ServiceFailure {
-        switch error {
-        case let failure as ServiceFailure: failure
-        case is CancellationError: .canceled(name)
-        case let error as DecodingError: .failed("\(name) failed: \(error.place) \(error.reason)")
-        default: .failed("\(name) failed: \(error)")
         }
     }
 
@@ -207,7 +192,7 @@ extension ServiceRegistry {
     /// Finds a method that may run, after the modules that are declared were set up.
     nonisolated(nonsending) private func findWhenLoaded(
         _ service: String, _ method: String, _ deadline: Duration?
-    ) async -> Result<ExposedMethod, ServiceFailure> {
+    ) async -> Result<ExposedMethod, Failure> {
         // First, because who sees a service of a module sees then that the module has to be set up.
         var found = find(service, method)
         while let modules = state.withLock({ $0.modules }).values.first(where: { $0.mustWait() }) {
@@ -216,13 +201,13 @@ extension ServiceRegistry {
         }
         return found.flatMap { method, module in
             guard let obstacle = module?.obstacle else { return .success(method) }
-            return .failure(ServiceFailure(.module, obstacle))
+            return .failure(Failure(.module, obstacle))
         }
     }
 
     func find(
         _ service: String, _ method: String
-    ) -> Result<(method: ExposedMethod, module: DeclaredModule?), ServiceFailure> {
+    ) -> Result<(method: ExposedMethod, module: DeclaredModule?), Failure> {
         let (callable, allowed, names) = state.withLock { state in
             let callable = state.exposed[service]
             return (callable, state.allowed, callable == nil ? Array(state.exposed.keys) : [])
@@ -235,7 +220,7 @@ extension ServiceRegistry {
                 !allowed.contains("\(service).\(found.description.name)")
             else { return .success((found, callable.module)) }
             return .failure(
-                ServiceFailure(
+                Failure(
                     .notAllowed,
                     "\(service).\(found.description.name) may not be called from outside"))
         }
@@ -273,7 +258,7 @@ final class CallableService: Sendable {
         byBase = Dictionary(grouping: methods.indices) { [methods] in methods[$0].base }
     }
 
-    func find(_ method: String) -> Result<ExposedMethod, ServiceFailure> {
+    func find(_ method: String) -> Result<ExposedMethod, Failure> {
         if let index = byName[method] { return .success(methods[index]) }
         let candidates = byBase[method] ?? []
         if candidates.count == 1 { return .success(methods[candidates[0]]) }
@@ -281,13 +266,13 @@ final class CallableService: Sendable {
         guard candidates.isEmpty else {
             let choice = candidates.map { full[$0] }
             return .failure(
-                ServiceFailure(
+                Failure(
                     .noMethod,
                     "\(name).\(method) is ambiguous: \(choice.joined(separator: ", "))",
                     nearest: Array(choice.prefix(3))))
         }
         return .failure(
-            ServiceFailure(
+            Failure(
                 .noMethod, "\(name) exposes no method \(method.cut(to: 128))",
                 nearest: NearestNames.find(method, among: full)))
     }

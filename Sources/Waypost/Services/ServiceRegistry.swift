@@ -31,7 +31,7 @@ public final class ServiceRegistry: Sendable {
         /// Whether some are not set up.
         var mustWait: @Sendable () -> Bool
         /// Waits for them, but no longer than the deadline; gives the reason when a call can't go on.
-        var wait: nonisolated(nonsending) @Sendable (_ deadline: Duration?) async -> ServiceFailure?
+        var wait: nonisolated(nonsending) @Sendable (_ deadline: Duration?) async -> Failure?
     }
 
     let state = Guarded(State())
@@ -126,16 +126,16 @@ public final class ServiceRegistry: Sendable {
 
     /// The service of that type, with the reason when there is none.
     ///
-    /// - Throws: `ServiceFailure` 404 when it is not registered, 500 when its factory needs the service itself;
+    /// - Throws: `Failure` 404 when it is not registered, 500 when its factory needs the service itself;
     ///   and what its factory throws.
     public func instance<Service>(of type: Service.Type) throws -> Service {
         guard let entry = entry(of: type) else {
-            throw ServiceFailure.noService(Self.name(of: type), nearest: [])
+            throw Failure.noService(Self.name(of: type))
         }
         // With `as?`, the type of an optional service would be looked up each time.
         switch try instance(from: entry) {
         case let service as Service: return service
-        default: throw ServiceFailure.failed("\(entry.name) is not a \(type)")
+        default: throw Failure.handlerFailed("\(entry.name) is not a \(type)")
         }
     }
 
@@ -147,7 +147,7 @@ public final class ServiceRegistry: Sendable {
         if entry.lifetime == .shared, let made = entry.made.withLock({ $0 }) { return made }
         let making = Self.making
         guard !making.contains(ObjectIdentifier(entry)) else {
-            throw ServiceFailure.failed("the factory of \(entry.name) needs \(entry.name) itself")
+            throw Failure.handlerFailed("the factory of \(entry.name) needs \(entry.name) itself")
         }
         // One lock for all creations: with one per service, two services that need each other would lock two
         // threads without end. Inside a creation this task holds it already.

@@ -1,6 +1,8 @@
-/// A code of the wire protocol: what became of a command or what failed, for programs to act on.
+/// What became of a command or an open, for programs to act on: a code of the wire protocol, or one of the application.
 ///
-/// Rejections, failures and results all carry one.
+///     extension Code {
+///         static let noPaper = Code(application: 1001, "NO_PAPER")
+///     }
 public struct Code: Sendable, Hashable {
     /// The number, modelled on HTTP's where HTTP has one.
     public let number: Int
@@ -46,6 +48,30 @@ public struct Code: Sendable, Hashable {
         self.status = status
         isRetryable = retry
     }
+
+    /// A code of the application, for its own ``Failure``s.
+    ///
+    /// - Parameters:
+    ///   - number: From 1 000 to 9 999, where the protocol has none; anything else ends the program, as does a name that
+    ///     is none.
+    ///   - name: Up to 64 of `A` to `Z`, `0` to `9` and `_`.
+    ///   - isRejection: Whether it says that nothing was begun.
+    ///   - isRetryable: Whether sending the same again, under a new id, may help.
+    public init(
+        application number: Int, _ name: String, isRejection: Bool = false, isRetryable: Bool = false
+    ) {
+        precondition(Self.applicationNumbers.contains(number), "code \(number) is not in 1000...9999")
+        precondition(
+            (1...64).contains(name.utf8.count)
+                && name.utf8.allSatisfy {
+                    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_")
+                }, "code \(number): \(name) is not a name like NO_PAPER")
+        self.init(number, name, isRejection ? .rejected : .failed, retry: isRetryable)
+    }
+
+    /// The numbers of codes of applications.
+    package static let applicationNumbers = 1_000...9_999
 
     /// The code of that number and name; an ``unknown(number:name:)`` one when this version has none such.
     package init(number: Int, name: String) {

@@ -6,6 +6,10 @@ public enum RegistrationError: Error, Hashable, Sendable {
     case conflict(pattern: String, heldBy: String)
     /// No destination of that name is registered; similar names, at most three.
     case unknownDestination(String, pattern: String, nearest: [String])
+    /// Another destination without a path has that name.
+    case destinationTaken(String)
+    /// The type that reads the parameters can never be read from this pattern.
+    case mismatch(pattern: String, detail: String)
     /// An exposed service or method is not valid, or its name is taken.
     case badService(String, detail: String)
 }
@@ -20,6 +24,8 @@ extension RegistrationError: CustomStringConvertible {
         case .unknownDestination(let name, let pattern, let nearest):
             "register \(pattern): no destination is named \(name)"
                 + (nearest.isEmpty ? "" : "; similar are \(nearest.joined(separator: ", "))")
+        case .destinationTaken(let name): "register \(name): another destination has that name"
+        case .mismatch(let pattern, let detail): "register \(pattern): \(detail)"
         case .badService(let name, let detail): "expose \(name): \(detail)"
         }
     }

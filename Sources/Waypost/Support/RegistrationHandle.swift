@@ -2,9 +2,12 @@
 ///
 /// What was registered stays when the handle is released.
 public struct RegistrationHandle: Sendable {
+    /// The patterns of the routes that it replaced, and the names of destinations; empty where nothing was.
+    public let replaced: [String]
     private let end: @Sendable () -> Void
 
-    init(_ end: @escaping @Sendable () -> Void) {
+    init(replaced: [String] = [], _ end: @escaping @Sendable () -> Void) {
+        self.replaced = replaced
         self.end = end
     }
 

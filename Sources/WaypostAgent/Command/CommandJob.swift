@@ -46,8 +46,8 @@ final class CommandJob: Sendable {
 
     /// What it asks for.
     ///
-    /// - Throws: ``Rejection`` for bytes that the disk changed, or limits that are lower than when it was stored.
-    func decoded(_ limits: JSONLimits) throws(Rejection) -> Command.Operation {
+    /// - Throws: ``Failure`` for bytes that the disk changed, or limits that are lower than when it was stored.
+    func decoded(_ limits: JSONLimits) throws(Failure) -> Command.Operation {
         if let operation { return operation }
         return try Command.Operation(CommandPayload(stored: payload, limits: limits).fields)
     }
@@ -71,11 +71,11 @@ final class ReceivedCommand: Sendable {
     let payload: [UInt8]
     let address: ReplyAddress
     /// The command, or why it is stored and answered without being run.
-    let header: Result<CommandHeader, Rejection>
+    let header: Result<CommandHeader, Failure>
     /// What it asks for; nil when that is decoded again later.
     let operation: Command.Operation?
     /// Why it is not even stored, when its id is not known yet: retained, not signed, too fast.
-    let rejection: Rejection?
+    let rejection: Failure?
     /// When it must have been started, in milliseconds since 1970.
     let expires: Int64
     /// Whether it must be on disk before it runs.
@@ -88,7 +88,7 @@ final class ReceivedCommand: Sendable {
 
     init(
         _ message: MQTTMessage, from sender: String, id: String, content: [UInt8], address: ReplyAddress,
-        header: Result<CommandHeader, Rejection>, operation: Command.Operation?, rejection: Rejection?,
+        header: Result<CommandHeader, Failure>, operation: Command.Operation?, rejection: Failure?,
         at now: Int64, isStoredFirst: Bool, earlierStarts: Int
     ) {
         key = CommandKey(topic: message.topic, id: id)

@@ -7,6 +7,8 @@ struct CommandResult: Sendable {
     var value: JSONValue = .null
     var detail: String?
     var nearest: [String] = []
+    /// What the application says beside the detail.
+    var payload: JSONValue?
     /// What failed, for the failure report.
     var origin: FailureReport.Origin = .agent
     var url: String?
@@ -43,27 +45,24 @@ struct CommandResult: Sendable {
 }
 
 extension CommandResult {
-    init(_ rejection: Rejection, origin: FailureReport.Origin) {
+    init(_ failure: Failure, origin: FailureReport.Origin, url: String? = nil) {
         self.init(
-            code: rejection.code, detail: rejection.detail, nearest: rejection.nearest, origin: origin)
+            code: failure.code, detail: failure.detail, nearest: failure.nearest, payload: failure.payload,
+            origin: origin, url: url)
     }
 
     init(_ opening: Opening) {
-        guard opening.isSuccess else {
-            self.init(
-                code: opening.code, detail: opening.detail, nearest: opening.nearest, origin: .router,
-                url: opening.url)
-            return
+        if let failure = opening.failure {
+            self.init(failure, origin: .router, url: opening.url)
+        } else {
+            self.init(code: .ok, value: opening.json, url: opening.url)
         }
-        self.init(code: .ok, value: opening.json, url: opening.url)
     }
 
-    init(_ result: Result<JSONValue, ServiceFailure>) {
+    init(_ result: Result<JSONValue, Failure>) {
         switch result {
         case .success(let value): self = .ok(value)
-        case .failure(let failure):
-            self.init(
-                code: failure.code, detail: failure.detail, nearest: failure.nearest, origin: .service)
+        case .failure(let failure): self.init(failure, origin: .service)
         }
     }
 }

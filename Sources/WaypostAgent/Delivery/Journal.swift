@@ -200,7 +200,8 @@ final class Journal: Sendable {
         var reply = Reply(
             id: job.id, code: result.code, result: result.value, milliseconds: ended.milliseconds,
             attempt: job.attempt, at: clock.wall(), detail: result.detail?.cut(to: Reporter.maximumDetail),
-            nearest: result.nearest, warnings: job.header.warnings)
+            nearest: result.nearest, payload: result.payload,
+            warnings: job.header.warnings)
         var bytes = reply.encoded()
         if let reason = reasonToReplace(bytes.count) {
             reply = Reply.tooLarge(bytes.count, reason, inPlaceOf: reply)

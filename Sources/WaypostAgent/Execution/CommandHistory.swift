@@ -27,7 +27,7 @@ struct CommandHistory: Sendable {
     /// One page of the last failures, the newest first.
     func failures(_ request: FailureRequest, at now: Int64) -> CommandResult {
         let query: LogQuery
-        do throws(Rejection) {
+        do throws(Failure) {
             query = try LogQuery(forAgent: request.query)
         } catch {
             return CommandResult(error, origin: .agent)

@@ -12,9 +12,9 @@ final class CommandRunner: Sendable {
         /// The answer to `ping`.
         var health: @Sendable () -> JSONValue
         /// The answer to `replay`: recent events, or how many are published again.
-        var replay: @Sendable (Replay) throws(Rejection) -> JSONValue
+        var replay: @Sendable (Replay) throws(Failure) -> JSONValue
         /// The answer to `maps`, of at most so many bytes.
-        var maps: @Sendable (MapsRequest, _ bytes: Int) throws(Rejection) -> JSONValue
+        var maps: @Sendable (MapsRequest, _ bytes: Int) throws(Failure) -> JSONValue
         /// Changes what is published; returns the lowest level that is published then.
         var setLevel: @Sendable (LevelOverride) -> LogLevel
         /// What the command of a row does, as long as it waits or runs.
@@ -42,7 +42,7 @@ final class CommandRunner: Sendable {
         switch job.operation {
         case nil, .open, .call, .navigate, .cancel, .resolve: return nil
         case .maps(let request):
-            do throws(Rejection) {
+            do throws(Failure) {
                 let maps = agentCommands.withLock { $0 }?.maps
                 return .ok(try maps?(request, history.pageBytes) ?? .null)
             } catch {
@@ -50,7 +50,7 @@ final class CommandRunner: Sendable {
             }
         case .ping: return .ok(agentCommands.withLock { $0 }?.health() ?? .null)
         case .replay(let replay):
-            do throws(Rejection) {
+            do throws(Failure) {
                 return .ok(try agentCommands.withLock { $0 }?.replay(replay) ?? .null)
             } catch {
                 return CommandResult(error, origin: .agent)
@@ -73,7 +73,7 @@ final class CommandRunner: Sendable {
         _ job: CommandJob, beforeHandler: @escaping BeforeHandler, onWait: @escaping @Sendable (Bool) -> Void
     ) async -> CommandResult {
         let operation: Command.Operation
-        do throws(Rejection) {
+        do throws(Failure) {
             operation = try job.decoded(limits)
         } catch {
             return CommandResult(error, origin: .intake)

@@ -67,7 +67,7 @@ extension Intake {
 
     /// Stores the commands in one transaction and dispatches the new ones; false when they can't be stored.
     private func storeNow(_ commands: ArraySlice<ReceivedCommand>, at now: Int64) -> Bool {
-        let receipts: [Result<InboxReceipt, Rejection>]
+        let receipts: [Result<InboxReceipt, Failure>]
         var reserved: [ReceivedCommand] = []
         do throws(StoreError) {
             receipts = try connections.commit(commands.count) { transaction in
@@ -94,7 +94,7 @@ extension Intake {
     private func receive(
         _ command: ReceivedCommand, _ reserved: inout [ReceivedCommand], at now: Int64,
         in transaction: Store.Transaction
-    ) throws -> Result<InboxReceipt, Rejection> {
+    ) throws -> Result<InboxReceipt, Failure> {
         let receipt: InboxReceipt
         if let rejection = try command.rejection ?? reserve(command, at: now, in: transaction) {
             guard
@@ -117,17 +117,17 @@ extension Intake {
     /// Takes space for a new command; why there is none otherwise.
     private func reserve(
         _ command: ReceivedCommand, at now: Int64, in transaction: Store.Transaction
-    ) throws -> Rejection? {
+    ) throws -> Failure? {
         guard !store.isFull else {
-            return Rejection(
+            return Failure(
                 .disk, "the store is full (\(store.heldBytes) of \(limits.storeBytes) bytes)")
         }
         guard let refusal = shares.reserve(command.payload.count, for: command.sender) else { return nil }
         let text = shares.text(refusal, command.sender)
         guard case .idsOfSender = refusal, let end = try firstEnd(of: command.sender, in: transaction) else {
-            return Rejection(.busy, text)
+            return Failure(.busy, text)
         }
-        return Rejection(.busy, "\(text); the first one becomes free at \(Timestamp.rfc3339(end))")
+        return Failure(.busy, "\(text); the first one becomes free at \(Timestamp.rfc3339(end))")
     }
 
     /// When the first id of a sender is forgotten; read from disk every few seconds at most.
@@ -150,7 +150,7 @@ extension Intake {
     private static var endsKept: Int { 16 }
 
     private func dispatch(
-        _ results: some Sequence<(ReceivedCommand, Result<InboxReceipt, Rejection>)>, at now: Int64
+        _ results: some Sequence<(ReceivedCommand, Result<InboxReceipt, Failure>)>, at now: Int64
     ) {
         var stored: [(sequence: Int64, sender: String, bytes: Int)] = []
         var started: [(ReceivedCommand, sequence: Int64)] = []
@@ -169,7 +169,7 @@ extension Intake {
             case .success(.conflict): conflict(command)
             case .success(.damaged):
                 answer(
-                    Rejection(
+                    Failure(
                         .interrupted,
                         "id \(command.id) was received before, and its stored data is damaged on the disk; it is not run again"
                     ), to: command)
@@ -227,11 +227,11 @@ extension Intake {
 
     private func conflict(_ command: ReceivedCommand) {
         answer(
-            Rejection(.idReused, "id \(command.id) was already used for a different command"), to: command)
+            Failure(.idReused, "id \(command.id) was already used for a different command"), to: command)
     }
 
     /// Answers and reports a command that is not stored under its id.
-    private func answer(_ rejection: Rejection, to command: ReceivedCommand) {
+    private func answer(_ rejection: Failure, to command: ReceivedCommand) {
         state.withLock { $0.counters.rejected += 1 }
         connections.reply(
             Reply(

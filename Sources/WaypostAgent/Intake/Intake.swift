@@ -19,8 +19,8 @@ final class Intake: Sendable {
         /// of repeated commands wait for the broker again.
         var commit:
             @Sendable (
-                _ steps: Int, _ body: (Store.Transaction) throws -> [Result<InboxReceipt, Rejection>]
-            ) throws(StoreError) -> [Result<InboxReceipt, Rejection>]
+                _ steps: Int, _ body: (Store.Transaction) throws -> [Result<InboxReceipt, Failure>]
+            ) throws(StoreError) -> [Result<InboxReceipt, Failure>]
         /// Takes commands that ``storeReceived`` must store; false when they have to be stored at once.
         var received: @Sendable ([NewCommand]) -> Bool
         /// Stores what ``received`` took.
@@ -201,7 +201,7 @@ final class Intake: Sendable {
                 let admission = admit("")
                 let name = message.topic.quoted
                 reject(
-                    Rejection(.badField, "topic \(name) contains a name that is not allowed"), of: "",
+                    Failure(.badField, "topic \(name) contains a name that is not allowed"), of: "",
                     admission
                 )
             }
@@ -240,7 +240,7 @@ final class Intake: Sendable {
     /// A message was too large for the link to be read; it counts like any other of its sender.
     func skipped(_ message: SkippedMessage) {
         let sender = topics.sender(ofCommandOn: message.topic) ?? ""
-        let rejection = Rejection(
+        let rejection = Failure(
             .tooLarge,
             "a message of \(message.bytes) bytes on \(message.topic.quoted) was not read; the limit is \(message.limit)"
         )
@@ -271,9 +271,9 @@ final class Intake: Sendable {
             reject(busy(sender, admission), of: sender, admission)
             return nil
         }
-        do throws(Rejection) {
+        do throws(Failure) {
             guard message.payload.count <= limits.commandBytes else {
-                throw Rejection(
+                throw Failure(
                     .tooLarge,
                     "a command has at most \(limits.commandBytes) bytes; found \(message.payload.count)")
             }
@@ -285,11 +285,11 @@ final class Intake: Sendable {
                     for: audience, from: sender, arrival: clockMonitor.isCorrect(at: now) ? now : nil)
                 : try CommandPayload(stored: message.payload, limits: limits.json)
             let id = try Command.id(in: payload.fields)
-            let decoded = Result { () throws(Rejection) in
+            let decoded = Result { () throws(Failure) in
                 try Command(id: id, fields: payload.fields, arrival: now)
             }
             let command = decoded.flatMap { command in
-                Result { () throws(Rejection) in
+                Result { () throws(Failure) in
                     try checkClock(command, at: now)
                     return command
                 }
@@ -311,12 +311,12 @@ final class Intake: Sendable {
                 rejection: rejection(of: message, sender, admission) ?? payload.fault,
                 at: now, isStoredFirst: isStoredFirst, earlierStarts: earlierStarts)
         } catch {
-            reject(Rejection(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
+            reject(Failure(error.code, "command of \(sender): \(error.detail)"), of: sender, admission)
             return nil
         }
     }
 
-    private func checkClock(_ command: Command, at now: Int64) throws(Rejection) {
+    private func checkClock(_ command: Command, at now: Int64) throws(Failure) {
         let isCorrect = clockMonitor.isCorrect(at: now)
         guard isCorrect || !command.hasAbsoluteExpiry else {
             // A signature holds only until a time.
@@ -324,11 +324,11 @@ final class Intake: Sendable {
                 mustBeSigned
                 ? "set it: a signed command has an exp"
                 : "set it, or send the command with a ttl instead of exp"
-            throw Rejection(.clock, "the agent's clock is wrong; \(advice)")
+            throw Failure(.clock, "the agent's clock is wrong; \(advice)")
         }
         guard isCorrect else { return }
         if let at = command.at, at > now + Self.maximumSkew {
-            throw Rejection(
+            throw Failure(
                 .clockSkew, "the sender's clock is \(TimeText.span(at - now)) ahead of the agent's")
         }
     }
@@ -338,30 +338,30 @@ final class Intake: Sendable {
     /// What is rejected here may come again under the same id: it was not kept.
     private func rejection(
         of message: MQTTMessage, _ sender: String, _ admission: SenderTable.Admission
-    ) -> Rejection? {
+    ) -> Failure? {
         if message.retain {
-            return Rejection(
+            return Failure(
                 .retainedCommand, "commands are never retained; clear the topic \(message.topic)")
         }
         if admission != .within { return busy(sender, admission) }
         if connections.isOutboxFull(sender) {
-            return Rejection(.outbox, "the outbox is full; reports must reach the broker first")
+            return Failure(.outbox, "the outbox is full; reports must reach the broker first")
         }
         if connections.waitingCommands() >= limits.waitingCommands {
-            return Rejection(.busy, "\(limits.waitingCommands) commands are already waiting")
+            return Failure(.busy, "\(limits.waitingCommands) commands are already waiting")
         }
         return nil
     }
 
-    private func busy(_ sender: String, _ admission: SenderTable.Admission) -> Rejection {
+    private func busy(_ sender: String, _ admission: SenderTable.Admission) -> Failure {
         let rate = state.withLock(\.rate)
         let isUnread = admission == .unread
         let end = isUnread ? "; the rest is acknowledged but not read" : ""
         guard !sender.isEmpty else {
-            return Rejection(
+            return Failure(
                 .busy, "too many messages on unreadable topics (limit \(isUnread ? 2 * rate : rate)/s)\(end)")
         }
-        return Rejection(
+        return Failure(
             .busy,
             "\(sender) sends more than \(isUnread ? "twice its " : "")\(rate) messages per second\(end)")
     }
@@ -399,7 +399,7 @@ final class Intake: Sendable {
     /// Reports what can't be answered, because it names no sender or no id.
     ///
     /// Over the rate it is one failure of its sender, not one for each message.
-    private func reject(_ rejection: Rejection, of sender: String, _ admission: SenderTable.Admission) {
+    private func reject(_ rejection: Failure, of sender: String, _ admission: SenderTable.Admission) {
         state.withLock { $0.counters.rejected += 1 }
         let rejection = admission == .within ? rejection : busy(sender, admission)
         reporter.failed(rejection.code, rejection.detail, in: .intake, sender: sender)

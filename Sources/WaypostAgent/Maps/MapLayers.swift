@@ -108,13 +108,13 @@ struct MapLayers: Sendable {
 
     /// Takes a document into its layer; false when it is in force already.
     ///
-    /// - Throws: ``Rejection`` when it is older than what was applied, has expired, or is meant for another audience.
+    /// - Throws: ``Failure`` when it is older than what was applied, has expired, or is meant for another audience.
     mutating func take(
         _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], bytes: Int,
         by author: String?, at now: Int64, isClockCorrect: Bool
-    ) throws(Rejection) -> Bool {
+    ) throws(Failure) -> Bool {
         if let named = document.audience, named != audience.description {
-            throw Rejection(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
+            throw Failure(.badField, "aud is \(named.quoted), the topic is \(audience)'s")
         }
         let isPatch = key == MapRecord.patchLayer
         let known = stored[key]
@@ -129,20 +129,20 @@ struct MapLayers: Sendable {
             try checkChain(document)
         } else if let revision = document.revision {
             guard revision >= floor else {
-                throw Rejection(.rollback, "rev \(revision) is below \(floor), which was already applied")
+                throw Failure(.rollback, "rev \(revision) is below \(floor), which was already applied")
             }
             guard revision > floor else {
-                throw Rejection(.equivocation, "rev \(revision) was already applied with different content")
+                throw Failure(.equivocation, "rev \(revision) was already applied with different content")
             }
         }
         if let expires = document.expires {
             guard isClockCorrect else {
-                throw Rejection(
+                throw Failure(
                     .clock,
                     "the agent's clock can't be trusted now, and the document has an exp; set the clock, or send it without exp"
                 )
             }
-            guard expires > now else { throw Rejection(.expired, "the document's exp has passed") }
+            guard expires > now else { throw Failure(.expired, "the document's exp has passed") }
         }
         let patched = isPatch ? known.flatMap { $0.isEmptied ? nil : $0 } : nil
         let entries = try entries(of: document, on: key, over: patched)
@@ -169,15 +169,15 @@ struct MapLayers: Sendable {
         return AppliedMap.NextPatch(base: base, revision: max(base, patches?.revisionFloor ?? 0) + 1)
     }
 
-    private func checkChain(_ document: MapDocument) throws(Rejection) {
+    private func checkChain(_ document: MapDocument) throws(Failure) {
         guard let base = document.base, let revision = document.revision else { return }
         let next = nextPatch
         guard base == next.base else {
-            throw Rejection(
+            throw Failure(
                 .rollback, "the patch builds on rev \(base); the map in force is rev \(next.base)")
         }
         guard revision >= next.revision else {
-            throw Rejection(
+            throw Failure(
                 .rollback,
                 "rev \(revision) of the patch is not above \(next.revision - 1), which was used before")
         }
@@ -217,7 +217,7 @@ struct MapLayers: Sendable {
 
     private func entries(
         of document: MapDocument, on key: String, over known: MapRecord?
-    ) throws(Rejection) -> [RelocationEntry] {
+    ) throws(Failure) -> [RelocationEntry] {
         guard key == MapRecord.patchLayer else { return document.entries }
         var patches = RelocationLayer(name: name(of: key), entries: [])
         do throws(RelocationError) {
@@ -228,7 +228,7 @@ struct MapLayers: Sendable {
         }
         patches.patch(document.entries)
         guard patches.entries.count <= MapDocument.maximumEntries else {
-            throw Rejection(
+            throw Failure(
                 .tooLarge, "patches hold at most \(MapDocument.maximumEntries) entries; send a map instead")
         }
         return patches.entries

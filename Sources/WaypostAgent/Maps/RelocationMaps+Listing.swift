@@ -4,7 +4,7 @@ import WaypostMessages
 /// The answers to `maps`: what is in force, what was, and one document whole.
 extension RelocationMaps {
     /// One page of at most so many bytes, with at least one item.
-    func page(_ request: MapsRequest, bytes: Int) throws(Rejection) -> JSONValue {
+    func page(_ request: MapsRequest, bytes: Int) throws(Failure) -> JSONValue {
         let start = Int(clamping: request.before ?? 0)
         switch request.subject {
         case .inForce:
@@ -93,13 +93,13 @@ extension RelocationMaps {
     // MARK: The past
 
     /// The documents in force and those before them, by layer in the order in which they act, the newest first.
-    private func history(_ name: String?) throws(Rejection) -> [(revision: MapRevision, source: Source)] {
+    private func history(_ name: String?) throws(Failure) -> [(revision: MapRevision, source: Source)] {
         let layers = current.layers
         let past: [PastMap]
         do throws(StoreError) {
             past = try store.read(1) { try $0.pastMaps() }
         } catch {
-            throw Rejection(.disk, "\(error)")
+            throw Failure(.disk, "\(error)")
         }
         let keys = layers.listed + Set(past.map(\.layer)).subtracting(layers.listed).sorted()
         return keys.filter { name == nil || layers.name(of: $0) == name }.flatMap { key in
@@ -119,7 +119,7 @@ extension RelocationMaps {
         case past(PastMap)
     }
 
-    private func document(_ request: MapsRequest) throws(Rejection) -> (MapRevision, [JSONValue]) {
+    private func document(_ request: MapsRequest) throws(Failure) -> (MapRevision, [JSONValue]) {
         let layer = request.layer ?? "agent"
         let all = try history(layer)
         let found = all.first { revision, _ in
@@ -133,7 +133,7 @@ extension RelocationMaps {
             let known = all.map {
                 $0.revision.revision.map { "rev \($0)" } ?? String($0.revision.digest.prefix(15))
             }
-            throw Rejection(
+            throw Failure(
                 .badField,
                 "no such document of layer \(layer) is kept"
                     + (known.isEmpty
@@ -146,12 +146,12 @@ extension RelocationMaps {
             do throws(StoreError) {
                 bytes = try store.read(1) { try $0.entries(ofPastMap: past.sequence) }
             } catch {
-                throw Rejection(.disk, "\(error)")
+                throw Failure(.disk, "\(error)")
             }
         }
         guard let bytes, let json = try? JSONValue(parsing: bytes, limits: .trustedFile),
             let entries = json.arrayValue
-        else { throw Rejection(.disk, "the document is damaged on the disk") }
+        else { throw Failure(.disk, "the document is damaged on the disk") }
         return (revision, entries)
     }
 }

@@ -113,7 +113,7 @@ final class RelocationMaps: Sendable {
         var revision: Int64?
         let compiled: CompiledRelocation
         let entries: Int
-        do throws(Rejection) {
+        do throws(Failure) {
             // What is in force needs no second look at its signatures.
             let isPatch = key == MapRecord.patchLayer
             guard isPatch || !next.isInForce(digest, on: key) else { return inForce(message, on: key) }
@@ -126,7 +126,7 @@ final class RelocationMaps: Sendable {
                     by: author(of: document), at: now, isClockCorrect: clockMonitor.isCorrect(at: now))
             else { return inForce(message, on: key) }
             guard !store.isFull else {
-                throw Rejection(.disk, "the store is full (\(store.heldBytes) bytes)")
+                throw Failure(.disk, "the store is full (\(store.heldBytes) bytes)")
             }
             do throws(RelocationError) {
                 // Only with the layers in force: those that are left out can't keep a good map out.
@@ -134,7 +134,7 @@ final class RelocationMaps: Sendable {
                 state.withLock { $0.budget.checked(key, effort: compiled.effort) }
             } catch {
                 if error.code == .chain { state.withLock { $0.budget.checked(key, effort: 100) } }
-                throw Rejection(error)
+                throw Failure(error)
             }
         } catch {
             refuse(
@@ -210,7 +210,7 @@ final class RelocationMaps: Sendable {
         }
     }
 
-    private func refuse(_ document: AppliedMap.Refused, _ rejection: Rejection, on topic: String) {
+    private func refuse(_ document: AppliedMap.Refused, _ rejection: Failure, on topic: String) {
         let isNew = state.withLock { state in
             let isNew = state.layers.remember(document)
             state.applied.refused = state.layers.newestRefused

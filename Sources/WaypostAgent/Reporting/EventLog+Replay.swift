@@ -14,8 +14,8 @@ extension EventLog {
     /// The answer to `replay`.
     ///
     /// - Parameter agent: the agent's name, for the query.
-    /// - Throws: ``Rejection`` 422 for a query that can't be read.
-    func answer(_ replay: Replay, of agent: String, at now: Int64) throws(Rejection) -> JSONValue {
+    /// - Throws: ``Failure`` 422 for a query that can't be read.
+    func answer(_ replay: Replay, of agent: String, at now: Int64) throws(Failure) -> JSONValue {
         guard let wanted = replay.page else {
             let (count, last) = self.replay(since: replay.since, maximum: replay.maximum)
             return ["replayed": .int(Int64(count)), "last": .int(last)]

@@ -30,7 +30,7 @@ package struct CaseRun {
 
     private let defaults: ResolveDefaults
     private var table: ResolveCase.Table?
-    private var setup: Result<(router: Router, maps: ResolveMaps), Rejection>?
+    private var setup: Result<(router: Router, maps: ResolveMaps), Failure>?
     private var cases = 0
     private var expectations = 0
     private var failed = 0
@@ -76,28 +76,28 @@ package struct CaseRun {
         }
     }
 
-    private static func parse(_ bytes: ArraySlice<UInt8>?) throws(Rejection) -> JSONValue {
+    private static func parse(_ bytes: ArraySlice<UInt8>?) throws(Failure) -> JSONValue {
         guard let bytes else {
-            throw Rejection(.tooLarge, "the line is longer than \(maximumLineBytes >> 20) MiB")
+            throw Failure(.tooLarge, "the line is longer than \(maximumLineBytes >> 20) MiB")
         }
         do {
             return try JSONValue(parsing: bytes, limits: .trustedFile)
         } catch {
-            throw Rejection(.badJSON, "\(error.textWithoutPlace), column \(error.offset + 1)")
+            throw Failure(.badJSON, "\(error.textWithoutPlace), column \(error.offset + 1)")
         }
     }
 
     private mutating func answer(_ asked: ResolveCase) -> ResolveAnswer {
         if table != asked.table {
             table = asked.table
-            setup = Result { () throws(Rejection) in try defaults.router(asked.table) }
+            setup = Result { () throws(Failure) in try defaults.router(asked.table) }
         }
         switch setup {
         case .success(let setup):
             return ResolveAnswer(
                 setup.router.resolve(asked.url, parameters: asked.parameters), setup.maps)
         case .failure(let refusal): return ResolveAnswer(refusal, url: asked.url)
-        case nil: return ResolveAnswer(Rejection(.badField, "routes is missing"), url: asked.url)
+        case nil: return ResolveAnswer(Failure(.badField, "routes is missing"), url: asked.url)
         }
     }
 

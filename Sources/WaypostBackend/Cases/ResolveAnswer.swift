@@ -34,7 +34,7 @@ package struct ResolveAnswer {
     }
 
     /// A case that could not be tried.
-    init(_ rejection: Rejection, url: String) {
+    init(_ rejection: Failure, url: String) {
         self.url = url
         error = Self.error(rejection)
     }
@@ -71,7 +71,7 @@ package struct ResolveAnswer {
         }
     }
 
-    private static func error(_ rejection: Rejection) -> JSONValue {
+    private static func error(_ rejection: Failure) -> JSONValue {
         [
             "code": .int(Int64(rejection.code.number)), "name": .string(rejection.code.name),
             "detail": .string(rejection.detail),

@@ -28,32 +28,32 @@ struct ResolveCase {
 
     /// Reads a case.
     ///
-    /// - Throws: ``Rejection`` 422 naming the field.
-    init(_ json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the field.
+    init(_ json: JSONValue) throws(Failure) {
         guard case .object = json else {
-            throw Rejection(.badField, "the case is \(json.kind); it must be an object")
+            throw Failure(.badField, "the case is \(json.kind); it must be an object")
         }
         try Self.check(json, for: Self.members)
         id = json["id"] ?? .null
         guard let url = try Self.text(json["open"], "open") else {
-            throw Rejection(.badField, "open is missing")
+            throw Failure(.badField, "open is missing")
         }
         self.url = url
         parameters = try Self.object(json["params"], "params") ?? [:]
         table.routes = try Self.texts(json["routes"], "routes")
         for (pattern, priority) in try Self.object(json["priorities"], "priorities") ?? [:] {
             guard let number = priority.intValue.flatMap(Int.init(exactly:)) else {
-                throw Rejection(
+                throw Failure(
                     .badField, "priorities: \(pattern) has \(priority.kind); it must have an integer")
             }
             guard table.routes?.contains(pattern) == true else {
-                throw Rejection(.badField, "priorities: \(pattern) is none of the routes")
+                throw Failure(.badField, "priorities: \(pattern) is none of the routes")
             }
             table.priorities[pattern] = number
         }
         table.maps = try Self.array(json["maps"], "maps") ?? []
         table.setup = try Self.setup(json)
-        table.client = try Self.object(json["client"], "client").map { (client) throws(Rejection) in
+        table.client = try Self.object(json["client"], "client").map { (client) throws(Failure) in
             try Self.client(.object(client))
         }
         let expect = try Self.object(json["expect"], "expect") ?? [:]
@@ -67,17 +67,16 @@ struct ResolveCase {
     ]
 
     /// A misspelt member would be a test that never runs.
-    private static func check(_ json: JSONValue, for known: [String], in place: String = "") throws(Rejection)
-    {
+    private static func check(_ json: JSONValue, for known: [String], in place: String = "") throws(Failure) {
         guard let key = json.objectValue?.keys.filter({ !known.contains($0) }).min() else { return }
         let near = NearestNames.find(key, among: known, limit: 1)
-        throw Rejection(
+        throw Failure(
             .badField,
             "\(place)\(key.cut(to: 64)) is unknown; "
                 + (near.first.map { "did you mean \($0)?" } ?? "known: \(known.joined(separator: ", "))"))
     }
 
-    private static func setup(_ json: JSONValue) throws(Rejection) -> RouterSetup? {
+    private static func setup(_ json: JSONValue) throws(Failure) -> RouterSetup? {
         let dialect = try text(json["dialect"], "dialect")
         let config = try object(json["config"], "config").map(JSONValue.object)
         guard dialect != nil || config != nil else { return nil }
@@ -93,11 +92,11 @@ struct ResolveCase {
                 dialect: dialect ?? Dialect.waypost.name, host: host, webPath: webPath,
                 allowedSchemes: schemes, ignoresCase: ignoresCase ?? false)
         } catch {
-            throw Rejection(.badField, error.detail)
+            throw Failure(.badField, error.detail)
         }
     }
 
-    private static func client(_ json: JSONValue) throws(Rejection) -> ClientSetup {
+    private static func client(_ json: JSONValue) throws(Failure) -> ClientSetup {
         try check(json, for: ["agent", "at", "build", "labels", "locale"], in: "client.")
         var client = ClientSetup()
         client.agent = try text(json["agent"], "client.agent")
@@ -107,7 +106,7 @@ struct ResolveCase {
         for (name, value) in try object(json["labels"], "client.labels") ?? [:] {
             client.facts.labels[name] = try text(value, "client.labels.\(name)")
         }
-        if let fault = client.facts.fault { throw Rejection(.badField, "client: \(fault)") }
+        if let fault = client.facts.fault { throw Failure(.badField, "client: \(fault)") }
         return client
     }
 
@@ -115,32 +114,32 @@ struct ResolveCase {
 
     private static func field<Value>(
         _ json: JSONValue?, _ name: String, _ wanted: String, _ read: (JSONValue) -> Value?
-    ) throws(Rejection) -> Value? {
+    ) throws(Failure) -> Value? {
         guard let json, !json.isNull else { return nil }
         guard let value = read(json) else {
-            throw Rejection(.badField, "\(name) is \(json.kind); it must be \(wanted)")
+            throw Failure(.badField, "\(name) is \(json.kind); it must be \(wanted)")
         }
         return value
     }
 
-    private static func text(_ json: JSONValue?, _ name: String) throws(Rejection) -> String? {
+    private static func text(_ json: JSONValue?, _ name: String) throws(Failure) -> String? {
         try field(json, name, "a string", \.stringValue)
     }
 
-    private static func object(_ json: JSONValue?, _ name: String) throws(Rejection) -> [String: JSONValue]? {
+    private static func object(_ json: JSONValue?, _ name: String) throws(Failure) -> [String: JSONValue]? {
         try field(json, name, "an object", \.objectValue)
     }
 
-    private static func array(_ json: JSONValue?, _ name: String) throws(Rejection) -> [JSONValue]? {
+    private static func array(_ json: JSONValue?, _ name: String) throws(Failure) -> [JSONValue]? {
         try field(json, name, "an array", \.arrayValue)
     }
 
-    private static func texts(_ json: JSONValue?, _ name: String) throws(Rejection) -> [String]? {
+    private static func texts(_ json: JSONValue?, _ name: String) throws(Failure) -> [String]? {
         guard let elements = try array(json, name) else { return nil }
         var texts: [String] = []
         for (index, element) in elements.enumerated() {
             guard let text = element.stringValue else {
-                throw Rejection(.badField, "\(name)[\(index)] is \(element.kind); it must be a string")
+                throw Failure(.badField, "\(name)[\(index)] is \(element.kind); it must be a string")
             }
             texts.append(text)
         }

@@ -21,8 +21,8 @@ package struct ResolveDefaults {
 
     /// The router that a case asks for, and what of its maps is not in force.
     ///
-    /// - Throws: ``Rejection`` when its routes do not fit together.
-    func router(_ table: ResolveCase.Table) throws(Rejection) -> (Router, ResolveMaps) {
+    /// - Throws: ``Failure`` when its routes do not fit together.
+    func router(_ table: ResolveCase.Table) throws(Failure) -> (Router, ResolveMaps) {
         let setup = table.setup ?? setup
         let router: Router
         let listed = table.routes.map { routes in
@@ -30,7 +30,7 @@ package struct ResolveDefaults {
                 routes: routes.map { RouteDescription(path: $0, priority: table.priorities[$0] ?? 0) })
         }
         guard let contract = listed ?? contract else {
-            throw Rejection(.badField, "routes is missing, and no --routes was given")
+            throw Failure(.badField, "routes is missing, and no --routes was given")
         }
         var configuration = setup.configuration.completed(by: contract)
         configuration.relocationContext = (table.client ?? client).context
@@ -40,12 +40,12 @@ package struct ResolveDefaults {
             for service in contract.services {
                 try router.services.expose(ExposedService(standInFor: service))
             }
+            // A destination that only a map names is taken as known: the case has no classes of its own.
+            for name in table.maps.flatMap(Self.classNames) where !router.knows(name) {
+                try router.register(.destination(name) { _ in .opened() })
+            }
         } catch {
-            throw Rejection(.badField, "routes: \(error)")
-        }
-        // A destination that only a map names is taken as known: the case has no classes of its own.
-        for name in table.maps.flatMap(Self.classNames) where !router.knows(name) {
-            router.registerDestination(name) { _ in .opened() }
+            throw Failure(.badField, "routes: \(error)")
         }
         var maps = ResolveMaps(router, layers)
         for map in table.maps { maps.patch(map) }

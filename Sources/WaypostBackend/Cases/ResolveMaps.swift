@@ -17,7 +17,7 @@ struct ResolveMaps {
         self.router = router
         self.layers = []
         for layer in layers {
-            do throws(Rejection) {
+            do throws(Failure) {
                 try relocate(self.layers + [layer])
                 self.layers.append(layer)
             } catch {
@@ -29,7 +29,7 @@ struct ResolveMaps {
     /// Lays the next map of the case over them; one that is refused changes nothing, as in an agent.
     mutating func patch(_ map: JSONValue) {
         defer { number += 1 }
-        do throws(Rejection) {
+        do throws(Failure) {
             var next = patches
             next.patch(try MapFile.entries(map))
             try relocate(layers + [next])
@@ -41,7 +41,7 @@ struct ResolveMaps {
 
     private var number: Int64 = 0
 
-    private mutating func relocate(_ layers: [RelocationLayer]) throws(Rejection) {
+    private mutating func relocate(_ layers: [RelocationLayer]) throws(Failure) {
         do throws(RelocationError) {
             inactive = try router.relocate(layers).inactive.map { entry in
                 [
@@ -50,11 +50,11 @@ struct ResolveMaps {
                 ]
             }
         } catch {
-            throw Rejection(error)
+            throw Failure(error)
         }
     }
 
-    private mutating func refuse(_ map: JSONValue, _ refusal: Rejection) {
+    private mutating func refuse(_ map: JSONValue, _ refusal: Failure) {
         refused.append([
             "map": map, "code": .int(Int64(refusal.code.number)), "name": .string(refusal.code.name),
             "detail": .string(refusal.detail),

@@ -32,7 +32,7 @@ package struct MapSource {
         }
         let json = source?.json ?? .null
         let document: JSONValue
-        do throws(Rejection) {
+        do throws(Failure) {
             document = try MapFile.document(json)
         } catch {
             map = CheckedMap(name: path, entries: [], maximum: 0)

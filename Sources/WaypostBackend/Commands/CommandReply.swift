@@ -15,6 +15,8 @@ public struct CommandReply: Sendable, Hashable {
     public let detail: String?
     /// Names close to the one that was not found.
     public let nearest: [String]
+    /// What the application says of its failure, for programs; see `Failure` of the library `Waypost`.
+    public let payload: JSONValue?
     /// Probable mistakes in the command, for people.
     public let warnings: [String]
     /// How often the command was started: more than 1 when the agent was interrupted.
@@ -28,7 +30,8 @@ public struct CommandReply: Sendable, Hashable {
         let reply = answer.reply
         agent = answer.agent
         (id, code, result, detail) = (reply.id, reply.code, reply.result, reply.detail)
-        (nearest, warnings, attempt) = (reply.nearest, reply.warnings, reply.attempt)
+        (nearest, payload) = (reply.nearest, reply.payload)
+        (warnings, attempt) = (reply.warnings, reply.attempt)
         (isRepeated, time) = (reply.isDuplicate, .milliseconds(reply.milliseconds))
     }
 
@@ -72,6 +75,6 @@ extension BackendError {
     init(refusal reply: CommandReply) {
         self.init(
             .refused, "\(reply.agent): \(reply.code): \(reply.detail ?? "no detail given")", id: reply.id)
-        (code, nearest) = (reply.code, reply.nearest)
+        (code, nearest, payload) = (reply.code, reply.nearest, reply.payload)
     }
 }

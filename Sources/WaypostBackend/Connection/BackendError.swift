@@ -34,13 +34,15 @@ public struct BackendError: Error, Sendable, CustomStringConvertible {
     public var code: Code?
     /// Names close to the one that the agent did not find.
     public var nearest: [String] = []
+    /// What the application of the agent says of its failure, for programs.
+    public var payload: JSONValue?
     /// The agents of a group that did not reply, with what is known of each.
     public var silent: [SilentAgent] = []
 
     /// Why a command does not fit the agent's contract, when that is the reason.
-    package var rejection: Rejection?
+    package var rejection: Failure?
 
-    package init(_ kind: Kind, _ description: String, id: String? = nil, rejection: Rejection? = nil) {
+    package init(_ kind: Kind, _ description: String, id: String? = nil, rejection: Failure? = nil) {
         (self.kind, self.description, self.id, self.rejection) = (kind, description, id, rejection)
     }
 

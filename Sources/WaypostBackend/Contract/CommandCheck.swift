@@ -23,7 +23,7 @@ package struct CommandCheck {
         }
         do {
             guard let bytes else {
-                throw Rejection(.tooLarge, "the line is longer than a command may be")
+                throw Failure(.tooLarge, "the line is longer than a command may be")
             }
             let json = try JSONValue(parsing: bytes, limits: .protocolDefaults)
             let command = try Command(id: Command.id(in: json), fields: json, arrival: WallClock.now())
@@ -40,10 +40,10 @@ package struct CommandCheck {
             }
             return [faults].compactMap(\.self)
                 + doubts.map { finding(.doubtfulCommand, "\(command.id): \($0)") }
-        } catch let fault as Rejection {
+        } catch let fault as Failure {
             return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
         } catch {
-            let fault = (error as? JSONError)?.rejection ?? Rejection(.badJSON, "\(error)")
+            let fault = (error as? JSONError)?.rejection ?? Failure(.badJSON, "\(error)")
             return [finding(.badCommand, "\(fault.code): \(fault.detail)")]
         }
     }

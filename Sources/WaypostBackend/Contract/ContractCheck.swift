@@ -60,7 +60,7 @@ package struct ContractCheck {
         guard !contract.deletions.isEmpty else { return nil }
         let router = Router(configuration: contract.settings.configuration)
         for deletion in contract.deletions {
-            try? router.register(deletion.path, replacing: true) { _ in .opened(.null) }
+            try? router.register(RouteKey(deletion.path), replacing: true) { _ in .opened(.null) }
         }
         return router
     }
@@ -70,7 +70,7 @@ package struct ContractCheck {
         let redaction = Redaction()
         var report = unmasked(operation)
         report.fault = report.fault.map {
-            Rejection($0.code, redaction.masked($0.detail), nearest: $0.nearest)
+            Failure($0.code, redaction.masked($0.detail), nearest: $0.nearest)
         }
         report.warnings = report.warnings.map(redaction.masked)
         return report
@@ -86,7 +86,7 @@ package struct ContractCheck {
             if report.fault?.code == .noRoute, let path = deleted?.resolve(url).route,
                 let deletion = contract.deletions.first(where: { $0.path == path })
             {
-                report.fault = Rejection(
+                report.fault = Failure(
                     .noRoute, "no route matches \(RouteURL.withoutValues(url)): deleted by \(deletion.entry)")
             }
             return report

@@ -35,8 +35,8 @@ package struct RouterSetup: Hashable {
 
     package var configuration: RouterConfiguration {
         RouterConfiguration(
-            dialect: dialect, allowedSchemes: allowedSchemes, webPath: webPath,
-            ignoresCase: ignoresCase, registersLinked: false)
+            dialect: dialect, allowedSchemes: allowedSchemes,
+            webPath: webPath.map(RouteKey.init(_:)), ignoresCase: ignoresCase, registersLinked: false)
     }
 }
 
@@ -47,7 +47,8 @@ extension RouterConfiguration {
         let settings = contract.settings
         if dialect == .waypost { configuration.dialect = settings.dialect }
         configuration.webPath =
-            webPath ?? settings.webPath ?? contract.routes.first { $0.kind == .web }?.path
+            configuration.webPath
+            ?? (settings.webPath ?? contract.routes.first { $0.kind == .web }?.path).map(RouteKey.init(_:))
         configuration.allowedSchemes = allowedSchemes ?? settings.allowedSchemes
         configuration.ignoresCase = ignoresCase || settings.ignoresCase
         configuration.serviceScheme = settings.serviceScheme

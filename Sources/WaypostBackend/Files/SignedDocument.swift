@@ -15,12 +15,12 @@ package struct SignedDocument {
     /// - Parameters:
     ///   - maximumBytes: The longest document that an agent takes.
     ///   - now: The time, in milliseconds since 1970.
-    /// - Throws: ``Rejection`` with what an agent would answer that trusts these keys.
+    /// - Throws: ``Failure`` with what an agent would answer that trusts these keys.
     package init(
         _ bytes: [UInt8], _ json: JSONValue, trusted: TrustedKeys, maximumBytes: Int, now: Int64
-    ) throws(Rejection) {
+    ) throws(Failure) {
         guard SignedEnvelope.isOne(json) else {
-            throw Rejection(.unsigned, "the document is not signed; sign it with: waypost map sign")
+            throw Failure(.unsigned, "the document is not signed; sign it with: waypost map sign")
         }
         isPatch = try MapFile.document(json)["type"] == "patch"
         document = try MapDocument(
@@ -52,22 +52,22 @@ package struct SignedDocument {
 
     /// The members that a document needs before it can be signed and does not have.
     ///
-    /// - Throws: ``Rejection`` when they can't be known.
+    /// - Throws: ``Failure`` when they can't be known.
     package static func missingMembers(
         of json: JSONValue, for audience: Audience?
-    ) throws(Rejection) -> [String: JSONValue] {
+    ) throws(Failure) -> [String: JSONValue] {
         guard json.objectValue != nil, json["entries"] != nil else {
-            throw Rejection(
+            throw Failure(
                 .badField, "a signed document is an object: {\"type\":\"map\",\"rev\":1,\"entries\":[…]}")
         }
         var missing: [String: JSONValue] = [:]
         if json["type"] == nil { missing["type"] = json["base"] == nil ? "map" : "patch" }
         switch (json["aud"]?.stringValue, audience) {
         case (nil, nil):
-            throw Rejection(.badField, "aud is missing; name the receiver with --agent or --group")
+            throw Failure(.badField, "aud is missing; name the receiver with --agent or --group")
         case (nil, let audience?): missing["aud"] = .string(audience.description)
         case (let named?, let audience?) where named != audience.description:
-            throw Rejection(.badField, "the document is for \(named.quoted), not for \(audience)")
+            throw Failure(.badField, "the document is for \(named.quoted), not for \(audience)")
         case (.some, _): break
         }
         return missing

@@ -63,13 +63,13 @@ extension AgentMaps {
         /// SHA-256 of the document, as `sha256:` and 64 hex digits.
         public let digest: String
         /// Why.
-        public let reason: Rejection
+        public let reason: Failure
         /// When, by the agent's clock, in milliseconds since 1970.
         public let at: Int64
 
         init(_ wire: AppliedMap.Refused) {
             (revision, digest, at) = (wire.revision, wire.digest, wire.at)
-            reason = Rejection(wire.code, wire.detail)
+            reason = Failure(wire.code, wire.detail)
         }
     }
 }

@@ -28,7 +28,7 @@ public struct AgentMaps: Sendable, Hashable {
         self.agent = agent
         asOf = now
         for page in pages {
-            do throws(Rejection) {
+            do throws(Failure) {
                 try add(page, clockError)
             } catch {
                 throw BackendError(.refused, "read the maps of \(agent): \(error.detail)")
@@ -36,18 +36,18 @@ public struct AgentMaps: Sendable, Hashable {
         }
     }
 
-    private mutating func add(_ page: JSONValue, _ clockError: Int64 = 0) throws(Rejection) {
+    private mutating func add(_ page: JSONValue, _ clockError: Int64 = 0) throws(Failure) {
         isMasked = isMasked || page["masked"] == true
         for json in page["layers"]?.arrayValue ?? [] { try add(MapLayer(json).corrected(by: clockError)) }
     }
 
-    private mutating func add(_ layer: MapLayer) throws(Rejection) {
+    private mutating func add(_ layer: MapLayer) throws(Failure) {
         guard let last = layers.last?.wire, last.name == layer.name else {
             layers.append(Layer(wire: layer))
             return
         }
         guard last.digest == layer.digest, last.count == layer.count else {
-            throw Rejection(.busy, "they changed meanwhile; try again")
+            throw Failure(.busy, "they changed meanwhile; try again")
         }
         layers[layers.count - 1].wire.entries += layer.entries
     }
@@ -92,18 +92,18 @@ public struct AgentMaps: Sendable, Hashable {
 extension AgentMaps: Codable {
     /// Reads what ``encode(to:)`` wrote.
     public init(from decoder: any Decoder) throws {
-        self = try decoder.read { (json) throws(Rejection) in try AgentMaps(json) }
+        self = try decoder.read { (json) throws(Failure) in try AgentMaps(json) }
     }
 
     /// Writes it as `waypost map --json` does.
     public func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 
-    private init(_ json: JSONValue) throws(Rejection) {
+    private init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         agent = try fields.required("agent", fields.text("agent"))
         asOf = try fields.clamped("asOf", to: 0...Fields.latestTime) ?? 0
         try add(json)
-        resolved = try fields["at"].map { (json) throws(Rejection) in try ResolvedRoute(json) }
+        resolved = try fields["at"].map { (json) throws(Failure) in try ResolvedRoute(json) }
     }
 }
 

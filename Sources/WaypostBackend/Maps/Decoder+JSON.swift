@@ -2,9 +2,9 @@ import Waypost
 
 extension Decoder {
     /// A value from JSON as agents send it.
-    func read<Value>(_ body: (JSONValue) throws(Rejection) -> Value) throws -> Value {
+    func read<Value>(_ body: (JSONValue) throws(Failure) -> Value) throws -> Value {
         let json = try JSONValue(from: self)
-        do throws(Rejection) {
+        do throws(Failure) {
             return try body(json)
         } catch {
             throw DecodingError.dataCorrupted(

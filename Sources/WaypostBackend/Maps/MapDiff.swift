@@ -42,7 +42,7 @@ public struct MapDiff: Sendable, Hashable {
     /// The document's entries without effect; nil when the agent's routes are not known.
     public private(set) var inactive: [Inactive]?
     /// Why the agent would refuse the document, for instance 422 `CYCLE`; nil when nothing speaks against it.
-    public private(set) var refusal: Rejection?
+    public private(set) var refusal: Failure?
 
     /// The entries that would be new.
     public var added: [RelocationEntry] {
@@ -81,7 +81,7 @@ public struct MapDiff: Sendable, Hashable {
             emptiedPatches = layers.first { $0.name == "patch" }?.count ?? 0
         }
         if let revision = document.revision, !isPatch, let known = current?.revision, revision < known {
-            refusal = Rejection(.rollback, "rev \(revision) is below \(known), which is in force")
+            refusal = Failure(.rollback, "rev \(revision) is below \(known), which is in force")
         }
         guard let contract, let routers = Stage(contract, layers) else { return }
         compare(routers, next, document)
@@ -92,7 +92,7 @@ public struct MapDiff: Sendable, Hashable {
         do throws(RelocationError) {
             report = try stage.relocate(next)
         } catch {
-            refusal = refusal ?? Rejection(error)
+            refusal = refusal ?? Failure(error)
             return
         }
         // Of a patch only its own entries are the sender's concern.

@@ -55,7 +55,7 @@ package struct MapReader: Sendable {
             try await read(audience, MapsRequest(.history, layer: layer), in: session) {
                 agent, pages, error in
                 try pages.flatMap { $0["history"]?.arrayValue ?? [] }.map { json in
-                    try Self.reading("the map history of \(agent)") { () throws(Rejection) in
+                    try Self.reading("the map history of \(agent)") { () throws(Failure) in
                         MapVersion(try MapRevision(json).corrected(by: error))
                     }
                 }
@@ -72,7 +72,7 @@ package struct MapReader: Sendable {
         let audience = Audience.agent(agent)
         let answers = try await connected(to: audience) { session in
             try await read(audience, MapsRequest(subject, layer: layer), in: session) { agent, pages, _ in
-                try Self.reading("the document of \(agent)") { () throws(Rejection) in
+                try Self.reading("the document of \(agent)") { () throws(Failure) in
                     try KeptMap(pages: pages)
                 }
             }
@@ -153,9 +153,9 @@ package struct MapReader: Sendable {
     }
 
     private static func reading<Value>(
-        _ what: String, _ body: () throws(Rejection) -> Value
+        _ what: String, _ body: () throws(Failure) -> Value
     ) throws(BackendError) -> Value {
-        do throws(Rejection) {
+        do throws(Failure) {
             return try body()
         } catch {
             throw BackendError(.refused, "read \(what): \(error.detail)")

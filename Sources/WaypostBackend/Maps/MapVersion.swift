@@ -45,7 +45,7 @@ public struct MapVersion: Sendable, Hashable {
 extension MapVersion: Codable {
     /// Reads what ``encode(to:)`` wrote.
     public init(from decoder: any Decoder) throws {
-        self.init(try decoder.read { (json) throws(Rejection) in try MapRevision(json) })
+        self.init(try decoder.read { (json) throws(Failure) in try MapRevision(json) })
     }
 
     /// Writes it as `waypost map history --json` does.
@@ -78,16 +78,16 @@ public struct KeptMap: Sendable, Hashable {
         return .object(members)
     }
 
-    package init(pages: [JSONValue]) throws(Rejection) {
+    package init(pages: [JSONValue]) throws(Failure) {
         guard let first = pages.first?["document"] else {
-            throw Rejection(.badField, "document is missing")
+            throw Failure(.badField, "document is missing")
         }
         version = MapVersion(try MapRevision(first))
         let list = JSONValue.array(pages.flatMap { $0["entries"]?.arrayValue ?? [] })
         do throws(RelocationError) {
             entries = try RelocationEntry.list(list, maximum: MapDocument.maximumEntries)
         } catch {
-            throw Rejection(error)
+            throw Failure(error)
         }
         isMasked = pages.contains { $0["masked"] == true }
     }

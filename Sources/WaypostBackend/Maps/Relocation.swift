@@ -91,10 +91,10 @@ public struct Relocation: Sendable {
         if SignedEnvelope.isOne(json) {
             self.init(document: bytes, Self.isSignedPatch(json) ? .patch : .map)
         } else if type == "patch" {
-            try Self.check(name) { () throws(Rejection) in _ = try MapDocument(patch: json) }
+            try Self.check(name) { () throws(Failure) in _ = try MapDocument(patch: json) }
             self.init(document: bytes, .patch)
         } else if type == "map" || json["rev"] != nil {
-            try Self.check(name) { () throws(Rejection) in _ = try MapDocument(map: json) }
+            try Self.check(name) { () throws(Failure) in _ = try MapDocument(map: json) }
             self.init(document: bytes, .map)
         } else {
             try self.init(patch: json["entries"] ?? json, source: name, by: author)
@@ -103,7 +103,7 @@ public struct Relocation: Sendable {
 
     private init(patch json: JSONValue, source: String, by author: String?) throws(BackendError) {
         let entries = json.arrayValue == nil ? JSONValue.array([json]) : json
-        try Self.check(source) { () throws(Rejection) in _ = try MapDocument(patch: entries) }
+        try Self.check(source) { () throws(Failure) in _ = try MapDocument(patch: entries) }
         self.init(document: MapDocument.patch(id: Identifier.ulid(), entries: entries, by: author), .patch)
     }
 
@@ -177,7 +177,7 @@ public struct Relocation: Sendable {
         }
     }
 
-    private static func check(_ name: String, _ body: () throws(Rejection) -> Void) throws(BackendError) {
+    private static func check(_ name: String, _ body: () throws(Failure) -> Void) throws(BackendError) {
         do {
             try body()
         } catch {

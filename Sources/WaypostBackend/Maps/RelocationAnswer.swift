@@ -25,7 +25,7 @@ public struct RelocationAnswer: Sendable, Hashable {
     /// Whether the document is in force.
     public var isApplied: Bool { refused == nil }
     /// Why the agent refused it, naming the entry that is to blame; nil when it is in force.
-    public var refusal: Rejection? { refused.map { Rejection($0.code, $0.detail) } }
+    public var refusal: Failure? { refused.map { Failure($0.code, $0.detail) } }
     /// How many entries are in force now, in all layers, with those that have no effect.
     public var entries: Int { applied.entries }
     /// The entries of the document's layer that have no effect in the agent's build; none when it was refused.

@@ -21,8 +21,8 @@ public struct ResolvedRoute: Sendable, Hashable {
 
     package init(_ wire: ResolvedURL) { self.wire = wire }
 
-    /// - Throws: `Rejection` naming the field that is not as the protocol has it.
-    init(_ json: JSONValue) throws(Rejection) { wire = try ResolvedURL(json) }
+    /// - Throws: `Failure` naming the field that is not as the protocol has it.
+    init(_ json: JSONValue) throws(Failure) { wire = try ResolvedURL(json) }
 
     /// The URL that was asked for.
     public var url: String { wire.url }
@@ -41,8 +41,8 @@ public struct ResolvedRoute: Sendable, Hashable {
     /// What was decided about entries with conditions or exceptions, for people.
     public var rules: [String] { wire.rules }
     /// Why nothing would be opened; nil when something would.
-    public var failure: Rejection? {
-        wire.failure.map { Rejection($0.code, $0.detail, nearest: $0.nearest) }
+    public var failure: Failure? {
+        wire.failure
     }
 
     package var json: JSONValue { wire.json }
@@ -52,7 +52,7 @@ public struct ResolvedRoute: Sendable, Hashable {
 extension ResolvedRoute: Codable {
     /// Reads what ``encode(to:)`` wrote.
     public init(from decoder: any Decoder) throws {
-        self = try decoder.read { (json) throws(Rejection) in try ResolvedRoute(json) }
+        self = try decoder.read { (json) throws(Failure) in try ResolvedRoute(json) }
     }
 
     /// Writes it as `waypost resolve --json` does.

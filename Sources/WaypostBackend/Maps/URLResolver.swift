@@ -50,7 +50,7 @@ package struct URLResolver {
             let code = reply.map { "\($0.code): " } ?? ""
             throw BackendError(.refused, "resolve at \(agent): \(code)\(reply?.detail ?? "refused")")
         }
-        do throws(Rejection) {
+        do throws(Failure) {
             var list: [ResolvedRoute] = []
             for json in reply.result["resolved"]?.arrayValue ?? [] { list.append(try ResolvedRoute(json)) }
             return list

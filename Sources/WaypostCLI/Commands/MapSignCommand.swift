@@ -82,7 +82,7 @@ struct MapSignCommand: OperatorCommand {
             return try SignedDocument(
                 bytes, JSONValue(parsing: bytes, limits: .trustedFile), trusted: trusted,
                 maximumBytes: AgentLimits().mapBytes, now: WallClock.now())
-        } catch let error as Rejection {
+        } catch let error as Failure {
             throw CommandError(
                 .failed,
                 "sign \(name): an agent refuses it: \(error.code): \(error.detail); see: waypost check")
@@ -94,10 +94,10 @@ struct MapSignCommand: OperatorCommand {
     /// The document in an envelope: its own, or a new one around its bytes.
     private func envelope(_ source: JSONFile) throws(CommandError) -> SignedEnvelope {
         let receiver = audience.isGiven ? try audience.audience : nil
-        do throws(Rejection) {
+        do throws(Failure) {
             if SignedEnvelope.isOne(source.json) {
                 guard receiver == nil else {
-                    throw Rejection(.badField, "it is signed already, so --agent and --group can't change it")
+                    throw Failure(.badField, "it is signed already, so --agent and --group can't change it")
                 }
                 return try SignedEnvelope(source.json)
             }

@@ -53,7 +53,7 @@ struct MapVerifyCommand: OperatorCommand {
             trusted.append((file.id, key))
         }
         let source = try JSONFile(file, purpose: "map file")
-        do throws(Rejection) {
+        do throws(Failure) {
             let document = try SignedDocument(
                 source.values.bytes, source.json, trusted: TrustedKeys(trusted, threshold: threshold),
                 maximumBytes: AgentLimits().mapBytes, now: WallClock.now())

@@ -18,6 +18,7 @@ struct ReplyText {
             ]
             let unnamed = NearNames.unnamed(reply.nearest, in: reply.detail ?? "")
             if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", "))") }
+            if let payload = reply.payload { lines.append("  payload: \(payload.text)") }
             // A clock is not right the next time.
             if reply.code.isRetryable, ![.clock, .clockSkew].contains(reply.code) {
                 lines.append("  it may work if you try again")

@@ -73,7 +73,7 @@ struct RouteSource: ParsableArguments {
         try maps.map { file in
             do {
                 return RelocationLayer(name: file, entries: try MapFile.entries(file))
-            } catch let refusal as Rejection {
+            } catch let refusal as Failure {
                 throw CommandError(
                     .failed, "map \(file): \(refusal.code): \(refusal.detail)")
             }

@@ -3,36 +3,36 @@ package import Waypost
 extension Command {
     /// Reads the id out of a payload, before anything else is looked at, so that a refusal can be answered.
     ///
-    /// - Throws: ``Rejection`` 422 when it is missing or not `[A-Za-z0-9_-]{1,64}`.
-    package static func id(in fields: Fields) throws(Rejection) -> String {
+    /// - Throws: ``Failure`` 422 when it is missing or not `[A-Za-z0-9_-]{1,64}`.
+    package static func id(in fields: Fields) throws(Failure) -> String {
         if let other = fields.other {
-            throw Rejection(.badField, "a command is one JSON object; found \(other.kind)")
+            throw Failure(.badField, "a command is one JSON object; found \(other.kind)")
         }
         let id = try fields.required("id", fields.text("id"))
         guard Name.isValid(id) else {
-            throw Rejection(.badField, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw Failure(.badField, "id must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         return id
     }
 
     /// Reads the id out of a JSON value.
-    package static func id(in json: JSONValue) throws(Rejection) -> String { try id(in: Fields(of: json)) }
+    package static func id(in json: JSONValue) throws(Failure) -> String { try id(in: Fields(of: json)) }
 
     /// Checks the fields of a command whose `id` was read already.
     ///
     /// - Parameter arrival: the agent's clock, in milliseconds since 1970.
-    /// - Throws: ``Rejection`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
-    package init(id: String, fields: Fields, arrival: Int64) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the field, 404 `UNKNOWN_TYPE`, or 505 naming the supported versions.
+    package init(id: String, fields: Fields, arrival: Int64) throws(Failure) {
         try fields.checkVersion()
         let at = try fields.integer("at", in: 0...Fields.latestTime)
         let expires = try fields.integer("exp", in: 0...Fields.latestTime)
         let timeToLive = try fields.integer("ttl", in: 1...Command.maximumLifetime)
         guard expires == nil || timeToLive == nil else {
-            throw Rejection(.badField, "exp and ttl are both set; send one of them")
+            throw Failure(.badField, "exp and ttl are both set; send one of them")
         }
         let lane = try fields.text("lane") ?? Command.defaultLane
         guard Name.isValid(lane) else {
-            throw Rejection(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw Failure(.badField, "lane must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         let operation = try Operation(fields)
         self.init(
@@ -51,22 +51,22 @@ extension Command {
     }
 
     /// Checks the fields of a JSON value.
-    package init(id: String, fields json: JSONValue, arrival: Int64) throws(Rejection) {
+    package init(id: String, fields json: JSONValue, arrival: Int64) throws(Failure) {
         try self.init(id: id, fields: Fields(of: json), arrival: arrival)
     }
 }
 
 extension Fields {
-    fileprivate func commandID(_ name: String) throws(Rejection) -> String {
+    fileprivate func commandID(_ name: String) throws(Failure) -> String {
         let id = try required(name, text(name))
         guard Name.isValid(id) else {
-            throw Rejection(
+            throw Failure(
                 .badField, "\(name) must be the id of a command: 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
         return id
     }
 
-    fileprivate func arguments(_ name: String) throws(Rejection) -> Command.Arguments {
+    fileprivate func arguments(_ name: String) throws(Failure) -> Command.Arguments {
         switch self[name] {
         case nil: .positional([])
         case .array(let values)?: .positional(values)
@@ -78,7 +78,7 @@ extension Fields {
 
 extension Command.Operation {
     /// Reads `type` and the fields that belong to it.
-    package init(_ fields: Fields) throws(Rejection) {
+    package init(_ fields: Fields) throws(Failure) {
         let type = try fields.required("type", fields.text("type"))
         switch type {
         case "open":
@@ -93,14 +93,14 @@ extension Command.Operation {
         case "navigate":
             let name = try fields.required("action", fields.text("action"))
             guard NavigationMove.names.contains(name) else {
-                throw Rejection(
+                throw Failure(
                     .badField,
                     "action must be one of \(NavigationMove.names.joined(separator: " ")); found \(name.quoted)"
                 )
             }
             let tab = try fields.integer("tab", in: 0...1_000)
             guard let move = NavigationMove(name: name, tab: tab.map(Int.init)) else {
-                throw Rejection(.badField, "tab is missing (0-based tab index)")
+                throw Failure(.badField, "tab is missing (0-based tab index)")
             }
             self = .navigate(move)
         case "cancel":
@@ -110,13 +110,13 @@ extension Command.Operation {
         case "inspect":
             let sender = try fields.text("sender")
             guard sender.map(Name.isValid) ?? true else {
-                throw Rejection(.badField, "sender must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+                throw Failure(.badField, "sender must be 1 to 64 characters of A-Z a-z 0-9 _ -")
             }
             self = .inspect(target: try fields.commandID("target"), sender: sender)
         case "log":
             let letter = try fields.required("level", fields.text("level"))
             guard let level = LogLevel(letter: letter) else {
-                throw Rejection(
+                throw Failure(
                     .badField, "level must be one of v d i w e f; found \(letter.quoted)")
             }
             self = .log(
@@ -133,7 +133,7 @@ extension Command.Operation {
         case "ping":
             self = .ping
         default:
-            throw Rejection(
+            throw Failure(
                 .unknownType,
                 "type \(type.quoted) is unknown; known: open call navigate cancel failures inspect log maps replay "
                     + "resolve ping"

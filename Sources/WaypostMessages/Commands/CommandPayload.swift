@@ -6,12 +6,12 @@ package struct CommandPayload: Sendable {
     /// The command as one value.
     package var json: JSONValue { fields.json }
     /// Why the signatures are not accepted, or a number of the command is none that can be kept; nil for neither.
-    package private(set) var fault: Rejection?
+    package private(set) var fault: Failure?
 
     /// Reads a payload that was checked when it arrived, without checking its signatures again.
     ///
-    /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
-    package init(stored bytes: [UInt8], limits: JSONLimits) throws(Rejection) {
+    /// - Throws: ``Failure`` for what is no JSON or beyond the limits.
+    package init(stored bytes: [UInt8], limits: JSONLimits) throws(Failure) {
         (fields, _, _) = try Self.unwrap(bytes, limits)
     }
 
@@ -19,18 +19,18 @@ package struct CommandPayload: Sendable {
     ///
     /// - Parameter arrival: the agent's clock, in milliseconds since 1970; nil when it can't be trusted, and then
     ///   the command is refused anyway, because it has an `exp`.
-    /// - Throws: ``Rejection`` for what is no JSON or beyond the limits.
+    /// - Throws: ``Failure`` for what is no JSON or beyond the limits.
     package init(
         _ bytes: [UInt8], limits: JSONLimits, trusted: TrustedKeys, mustBeSigned: Bool,
         for audience: Audience, from sender: String, arrival: Int64?
-    ) throws(Rejection) {
+    ) throws(Failure) {
         let envelope: SignedEnvelope?
         (fields, envelope, fault) = try Self.unwrap(bytes, limits)
         guard trusted.arePinned else { return }
-        do throws(Rejection) {
+        do throws(Failure) {
             guard let envelope else {
                 if mustBeSigned {
-                    throw Rejection(.unsigned, "commands must be signed; this one is not")
+                    throw Failure(.unsigned, "commands must be signed; this one is not")
                 }
                 return
             }
@@ -45,30 +45,30 @@ package struct CommandPayload: Sendable {
     /// used again in another place, under another name, or once its id is forgotten.
     private func checkScope(
         _ audience: Audience, _ sender: String, _ arrival: Int64?
-    ) throws(Rejection) {
+    ) throws(Failure) {
         for (name, wanted) in [("aud", audience.description), ("from", sender)] {
             guard let found = try fields.text(name) else {
-                throw Rejection(.badField, "\(name) is missing; a signed command contains it")
+                throw Failure(.badField, "\(name) is missing; a signed command contains it")
             }
             guard found == wanted else {
-                throw Rejection(
+                throw Failure(
                     .notAllowed, "\(name) of the signed command is not \(wanted), as the topic says")
             }
         }
         guard let expires = try fields.integer("exp", in: 0...Fields.latestTime) else {
             // A `ttl` counts from each arrival: who has the command could use it again for ever.
-            throw Rejection(.badField, "exp is missing; a signed command contains it, and no ttl")
+            throw Failure(.badField, "exp is missing; a signed command contains it, and no ttl")
         }
         if let arrival, expires - arrival > Command.maximumLifetime {
-            throw Rejection(.badField, "exp of a signed command must be at most 24 hours ahead")
+            throw Failure(.badField, "exp of a signed command must be at most 24 hours ahead")
         }
     }
 
     private static func unwrap(
         _ bytes: [UInt8], _ limits: JSONLimits
-    ) throws(Rejection) -> (Fields, SignedEnvelope?, fault: Rejection?) {
+    ) throws(Failure) -> (Fields, SignedEnvelope?, fault: Failure?) {
         let outer: Fields
-        let fault: Rejection?
+        let fault: Failure?
         do throws(JSONError) {
             (outer, fault) = try read(bytes, limits)
         } catch {
@@ -86,10 +86,10 @@ package struct CommandPayload: Sendable {
 
     private static func open(
         _ fields: Fields, _ limits: JSONLimits
-    ) throws(Rejection) -> (Fields, SignedEnvelope?, fault: Rejection?) {
+    ) throws(Failure) -> (Fields, SignedEnvelope?, fault: Failure?) {
         let envelope = try SignedEnvelope(fields)
         guard envelope.payloadType != SignedEnvelope.mapType else {
-            throw Rejection(.badField, "payloadType is that of a map, not of a command")
+            throw Failure(.badField, "payloadType is that of a map, not of a command")
         }
         do throws(JSONError) {
             let (fields, fault) = try read(envelope.payload, limits)
@@ -102,7 +102,7 @@ package struct CommandPayload: Sendable {
     /// The members, and why the command is refused anyway: with its id, so that its sender hears of it.
     private static func read(
         _ bytes: [UInt8], _ limits: JSONLimits
-    ) throws(JSONError) -> (Fields, fault: Rejection?) {
+    ) throws(JSONError) -> (Fields, fault: Failure?) {
         do throws(JSONError) {
             return (try Fields(parsing: bytes, limits: limits), nil)
         } catch {

@@ -26,8 +26,8 @@ extension FailureRequest {
     /// The fields of the command, beside those of all.
     static let fields = ["since", "before", "max", "query"]
 
-    /// - Throws: ``Rejection`` 422 naming the field.
-    init(_ fields: Fields) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the field.
+    init(_ fields: Fields) throws(Failure) {
         since = try fields.integer("since", in: 0...Fields.latestTime) ?? 0
         before = try fields.integer("before", in: 0...Fields.largestInteger) ?? Fields.largestInteger
         let maximum = try fields.integer("max", in: 1...Int64(Command.maximumFailures))

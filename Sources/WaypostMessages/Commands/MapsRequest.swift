@@ -36,18 +36,18 @@ extension MapsRequest {
     /// The fields of the command, beside those of all.
     static let fields = ["layer", "history", "rev", "digest", "before"]
 
-    /// - Throws: ``Rejection`` 422 naming the field.
-    init(_ fields: Fields) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the field.
+    init(_ fields: Fields) throws(Failure) {
         layer = try fields.text("layer")
         guard (layer?.utf8.count ?? 1) <= Self.maximumLayerBytes else {
-            throw Rejection(.badField, "layer must be agent, patch, or @ and the name of a group")
+            throw Failure(.badField, "layer must be agent, patch, or @ and the name of a group")
         }
         before = try fields.integer("before", in: 0...Fields.largestInteger)
         if let revision = try fields.integer("rev", in: 1...Fields.largestInteger) {
             subject = .revision(revision)
         } else if let digest = try fields.text("digest") {
             guard Self.digestBytes.contains(digest.utf8.count) else {
-                throw Rejection(.badField, "digest must be sha256: and at least one hexadecimal digit")
+                throw Failure(.badField, "digest must be sha256: and at least one hexadecimal digit")
             }
             subject = .digest(digest)
         } else {

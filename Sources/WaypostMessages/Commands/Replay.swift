@@ -16,8 +16,8 @@ package struct Replay: Sendable, Hashable {
         /// As it stands in `before` and `next`.
         package var json: JSONValue { ["boot": .string(boot), "seq": .int(sequence)] }
 
-        /// - Throws: ``Rejection`` 422 naming the field.
-        package init(_ json: JSONValue) throws(Rejection) {
+        /// - Throws: ``Failure`` 422 naming the field.
+        package init(_ json: JSONValue) throws(Failure) {
             let fields = Fields(of: json)
             boot = try fields.required("boot", fields.text("boot"))
             sequence = try fields.required("seq", fields.integer("seq", in: 0...Fields.largestInteger))
@@ -64,8 +64,8 @@ extension Replay {
     static let fields = ["since", "max"] + pageFields
     private static let pageFields = ["before", "oldest", "level", "query"]
 
-    /// - Throws: ``Rejection`` 422 naming the field.
-    init(_ fields: Fields) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the field.
+    init(_ fields: Fields) throws(Failure) {
         since = try fields.required("since", fields.integer("since", in: 0...Fields.largestInteger))
         let maximum = try fields.integer("max", in: 1...Int64(Command.maximumReplay))
         self.maximum = maximum.map(Int.init) ?? Command.maximumReplay
@@ -73,16 +73,16 @@ extension Replay {
         var page = Page(query: try fields.text("query") ?? "")
         _ = try LogQuery(forAgent: page.query)
         if let before = try fields.object("before") {
-            do throws(Rejection) {
+            do throws(Failure) {
                 page.before = try Place(.object(before))
             } catch {
-                throw Rejection(error.code, "before: \(error.detail)")
+                throw Failure(error.code, "before: \(error.detail)")
             }
         }
         page.oldest = try fields.integer("oldest", in: 0...Fields.latestTime)
         if let letter = try fields.text("level") {
             guard let level = LogLevel(letter: letter) else {
-                throw Rejection(.badField, "level must be one of v d i w e f; found \(letter.quoted)")
+                throw Failure(.badField, "level must be one of v d i w e f; found \(letter.quoted)")
             }
             page.level = level
         }

@@ -18,13 +18,15 @@ package struct Reply: Sendable, Hashable {
     package var detail: String?
     /// Names close to the one that was not found, at most three.
     package var nearest: [String]
+    /// What the application says of its failure beside the detail, for programs.
+    package var payload: JSONValue?
     /// Probable mistakes in an accepted command, for people.
     package var warnings: [String]
 
     package init(
         id: String, code: Code, result: JSONValue = .null, milliseconds: Int64 = 0, attempt: Int = 1,
         at: Int64,
-        detail: String? = nil, nearest: [String] = [], warnings: [String] = []
+        detail: String? = nil, nearest: [String] = [], payload: JSONValue? = nil, warnings: [String] = []
     ) {
         self.id = id
         self.status = code.status ?? .failed
@@ -36,6 +38,7 @@ package struct Reply: Sendable, Hashable {
         self.at = at
         self.detail = detail
         self.nearest = nearest
+        self.payload = payload
         self.warnings = warnings
     }
 
@@ -61,12 +64,13 @@ package struct Reply: Sendable, Hashable {
         json.member("result", result)
         if let detail { json.member("detail", detail) }
         if code.number == 404 { json.member("nearest", nearest) }
+        if let payload { json.member("payload", payload) }
         if !warnings.isEmpty { json.member("warnings", warnings) }
         json.endObject()
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Rejection) {
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))
@@ -80,6 +84,7 @@ package struct Reply: Sendable, Hashable {
             at: try fields.clamped("at", to: 0...Fields.latestTime) ?? 0,
             detail: try fields.text("detail"),
             nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue),
+            payload: fields["payload"],
             warnings: (fields["warnings"]?.arrayValue ?? []).compactMap(\.stringValue))
         self.status = Code.Status(rawValue: status)
         isDuplicate = fields["dup"]?.boolValue ?? false

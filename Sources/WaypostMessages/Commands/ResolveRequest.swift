@@ -22,27 +22,27 @@ extension ResolveRequest {
     /// The fields of the command, beside those of all.
     static let fields = ["urls", "as"]
 
-    /// - Throws: ``Rejection`` 422 naming the field.
-    init(_ fields: Fields) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the field.
+    init(_ fields: Fields) throws(Failure) {
         guard let list = fields["urls"]?.arrayValue, !list.isEmpty, list.count <= Self.maximumURLs else {
-            throw Rejection(.badField, "urls must be an array of 1 to \(Self.maximumURLs) URLs")
+            throw Failure(.badField, "urls must be an array of 1 to \(Self.maximumURLs) URLs")
         }
         urls = []
         for (index, element) in list.enumerated() {
             guard case .string(let url) = element else {
-                throw Rejection(.badField, "urls[\(index)] must be a string; found \(element.kind)")
+                throw Failure(.badField, "urls[\(index)] must be a string; found \(element.kind)")
             }
             urls.append(url)
         }
         let facts = Fields(of: .object(try fields.object("as") ?? [:]))
-        do throws(Rejection) {
+        do throws(Failure) {
             parameters = try facts.object("params") ?? [:]
             caller = try facts.text("caller")
         } catch {
-            throw Rejection(error.code, "as.\(error.detail)")
+            throw Failure(error.code, "as.\(error.detail)")
         }
         guard caller.map(Name.isValid) ?? true else {
-            throw Rejection(.badField, "as.caller must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+            throw Failure(.badField, "as.caller must be 1 to 64 characters of A-Z a-z 0-9 _ -")
         }
     }
 

@@ -40,8 +40,8 @@ package struct LogQuery: Sendable {
 
     /// Reads a query; an empty one holds for every line.
     ///
-    /// - Throws: ``Rejection`` 422 naming the term and what it should be.
-    package init(_ text: String) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the term and what it should be.
+    package init(_ text: String) throws(Failure) {
         var reader = Reader(rest: text[...])
         while let word = try reader.next() { terms.append(try Self.term(word)) }
     }
@@ -53,16 +53,16 @@ package struct LogQuery: Sendable {
     ///
     /// Of one that is short and has no regular expressions it is known that it takes little time for each event.
     ///
-    /// - Throws: ``Rejection`` 422 naming the term and what it should be, and 413 for one that is too long.
-    package init(forAgent text: String) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the term and what it should be, and 413 for one that is too long.
+    package init(forAgent text: String) throws(Failure) {
         guard text.utf8.count <= Self.maximumBytes else {
-            throw Rejection(
+            throw Failure(
                 .tooLarge, "query has \(text.utf8.count) bytes; an agent accepts at most \(Self.maximumBytes)"
             )
         }
         try self.init(text)
         if let term = terms.first(where: \.isExpression) {
-            throw Rejection(
+            throw Failure(
                 .badField,
                 "query: an agent does not evaluate regular expressions; apply \(term.text.quoted) where you read the events"
             )
@@ -135,7 +135,7 @@ package struct LogQuery: Sendable {
     private struct Reader {
         var rest: Substring
 
-        mutating func next() throws(Rejection) -> Word? {
+        mutating func next() throws(Failure) -> Word? {
             rest = rest.drop { $0 == " " || $0 == "\t" }
             guard !rest.isEmpty else { return nil }
             let start = rest
@@ -157,7 +157,7 @@ package struct LogQuery: Sendable {
             return word
         }
 
-        private mutating func value() throws(Rejection) -> String {
+        private mutating func value() throws(Failure) -> String {
             guard let quote = rest.first, quote == "\"" || quote == "'" else {
                 let value = rest.prefix { $0 != " " && $0 != "\t" }
                 rest = rest.dropFirst(value.count)
@@ -176,14 +176,14 @@ package struct LogQuery: Sendable {
                     value.append(character)
                 }
             }
-            throw Rejection(
+            throw Failure(
                 .badField, "the query has a quote that is not closed: \(String(begin.prefix(20)))")
         }
     }
 
-    private static func term(_ word: Word) throws(Rejection) -> Term {
-        func fault(_ why: String) -> Rejection {
-            Rejection(.badField, "the query's term \(word.text.debugDescription) \(why)")
+    private static func term(_ word: Word) throws(Failure) -> Term {
+        func fault(_ why: String) -> Failure {
+            Failure(.badField, "the query's term \(word.text.debugDescription) \(why)")
         }
         guard let name = word.key else {
             guard !word.value.isEmpty else { throw fault("is empty") }

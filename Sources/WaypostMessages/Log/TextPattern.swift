@@ -21,8 +21,8 @@ package struct TextPattern: @unchecked Sendable {
 
     private let wanted: Wanted
 
-    /// - Throws: ``Rejection`` 422 when the regular expression is none.
-    package init(_ text: String, _ how: How) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 when the regular expression is none.
+    package init(_ text: String, _ how: How) throws(Failure) {
         switch how {
         case .part: wanted = .part(text.lowercased())
         case .whole: wanted = .whole(text)
@@ -30,7 +30,7 @@ package struct TextPattern: @unchecked Sendable {
             do {
                 wanted = .expression(try Regex(text).matchingSemantics(.unicodeScalar))
             } catch {
-                throw Rejection(.badField, "\(text.debugDescription) is not a regular expression: \(error)")
+                throw Failure(.badField, "\(text.debugDescription) is not a regular expression: \(error)")
             }
         }
     }

@@ -3,8 +3,8 @@ package import Waypost
 extension AppliedMap {
     /// Reads what an agent published on `map/applied`.
     ///
-    /// - Throws: ``Rejection`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         var layers: [Layer] = []
         for layer in fields["layers"]?.arrayValue ?? [] { layers.append(try Layer(layer)) }
@@ -23,7 +23,7 @@ extension AppliedMap {
 }
 
 extension AppliedMap.NextPatch {
-    init(_ json: JSONValue) throws(Rejection) {
+    init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         self.init(
             base: try fields.required("base", fields.integer("base")),
@@ -32,7 +32,7 @@ extension AppliedMap.NextPatch {
 }
 
 extension AppliedMap.Layer {
-    init(_ json: JSONValue) throws(Rejection) {
+    init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         self.init(
             name: try fields.required("layer", fields.text("layer")),
@@ -43,7 +43,7 @@ extension AppliedMap.Layer {
 }
 
 extension AppliedMap.Inactive {
-    init(_ json: JSONValue) throws(Rejection) {
+    init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         self.init(
             layer: try fields.required("layer", fields.text("layer")),
@@ -53,7 +53,7 @@ extension AppliedMap.Inactive {
 }
 
 extension AppliedMap.Conditional {
-    init(_ json: JSONValue) throws(Rejection) {
+    init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         self.init(
             layer: try fields.required("layer", fields.text("layer")),
@@ -63,7 +63,7 @@ extension AppliedMap.Conditional {
 }
 
 extension AppliedMap.Refused {
-    package init(_ json: JSONValue) throws(Rejection) {
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))

@@ -18,27 +18,27 @@ extension MapDocument {
 
     /// Reads a document from its bytes, signed or not.
     ///
-    /// - Throws: ``Rejection``: 401 when it is not signed as it ought to be, 413 when it is too long, and what
+    /// - Throws: ``Failure``: 401 when it is not signed as it ought to be, 413 when it is too long, and what
     ///   ``init(map:)`` and ``init(patch:)`` throw.
-    package init(_ bytes: [UInt8], isPatch: Bool, _ rules: Rules) throws(Rejection) {
+    package init(_ bytes: [UInt8], isPatch: Bool, _ rules: Rules) throws(Failure) {
         guard bytes.count <= rules.maximumBytes else {
-            throw Rejection(.tooLarge, "a map has at most \(rules.maximumBytes) bytes; found \(bytes.count)")
+            throw Failure(.tooLarge, "a map has at most \(rules.maximumBytes) bytes; found \(bytes.count)")
         }
         let (json, signers) = try Self.unwrap(bytes, rules)
         self = isPatch ? try MapDocument(patch: json) : try MapDocument(map: json)
         self.signers = signers
         guard rules.trusted.arePinned else { return }
         guard audience != nil else {
-            throw Rejection(.badField, "aud is missing; a signed document must name its audience")
+            throw Failure(.badField, "aud is missing; a signed document must name its audience")
         }
         // Or what was signed as a patch could be delivered as a map, and a map as a patch.
         let type = isPatch ? "patch" : "map"
         guard json["type"]?.stringValue == type else {
-            throw Rejection(.badField, "type is missing; a signed document on this topic is of type \(type)")
+            throw Failure(.badField, "type is missing; a signed document on this topic is of type \(type)")
         }
         // Only a revision distinguishes an old document from a new one.
         guard revision != nil else {
-            throw Rejection(
+            throw Failure(
                 .badField,
                 isPatch
                     ? "base and rev are missing; a signed patch has both"
@@ -47,7 +47,7 @@ extension MapDocument {
     }
 
     /// The document, taken out of its envelope when it has one, and the trusted keys that signed it.
-    private static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Rejection) -> (
+    private static func unwrap(_ bytes: [UInt8], _ rules: Rules) throws(Failure) -> (
         JSONValue, signers: Set<VerifyingKey>
     ) {
         // A document in its envelope is one long text.
@@ -56,19 +56,19 @@ extension MapDocument {
         let outer = try parse(bytes, limits)
         guard SignedEnvelope.isOne(outer) else {
             guard !rules.trusted.arePinned else {
-                throw Rejection(.unsigned, "documents must be signed; this one is not")
+                throw Failure(.unsigned, "documents must be signed; this one is not")
             }
             return (try parse(bytes, rules.limits), [])
         }
         let envelope = try SignedEnvelope(outer)
         guard envelope.payloadType != SignedEnvelope.commandType else {
-            throw Rejection(.badField, "payloadType is that of a command, not of a map")
+            throw Failure(.badField, "payloadType is that of a command, not of a map")
         }
         let signers = try rules.trusted.check(envelope)
         return (try parse(envelope.payload, rules.limits), signers)
     }
 
-    private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(Rejection) -> JSONValue {
+    private static func parse(_ bytes: [UInt8], _ limits: JSONLimits) throws(Failure) -> JSONValue {
         do {
             return try JSONValue(parsing: bytes, limits: limits)
         } catch {

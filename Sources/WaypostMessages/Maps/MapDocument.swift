@@ -35,8 +35,8 @@ package struct MapDocument: Sendable, Hashable {
 
     /// Reads a document on `map`: the whole map wanted, enveloped, or a bare array without a revision.
     ///
-    /// - Throws: ``Rejection`` naming the entry's index and the field.
-    package init(map json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` naming the entry's index and the field.
+    package init(map json: JSONValue) throws(Failure) {
         if case .array = json {
             self.init(entries: try Self.entries(json))
             return
@@ -46,8 +46,8 @@ package struct MapDocument: Sendable, Hashable {
 
     /// Reads a document on `map/patch`: one entry, an array of entries, or the enveloped form.
     ///
-    /// - Throws: ``Rejection`` naming the entry's index and the field.
-    package init(patch json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` naming the entry's index and the field.
+    package init(patch json: JSONValue) throws(Failure) {
         if Self.isEnvelopedPatch(json) {
             try self.init(enveloped: json, type: "patch")
         } else {
@@ -70,25 +70,25 @@ package struct MapDocument: Sendable, Hashable {
             || json["routerType"] == nil && json["entries"] != nil
     }
 
-    private init(enveloped json: JSONValue, type: String) throws(Rejection) {
+    private init(enveloped json: JSONValue, type: String) throws(Failure) {
         guard case .object = json else {
-            throw Rejection(
+            throw Failure(
                 .badField, "a \(type) is a JSON object or an array of entries; found \(json.kind)")
         }
         self.init(entries: [])
         let fields = Fields(of: json)
         for member in Member.allCases { try read(member, of: fields, type: type) }
         author = fields["by"]?.stringValue.map { $0.cut(to: Self.maximumAuthorBytes) }
-        guard let list = fields["entries"] else { throw Rejection(.badField, "entries is missing") }
+        guard let list = fields["entries"] else { throw Failure(.badField, "entries is missing") }
         entries = try Self.entries(list)
     }
 
     /// Reads one of its members.
-    mutating func read(_ member: Member, of fields: Fields, type: String) throws(Rejection) {
+    mutating func read(_ member: Member, of fields: Fields, type: String) throws(Failure) {
         switch member {
         case .type:
             guard let found = try fields.text("type"), found != type else { return }
-            throw Rejection(.badField, "type must be \(type) on this topic; found \(found.quoted)")
+            throw Failure(.badField, "type must be \(type) on this topic; found \(found.quoted)")
         case .version: try fields.checkVersion()
         case .id: if fields.names.contains("id") { id = try Command.id(in: fields) }
         case .revision: revision = try fields.integer("rev", in: 1...Fields.largestInteger)
@@ -98,17 +98,17 @@ package struct MapDocument: Sendable, Hashable {
             guard type == "patch" else { return }
             base = try fields.integer("base", in: 0...Fields.largestInteger)
             guard (base == nil) == (revision == nil) else {
-                throw Rejection(
+                throw Failure(
                     .badField, "\(base == nil ? "base" : "rev") is missing; a patch has both or none")
             }
         }
     }
 
-    private static func entries(_ json: JSONValue) throws(Rejection) -> [RelocationEntry] {
+    private static func entries(_ json: JSONValue) throws(Failure) -> [RelocationEntry] {
         do {
             return try RelocationEntry.list(json, maximum: maximumEntries)
         } catch {
-            throw Rejection(error)
+            throw Failure(error)
         }
     }
 }

@@ -76,8 +76,8 @@ extension MapLayer {
         ]
     }
 
-    /// - Throws: ``Rejection`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         name = try fields.required("layer", fields.text("layer"))
         revision = try fields.integer("rev")
@@ -103,7 +103,7 @@ extension MapLayer.Entry {
         return .object(members)
     }
 
-    fileprivate init(_ wire: JSONValue) throws(Rejection) {
+    fileprivate init(_ wire: JSONValue) throws(Failure) {
         let fields = Fields(of: wire)
         number = Int(clamping: try fields.required("n", fields.integer("n")))
         state = MapLayer.State(rawValue: try fields.text("state") ?? "") ?? .inactive

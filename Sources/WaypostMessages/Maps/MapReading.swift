@@ -6,7 +6,7 @@ package struct MapReading: Sendable {
     package struct Refusal: Sendable {
         /// The member that it is about.
         package let member: String
-        package let rejection: Rejection
+        package let rejection: Failure
     }
 
     /// Where the entries stand.
@@ -33,14 +33,14 @@ package struct MapReading: Sendable {
             let fields = Fields(of: json)
             var document = MapDocument(entries: [])
             for member in MapDocument.Member.allCases {
-                do throws(Rejection) {
+                do throws(Failure) {
                     try document.read(member, of: fields, type: isMap ? "map" : "patch")
                 } catch {
                     refusals.append(Refusal(member: member.rawValue, rejection: error))
                 }
             }
             if fields["entries"] == nil {
-                let missing = Rejection(.badField, "entries is missing")
+                let missing = Failure(.badField, "entries is missing")
                 refusals.append(Refusal(member: "entries", rejection: missing))
             }
             entries = fields["entries"] ?? []

@@ -55,8 +55,8 @@ extension MapRevision {
         ]
     }
 
-    /// - Throws: ``Rejection`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         layer = try fields.required("layer", fields.text("layer"))
         revision = try fields.integer("rev")
@@ -74,8 +74,8 @@ extension MapRevision.Changes {
         ["added": .int(Int64(added)), "removed": .int(Int64(removed)), "changed": .int(Int64(changed))]
     }
 
-    /// - Throws: ``Rejection`` naming the field that is no number.
-    package init(_ json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` naming the field that is no number.
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         self.init(
             added: Int(clamping: try fields.integer("added") ?? 0),

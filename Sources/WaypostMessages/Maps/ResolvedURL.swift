@@ -14,13 +14,6 @@ package struct ResolvedURL: Sendable, Hashable {
         package var route: String?
     }
 
-    /// Why nothing would be opened.
-    package struct Failure: Sendable, Hashable {
-        package var code: Code
-        package var detail: String
-        package var nearest: [String]
-    }
-
     package var url: String
     /// The URL after all redirects.
     package var final: String
@@ -33,6 +26,7 @@ package struct ResolvedURL: Sendable, Hashable {
     package var interceptors: [String]
     /// What was decided about entries with conditions or exceptions, for people.
     package var rules: [String]
+    /// Why nothing would be opened.
     package var failure: Failure?
 }
 
@@ -52,7 +46,7 @@ extension ResolvedURL {
         rules = resolution.decisions.prefix(Self.maximumRules).map {
             "entry \($0.index + 1) of \($0.layer): \($0.reason)"
         }
-        failure = resolution.error.map { Failure(code: $0.code, detail: $0.detail, nearest: $0.nearest) }
+        failure = resolution.error
     }
 
     package var json: JSONValue {
@@ -67,8 +61,8 @@ extension ResolvedURL {
         return .object(members)
     }
 
-    /// - Throws: ``Rejection`` naming the field that is not as the protocol has it.
-    package init(_ json: JSONValue) throws(Rejection) {
+    /// - Throws: ``Failure`` naming the field that is not as the protocol has it.
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         url = try fields.required("url", fields.text("url"))
         final = try fields.text("final") ?? url
@@ -78,7 +72,7 @@ extension ResolvedURL {
         for hop in fields["hops"]?.arrayValue ?? [] { hops.append(try Hop(hop)) }
         interceptors = (fields["interceptors"]?.arrayValue ?? []).compactMap(\.stringValue)
         rules = (fields["rules"]?.arrayValue ?? []).compactMap(\.stringValue)
-        failure = try fields["failure"].map(Failure.init)
+        failure = try fields["failure"].map(Failure.init(json:))
     }
 }
 
@@ -92,7 +86,7 @@ extension ResolvedURL.Hop {
         return .object(members)
     }
 
-    fileprivate init(_ json: JSONValue) throws(Rejection) {
+    fileprivate init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         self.init(
             from: try fields.required("from", fields.text("from")),
@@ -101,7 +95,7 @@ extension ResolvedURL.Hop {
     }
 }
 
-extension ResolvedURL.Failure {
+extension Failure {
     fileprivate var json: JSONValue {
         [
             "code": .int(Int64(code.number)), "name": .string(code.name), "detail": .string(detail),
@@ -109,12 +103,12 @@ extension ResolvedURL.Failure {
         ]
     }
 
-    fileprivate init(_ json: JSONValue) throws(Rejection) {
+    fileprivate init(json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         self.init(
-            code: Code(number: Int(clamping: number), name: try fields.text("name") ?? ""),
-            detail: try fields.text("detail") ?? "",
+            Code(number: Int(clamping: number), name: try fields.text("name") ?? ""),
+            try fields.text("detail") ?? "",
             nearest: (fields["nearest"]?.arrayValue ?? []).compactMap(\.stringValue))
     }
 }

@@ -133,7 +133,7 @@ package struct AgentState: Sendable, Hashable {
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Rejection) {
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         self.init(
             state: try fields.required("state", fields.text("state")),

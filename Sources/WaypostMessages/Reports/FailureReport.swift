@@ -87,7 +87,7 @@ package struct FailureReport: Sendable, Hashable {
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Rejection) {
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         let number = try fields.required("code", fields.integer("code"))
         let name = try fields.required("name", fields.text("name"))

@@ -65,7 +65,7 @@ package struct LogEvent: Sendable, Hashable {
         return json.bytes
     }
 
-    package init(_ json: JSONValue) throws(Rejection) {
+    package init(_ json: JSONValue) throws(Failure) {
         let fields = Fields(of: json)
         let letter = try fields.required("l", fields.text("l"))
         self.init(

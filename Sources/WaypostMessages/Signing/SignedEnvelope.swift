@@ -31,23 +31,23 @@ package struct SignedEnvelope: Sendable, Hashable {
 
     /// Reads an envelope; nothing of it is checked yet.
     ///
-    /// - Throws: ``Rejection`` 422 naming the field.
-    package init(_ fields: Fields) throws(Rejection) {
+    /// - Throws: ``Failure`` 422 naming the field.
+    package init(_ fields: Fields) throws(Failure) {
         guard let type = try fields.text("payloadType"), type.hasSuffix("json") else {
-            throw Rejection(.badField, "payloadType must be a JSON type, such as \(Self.mapType)")
+            throw Failure(.badField, "payloadType must be a JSON type, such as \(Self.mapType)")
         }
         guard let text = try fields.text("payload"), let bytes = Base64.decode(text) else {
-            throw Rejection(.badField, "payload must be the document in base64")
+            throw Failure(.badField, "payload must be the document in base64")
         }
         guard let list = fields["signatures"]?.arrayValue, list.count <= Self.maximumSignatures else {
-            throw Rejection(.badField, "signatures must be an array of at most \(Self.maximumSignatures)")
+            throw Failure(.badField, "signatures must be an array of at most \(Self.maximumSignatures)")
         }
         payloadType = type
         payload = bytes
         signatures = []
         for (index, element) in list.enumerated() {
             guard let text = element["sig"]?.stringValue, let signature = Base64.decode(text) else {
-                throw Rejection(.badField, "signatures[\(index)].sig must be a signature in base64")
+                throw Failure(.badField, "signatures[\(index)].sig must be a signature in base64")
             }
             let keyID = element["keyid"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
             signatures.append(Signature(keyID: keyID, bytes: signature))
@@ -55,7 +55,7 @@ package struct SignedEnvelope: Sendable, Hashable {
     }
 
     /// Reads an envelope out of a JSON value.
-    package init(_ json: JSONValue) throws(Rejection) { try self.init(Fields(of: json)) }
+    package init(_ json: JSONValue) throws(Failure) { try self.init(Fields(of: json)) }
 
     /// An envelope around a document, without a signature yet.
     package init(payloadType: String, payload: [UInt8]) {
@@ -132,13 +132,13 @@ package struct TrustedKeys: Sendable {
     ///
     /// A signature with a key id is checked against that key, one without against every key.
     ///
-    /// - Throws: ``Rejection``: 422 when there are more signatures than twice the threshold, before any is verified;
+    /// - Throws: ``Failure``: 422 when there are more signatures than twice the threshold, before any is verified;
     ///   401 `BAD_SIGNATURE` when the good ones are too few.
     @discardableResult
-    package func check(_ envelope: SignedEnvelope) throws(Rejection) -> Set<VerifyingKey> {
+    package func check(_ envelope: SignedEnvelope) throws(Failure) -> Set<VerifyingKey> {
         guard arePinned else { return [] }
         guard envelope.signatures.count <= 2 * threshold else {
-            throw Rejection(
+            throw Failure(
                 .badField,
                 "signatures has \(envelope.signatures.count) elements; at most \(2 * threshold) are accepted")
         }
@@ -161,7 +161,7 @@ package struct TrustedKeys: Sendable {
             let signatures = envelope.signatures.map { signature in
                 "\(Self.shown(signature.keyID)) (\(fault(of: signature, isGood: goodSignatures.contains(signature))))"
             }
-            throw Rejection(
+            throw Failure(
                 .badSignature,
                 "\(good.count) of \(threshold) required signatures are valid; found "
                     + (signatures.isEmpty ? "none" : signatures.joined(separator: ", "))

@@ -1,6 +1,6 @@
 package import Waypost
 
-/// Typed access to the members of an object from outside; what does not fit is a ``Rejection`` naming the field.
+/// Typed access to the members of an object from outside; what does not fit is a ``Failure`` naming the field.
 package struct Fields: Sendable {
     /// The largest integer that every JSON implementation reads exactly: 2^53 - 1.
     package static let largestInteger: Int64 = 9_007_199_254_740_991
@@ -35,12 +35,12 @@ package struct Fields: Sendable {
         }
     }
 
-    package func required<Value>(_ name: String, _ value: Value?) throws(Rejection) -> Value {
-        guard let value else { throw Rejection(.badField, "\(name) is missing") }
+    package func required<Value>(_ name: String, _ value: Value?) throws(Failure) -> Value {
+        guard let value else { throw Failure(.badField, "\(name) is missing") }
         return value
     }
 
-    package func text(_ name: String) throws(Rejection) -> String? {
+    package func text(_ name: String) throws(Failure) -> String? {
         guard let value = self[name] else { return nil }
         guard case .string(let text) = value else { throw mismatch(name, "a string", value) }
         return text
@@ -48,22 +48,22 @@ package struct Fields: Sendable {
 
     package func integer(
         _ name: String, in range: ClosedRange<Int64> = Int64.min...Int64.max
-    ) throws(Rejection) -> Int64? {
+    ) throws(Failure) -> Int64? {
         guard let value = self[name] else { return nil }
         guard case .int(let number) = value else { throw mismatch(name, "an integer", value) }
         guard range.contains(number) else {
-            throw Rejection(
+            throw Failure(
                 .badField, "\(name) must be \(range.lowerBound) to \(range.upperBound); found \(number)")
         }
         return number
     }
 
     /// An integer that is moved into the range when it lies outside: for what only people look at.
-    package func clamped(_ name: String, to range: ClosedRange<Int64>) throws(Rejection) -> Int64? {
+    package func clamped(_ name: String, to range: ClosedRange<Int64>) throws(Failure) -> Int64? {
         try integer(name).map { min(max($0, range.lowerBound), range.upperBound) }
     }
 
-    package func object(_ name: String) throws(Rejection) -> [String: JSONValue]? {
+    package func object(_ name: String) throws(Failure) -> [String: JSONValue]? {
         guard let value = self[name] else { return nil }
         guard case .object(let members) = value else { throw mismatch(name, "an object", value) }
         return members
@@ -71,14 +71,14 @@ package struct Fields: Sendable {
 
     /// Checks `v`, the version of the protocol; absent means ours.
     ///
-    /// - Throws: ``Rejection`` 505 naming the supported version.
-    package func checkVersion() throws(Rejection) {
+    /// - Throws: ``Failure`` 505 naming the supported version.
+    package func checkVersion() throws(Failure) {
         guard let version = try integer("v"), version != Version.wireProtocol else { return }
-        throw Rejection(
+        throw Failure(
             .version, "protocol version \(version) is not supported; supported: \(Version.wireProtocol)")
     }
 
-    package func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Rejection {
-        Rejection(.badField, "\(name) must be \(expected); found \(found.kind)")
+    package func mismatch(_ name: String, _ expected: String, _ found: JSONValue) -> Failure {
+        Failure(.badField, "\(name) must be \(expected); found \(found.kind)")
     }
 }

@@ -12,7 +12,7 @@ enum CommandLaws: Laws {
     static func read(_ bytes: [UInt8]) {
         guard let payload = try? CommandPayload(stored: bytes, limits: JSONLaws.wide) else { return }
         _ = try? Command.id(in: payload.json)
-        do throws(Rejection) {
+        do throws(Failure) {
             _ = try Command(id: "a", fields: payload.json, arrival: arrival).encoded()
         } catch {
             _ = Reply(id: "a", code: error.code, at: 1, detail: error.detail.cut(to: 2_048)).encoded()
@@ -30,7 +30,7 @@ enum CommandLaws: Laws {
         try BrokenLaw.unless(
             (try? JSONValue(parsing: payload.json.serialized(), limits: .trustedFile)) == payload.json,
             "what is written is read as it was")
-        let command = Result { () throws(Rejection) in
+        let command = Result { () throws(Failure) in
             try Command(id: Command.id(in: payload.json), fields: payload.json, arrival: arrival)
         }
         switch command {

@@ -17,7 +17,7 @@ package struct OpenScope: Sendable {
     package init(executor: (any TaskExecutor)? = nil) { self.executor = executor }
 
     /// The scope within one more open or call; throws 422 `CHAIN` when that is too deep.
-    func entered(by subject: @autoclosure () -> String) throws(Rejection) -> OpenScope {
+    func entered(by subject: @autoclosure () -> String) throws(Failure) -> OpenScope {
         guard depth < Self.maximumDepth else {
             throw .chain(
                 "\(subject().cut(to: 200)) is opened or called by a handler within "

@@ -42,6 +42,19 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
         self = .immediate(unsafeBitCast(body, to: (@Sendable (Input) throws -> Value).self))
     }
 
+    /// The same for one that takes something beside the input.
+    init<First: Sendable>(
+        _ body: @escaping @isolated(any) @Sendable (First, Input) throws -> Value,
+        first: @escaping @Sendable (Input) throws -> First
+    ) {
+        guard body.isolation == nil else {
+            self = .waiting { try await body(try first($0), $0) }
+            return
+        }
+        let inPlace = unsafeBitCast(body, to: (@Sendable (First, Input) throws -> Value).self)
+        self = .immediate { try inPlace(try first($0), $0) }
+    }
+
     nonisolated(nonsending) func callAsFunction(_ input: Input) async throws -> Value {
         switch self {
         case .immediate(let body): try body(input)
@@ -120,51 +133,4 @@ nonisolated(nonsending) func withDeadline<Value: Sendable>(
     worker.cancel()
     timer?()
     return outcome
-}
-
-/// The first of several results; later ones are dropped.
-final class Race<Value: Sendable>: Sendable {
-    private struct State {
-        var first: Value?
-        var waiting: CheckedContinuation<Value, Never>?
-    }
-
-    private let state = Guarded(State())
-
-    /// The first result so far.
-    var first: Value? { state.withLock { $0.first } }
-
-    func finish(_ value: Value) {
-        let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
-            guard state.first == nil else { return nil }
-            state.first = value
-            return state.waiting.take()
-        }
-        waiting?.resume(returning: value)
-    }
-
-    /// Finishes with that value after a while; the function that is returned takes it back.
-    func finish(_ value: Value, after delay: Duration, on clock: any Clock<Duration>) -> @Sendable () -> Void
-    {
-        guard clock is ContinuousClock else {
-            let timer = Task {
-                guard (try? await clock.sleep(for: delay)) != nil else { return }
-                self.finish(value)
-            }
-            return { timer.cancel() }
-        }
-        let call = TimerThread.shared.call(after: delay) { self.finish(value) }
-        return { call.cancel() }
-    }
-
-    /// Waits for the first result; called once.
-    nonisolated(nonsending) func outcome() async -> Value {
-        await withCheckedContinuation { continuation in
-            let first = state.withLock { state -> Value? in
-                if state.first == nil { state.waiting = continuation }
-                return state.first
-            }
-            if let first { continuation.resume(returning: first) }
-        }
-    }
 }

@@ -1,0 +1,129 @@
+/// A route as a type: its properties are its parameters, so that nobody writes a key or a text by hand.
+///
+///     struct OrderRoute: TypedRoute {
+///         static let key: RouteKey = "myapp://orders/:id"
+///         var id: Int
+///         var tab: Tab?
+///     }
+///
+///     try router.register(OrderRoute.self) { order, request in .opened(.int(order.id)) }
+///     let opening = await router.open(OrderRoute(id: 4, tab: .items))
+///     let url = try OrderRoute(id: 4).url    // myapp://orders/4
+///
+/// A property with the name of a placeholder stands in the path, the others in the query.
+public protocol TypedRoute: Codable, Sendable {
+    /// The URLs that it takes.
+    static var key: RouteKey { get }
+}
+
+extension Route {
+    /// A route whose handler gets its parameters as a value.
+    ///
+    /// An open with parameters that are no such value ends in 422. The arguments are those of
+    /// ``init(_:name:priority:kind:takesDeeper:idempotent:jumpType:metadata:defaults:parameters:redirect:handler:)``;
+    /// the parameters are the properties.
+    public init<Typed: TypedRoute>(
+        _ type: Typed.Type, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler:
+            nonisolated(nonsending) @escaping @Sendable (Typed, RouteRequest) async throws -> RouteAnswer
+    ) {
+        self.init(
+            Typed.key, name: name ?? Self.className(of: type), priority: priority, kind: kind,
+            takesDeeper: takesDeeper, idempotent: idempotent, jumpType: jumpType, metadata: metadata,
+            defaults: defaults, parameters: parameters + RouteParameter.properties(of: type),
+            redirect: redirect,
+            handler: { try await handler(try $0.parameters.decode(type), $0) })
+        properties = TypedProperties(of: type, isWhole: true)
+    }
+
+    /// The same for a handler without `await`.
+    public init<Typed: TypedRoute>(
+        _ type: Typed.Type, name: String? = nil, priority: Int = 0, kind: RouteKind = .page,
+        takesDeeper: Bool = false, idempotent: Bool = false, jumpType: JumpType? = nil,
+        metadata: [String: JSONValue] = [:], defaults: [String: JSONValue] = [:],
+        parameters: [RouteParameter] = [], redirect: Redirect? = nil,
+        @_inheritActorContext handler:
+            @escaping @isolated(any) @Sendable (Typed, RouteRequest) throws -> RouteAnswer
+    ) {
+        self.init(
+            Typed.key, name: name ?? Self.className(of: type), priority: priority, kind: kind,
+            takesDeeper: takesDeeper, idempotent: idempotent, jumpType: jumpType, metadata: metadata,
+            defaults: defaults, parameters: parameters + RouteParameter.properties(of: type),
+            redirect: redirect, work: HandlerBody(handler) { try $0.parameters.decode(type) })
+        properties = TypedProperties(of: type, isWhole: true)
+    }
+}
+
+/// What a type reads of the parameters of an open, to be held against a pattern.
+struct TypedProperties: Sendable {
+    /// The type, for messages.
+    let type: String
+    let properties: [RouteParameter]
+    /// Whether the type is also written into URLs, so that each placeholder needs a property.
+    let isWhole: Bool
+
+    init<T: Decodable>(of type: T.Type, isWhole: Bool) {
+        self.type = "\(type)"
+        properties = RouteParameter.properties(of: type)
+        self.isWhole = isWhole
+    }
+
+    /// Why no URL of a pattern with these placeholders gives a value of the type; nil when one does.
+    func problem(with placeholders: [RouteParameter]) -> String? {
+        for placeholder in placeholders {
+            guard let property = properties.first(where: { $0.name == placeholder.name }) else {
+                guard isWhole else { continue }
+                return "\(type) has no property \(placeholder.name) for its placeholder"
+            }
+            guard placeholder.schema.mayGive(property.schema) else {
+                return "\(type).\(property.name) is \(property.schema.text), but its placeholder gives "
+                    + placeholder.schema.text
+            }
+        }
+        return nil
+    }
+
+    /// Properties that a value needs and that stand beside the path, while the path has placeholders that none reads:
+    /// most likely one of them is meant.
+    func unread(_ placeholders: [RouteParameter], _ defaults: [String: JSONValue]) -> (
+        needed: [String], placeholders: [String]
+    )? {
+        let names = Set(properties.map(\.name))
+        let unread = placeholders.map(\.name).filter { !names.contains($0) }
+        let inPath = Set(placeholders.map(\.name))
+        let needed = properties.filter {
+            $0.isRequired && !inPath.contains($0.name) && defaults[$0.name] == nil
+        }
+        return unread.isEmpty || needed.isEmpty ? nil : (needed.map(\.name), unread)
+    }
+}
+
+extension ValueSchema {
+    /// Whether a text that is one of these may be read as one of `wanted`.
+    func mayGive(_ wanted: ValueSchema) -> Bool {
+        // A custom converter gives what it likes.
+        guard kind != nil || format == "uuid", let other = wanted.kind else { return true }
+        if format == "uuid" {
+            return other == .string && [nil, "uuid"].contains(wanted.format) && wanted.values.isEmpty
+        }
+        switch (kind, other) {
+        case (_, .array), (_, .object): return false
+        case (.string, .string):
+            return values.isEmpty || wanted.values.isEmpty || !Set(values).isDisjoint(with: wanted.values)
+        case (.string, _):
+            return values.isEmpty
+                || values.contains { wanted.problem(with: .string($0), readsText: true) == nil }
+        case (.integer, .integer):
+            return minimum ?? .min <= wanted.maximum ?? .max && wanted.minimum ?? .min <= maximum ?? .max
+        case (.integer, .number), (.number, .number), (.boolean, .boolean): return true
+        case (_, .string):
+            return wanted.values.isEmpty
+                ? wanted.format == nil
+                : wanted.values.contains { problem(with: .string($0), readsText: true) == nil }
+        default: return false
+        }
+    }
+}

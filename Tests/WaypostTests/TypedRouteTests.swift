@@ -1,0 +1,137 @@
+import Testing
+import Waypost
+
+/// A route as a type: what does not fit its pattern is refused when it is registered, and not met by the first open.
+@Suite struct `Typed routes` {
+    enum Tab: String, Codable, CaseIterable { case items, history }
+
+    struct OrderRoute: TypedRoute {
+        static let key: RouteKey = "t://orders/<int:id>"
+        var id: Int
+        var tab: Tab?
+        var price: Double?
+    }
+
+    @Test func `are opened, made into URLs and read back as values`() async throws {
+        let router = Router()
+        try router.register(OrderRoute.self) { order, request in
+            .opened(["id": JSONValue(order.id), "tab": .string(order.tab?.rawValue ?? request.route)])
+        }
+        #expect(await router.open(OrderRoute(id: 4, tab: .history)).value == ["id": 4, "tab": "history"])
+        #expect(await router.open("t://orders/5?tab=items").value == ["id": 5, "tab": "items"])
+        #expect(try OrderRoute(id: 4, price: 1.5).url == "t://orders/4?price=1.5")
+        #expect(try router.url(for: OrderRoute(id: 4)) == "t://orders/4")
+        let wrong = await router.open("t://orders/5?tab=lost")
+        #expect(wrong.code == .badField)
+        #expect(wrong.detail.contains("parameter \"tab\""))
+        #expect(router.routes.first?.parameters.map(\.name) == ["id", "tab", "price"])
+    }
+
+    @Test func `run on the actor that registers them, and wait where they wait`() async throws {
+        let router = Router()
+        try await register(in: router)
+        #expect(await router.open(OrderRoute(id: 6)).value == 6)
+    }
+
+    @MainActor private func register(in router: Router) throws {
+        try router.register(OrderRoute.self) { order, _ in
+            MainActor.assertIsolated()
+            await Task.yield()
+            return .opened(JSONValue(order.id))
+        }
+    }
+
+    @Test func `are shown by a navigator with their value`() async throws {
+        let router = Router()
+        let stack = NavigationStack()
+        try router.register(.page(OrderRoute.self, in: stack))
+        #expect(await router.open(OrderRoute(id: 4, tab: .items)).outcome == .opened)
+        let screen = try #require(stack.state.top)
+        #expect(screen.name.hasSuffix("OrderRoute"))
+        #expect(try screen.route(as: OrderRoute.self).tab == .items)
+        #expect(await router.open("t://orders/4?tab=lost").code == .badField)
+        #expect(stack.state.count == 1)
+    }
+
+    struct Nameless: TypedRoute {
+        static let key: RouteKey = "t://a/:id"
+        var ident: Int
+    }
+    struct NumberOfUUID: TypedRoute {
+        static let key: RouteKey = "t://b/<uuid:id>"
+        var id: Int
+    }
+    struct ListOfText: TypedRoute {
+        static let key: RouteKey = "t://c/:id"
+        var id: [Int]
+    }
+    struct FlagOfNumber: TypedRoute {
+        static let key: RouteKey = "t://d/<int:id>"
+        var id: Bool
+    }
+    struct SmallOfLarge: TypedRoute {
+        static let key: RouteKey = "t://e/<int(1000..):id>"
+        var id: UInt8
+    }
+    struct ChoiceOfOthers: TypedRoute {
+        static let key: RouteKey = "t://f/<in(red|blue):tab>"
+        var tab: Tab
+    }
+
+    @Test func `that can never be read from their pattern are refused`() throws {
+        func refusal<T: TypedRoute>(_ type: T.Type) -> String {
+            do {
+                try Router().register(type) { _, _ in .opened() }
+                return "registered"
+            } catch {
+                return "\(error)"
+            }
+        }
+        #expect(refusal(Nameless.self).hasSuffix("Nameless has no property id for its placeholder"))
+        #expect(
+            refusal(NumberOfUUID.self).hasSuffix("NumberOfUUID.id is integer, but its placeholder gives uuid")
+        )
+        #expect(
+            refusal(ListOfText.self).hasSuffix("ListOfText.id is array, but its placeholder gives string"))
+        #expect(
+            refusal(FlagOfNumber.self).hasSuffix(
+                "FlagOfNumber.id is boolean, but its placeholder gives integer"))
+        #expect(
+            refusal(SmallOfLarge.self).contains("integer 0..255, but its placeholder gives integer 1000.."))
+        #expect(
+            refusal(ChoiceOfOthers.self).contains(
+                "is items or history, but its placeholder gives blue or red"))
+    }
+
+    struct Mismatch: RoutablePage, Decodable { var id: Int }
+    struct Misnamed: RoutablePage, Decodable { var ident: Int }
+    struct Fitting: RoutablePage, Decodable {
+        var id: String
+        var page: Int
+        static var defaults: [String: JSONValue] { ["page": 1] }
+    }
+
+    @Test func `pages are held against their patterns too, and what is most likely a slip is found by check`()
+        throws
+    {
+        let router = Router()
+        #expect(throws: RegistrationError.self) {
+            try router.register(Route("t://m/<uuid:id>", to: Mismatch.self))
+        }
+        try router.register(Route("t://n/:id", to: Misnamed.self))
+        try router.register(Route("t://o/:id/:slug", to: Fitting.self))
+        let found = router.check().findings(.unreadPlaceholder)
+        #expect(found.map(\.subject) == ["t://n/:id"])
+        #expect(found.first?.detail.contains("needs ident beside the path, and has no property id") == true)
+    }
+
+    @Test func `a map cannot give a page a path that it can never be read from`() async throws {
+        let router = Router()
+        try router.register(Route("t://m/:id", to: Mismatch.self, name: "Mismatch"))
+        let report = try router.relocate([
+            RelocationLayer(
+                name: "m", entries: [RelocationEntry(.add(path: "t://u/<uuid:id>", className: "Mismatch"))])
+        ])
+        #expect(report.inactive.first?.reason.contains("Mismatch.id is integer") == true)
+    }
+}
