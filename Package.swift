@@ -3,6 +3,8 @@ import CompilerPluginSupport
 import PackageDescription
 
 let whenMacros: TargetDependencyCondition? = .when(traits: ["Macros"])
+// What only the agent, the backend's library and the command line need.
+let whenAgent: TargetDependencyCondition? = .when(traits: ["Agent"])
 
 let package = Package(
     name: "waypost",
@@ -14,8 +16,11 @@ let package = Package(
         .executable(name: "waypost", targets: ["WaypostCLI"]),
     ],
     traits: [
+        .default(enabledTraits: ["Agent"]),
+        // Whoever wants only the router leaves it out, and fetches no other package.
+        .trait(name: "Agent", description: "The agent, the library for backends, and the command line."),
         // Off by default: swift-syntax takes minutes to build, and what the macros emit can be written by hand.
-        .trait(name: "Macros", description: "Registration by macros: @Routable, #route, @Service, @Exposed.")
+        .trait(name: "Macros", description: "Registration by macros: @Routable, #route, @Service, @Exposed."),
     ],
     dependencies: [
         // The macros, and only with the trait `Macros`; without it nothing is fetched or built.
@@ -78,18 +83,18 @@ let package = Package(
             dependencies: [
                 "CBuildDate", "CFilePlace", "CMemory", "CSQLite", "Threading", "Waypost", "MQTTLink",
                 "WaypostMessages",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
+                .product(name: "DequeModule", package: "swift-collections", condition: whenAgent),
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
+                .product(name: "Metrics", package: "swift-metrics", condition: whenAgent),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
         .target(
             name: "WaypostBackend",
             dependencies: [
                 "Threading", "Waypost", "MQTTLink", "WaypostMessages",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
         .target(name: "DemoFeatures", dependencies: ["Threading", "Waypost"]),
         .executableTarget(
@@ -97,13 +102,13 @@ let package = Package(
             dependencies: [
                 "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
                 "WaypostBackend", "DemoFeatures",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
+                .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: whenAgent),
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
+                .product(name: "Metrics", package: "swift-metrics", condition: whenAgent),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
         .target(
             name: "TestSupport", dependencies: ["Threading", "Waypost", "MQTTLink", "WaypostMessages"],
@@ -135,7 +140,7 @@ let package = Package(
             name: "WaypostAgentTests",
             dependencies: [
                 "CSQLite", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ]),
         .testTarget(
             name: "IntegrationTests",
@@ -146,9 +151,9 @@ let package = Package(
             name: "SnippetTests",
             dependencies: [
                 "TestSupport", "Threading", "Waypost", "MQTTLink", "WaypostAgent", "WaypostBackend",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
         .testTarget(
             name: "FaultTests",
@@ -159,7 +164,7 @@ let package = Package(
             name: "FuzzTests",
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "WaypostCLI",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
             ],
             path: "Tests/FuzzTargets", exclude: ["Corpus", "Dictionaries", "LibFuzzer", "Timing"]),
         .testTarget(
@@ -167,8 +172,8 @@ let package = Package(
             dependencies: [
                 "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend", "DemoFeatures",
                 "WaypostCLI", "TestSupport", "SenderProbe",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
+                .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
             ],
             exclude: ["Vectors"]),
     ],

@@ -6,6 +6,10 @@ import Threading
 public import Waypost
 import WaypostMessages
 
+#if !Agent
+#error("WaypostAgent needs the trait Agent of the package waypost, which is among its defaults")
+#endif
+
 /// A router and its services, driven over MQTT.
 ///
 /// ```swift

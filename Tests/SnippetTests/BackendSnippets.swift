@@ -156,7 +156,7 @@ struct `Snippets on backends` {
             #expect(try await report(refused, of: agent).hasPrefix("refused with NO_ROUTE"))
             let silence = await #expect(throws: BackendError.self) {
                 try await agent.call(
-                    "ClockService", "sleep", [5_000], SendOptions(deadline: .milliseconds(800)))
+                    "ClockService", "sleep", [9_000], SendOptions(deadline: .seconds(2)))
             }
             let late = try #require(silence)
             #expect(late.kind == .noReply)

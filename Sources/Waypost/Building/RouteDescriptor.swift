@@ -36,7 +36,7 @@ extension RouteGenerationError: CustomStringConvertible {
 /// Values are encoded, and each URL is checked against the pattern.
 public struct RouteDescriptor: Sendable {
     /// The pattern.
-    public let pattern: RoutePattern
+    package let pattern: RoutePattern
     private let table: RouteTable
     /// The pairs of the pattern's query, when a placeholder stands among their values: `?page=:page`.
     private let template: [(key: String, value: String, slot: String?)]

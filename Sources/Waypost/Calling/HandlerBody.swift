@@ -7,6 +7,20 @@ enum TimedResult<Value: Sendable>: Sendable {
     case canceled
 }
 
+extension TimedResult {
+    /// The value, or the failure of what ran.
+    func result(
+        of subject: @autoclosure () -> String, _ limit: WorkLimit
+    ) -> Result<Value, Failure> {
+        switch self {
+        case .finished(.success(let value)): .success(value)
+        case .finished(.failure(let error)): .failure(Failure(of: error, from: subject()))
+        case .canceled: .failure(.canceled(subject()))
+        case .deadline: .failure(.deadline(subject(), limit.duration))
+        }
+    }
+}
+
 /// Who ends work that takes too long.
 enum WorkLimit: Sendable {
     /// This library, when the time is up or the caller is cancelled.
@@ -68,6 +82,27 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
     ) async -> TimedResult<Value> {
         if let timed = runInPlace(with: input, scope: scope) { return timed }
         return await withDeadline(limit, clock: clock, scope: scope) { try await self(input) }
+    }
+
+    /// Runs what a program wrote: a route's handler, a method, a move of a navigator. There is no other way to it, but
+    /// ``runInPlace(with:scope:)`` for one that never waits.
+    ///
+    /// Before it runs, the context's ``OpenContext/beforeHandler`` is awaited, and that wait does not count against the
+    /// deadline.
+    nonisolated(nonsending) func call(
+        with input: Input, _ start: @autoclosure () -> HandlerStart, _ context: OpenContext,
+        within deadline: Duration?, clock: any Clock<Duration>, scope: OpenScope
+    ) async -> Result<Value, Failure> {
+        if let beforeHandler = context.beforeHandler {
+            do {
+                try await beforeHandler(start())
+                try Task.checkCancellation()
+            } catch {
+                return .failure(Failure(of: error, from: start().subject))
+            }
+        }
+        let limit = WorkLimit(context.deadline ?? deadline, isTimedByCaller: context.isTimedByCaller)
+        return await run(with: input, limit, clock: clock, scope: scope).result(of: start().subject, limit)
     }
 
     /// Whether it never waits and so runs in place.

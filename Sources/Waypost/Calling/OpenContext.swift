@@ -35,7 +35,7 @@ public struct OpenContext: Sendable {
         set { change { $0.attempt = newValue } }
     }
     /// Whether the caller ends the handler at its deadline, by cancelling the task, so that the router need not.
-    public var isTimedByCaller: Bool {
+    package var isTimedByCaller: Bool {
         get { values?.value.isTimedByCaller ?? false }
         set { change { $0.isTimedByCaller = newValue } }
     }
@@ -43,12 +43,12 @@ public struct OpenContext: Sendable {
     ///
     /// When it throws, the handler does not run and the open ends with what was thrown. The wait does not count
     /// against the handler's deadline.
-    public var beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? {
+    package var beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? {
         get { values?.value.beforeHandler }
         set { change { $0.beforeHandler = newValue } }
     }
     /// Called with true when an open begins to wait for a gate, and with false when it goes on or ends.
-    public var onWait: (@Sendable (Bool) -> Void)? {
+    package var onWait: (@Sendable (Bool) -> Void)? {
         get { values?.value.onWait }
         set { change { $0.onWait = newValue } }
     }
@@ -62,7 +62,12 @@ public struct OpenContext: Sendable {
     public init() {}
 
     /// A context; everything has a default.
-    public init(
+    public init(ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1) {
+        values = Boxed(Values(ref: ref, caller: caller, deadline: deadline, attempt: attempt))
+    }
+
+    /// The same with what an agent does around a handler.
+    package init(
         ref: String? = nil, caller: String? = nil, deadline: Duration? = nil, attempt: Int = 1,
         isTimedByCaller: Bool = false,
         beforeHandler: (nonisolated(nonsending) @Sendable (HandlerStart) async throws -> Void)? = nil,

@@ -1,7 +1,7 @@
 /// Why a text is not valid JSON, or is beyond a limit, and where.
 public struct JSONError: Error, Hashable, Sendable {
     /// What was found.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// The text is empty or only white space.
         case empty
         /// The text begins with a byte order mark, which RFC 8259 forbids to send.
@@ -32,7 +32,7 @@ public struct JSONError: Error, Hashable, Sendable {
     }
 
     /// What was found.
-    public var reason: Reason
+    package var reason: Reason
     /// Where, in bytes from the start of the text.
     public var offset: Int
 

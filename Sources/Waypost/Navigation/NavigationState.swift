@@ -45,7 +45,7 @@ public struct NavigationState: Sendable, Hashable, Codable {
     public private(set) var modals: [[Screen]] = []
 
     /// A state with that many empty tabs; one at least.
-    package init(tabs: Int = 1) {
+    public init(tabs: Int = 1) {
         self.tabs = Array(repeating: [], count: max(1, tabs))
     }
 

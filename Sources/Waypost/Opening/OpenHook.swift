@@ -8,6 +8,17 @@ public struct PendingOpen: Sendable {
     public var objects: [String: any Sendable]
     /// The caller, and its conditions.
     public var context: OpenContext
+
+    /// An open by its parts, for tests of a hook; a router makes its own.
+    public init(
+        url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
+        context: OpenContext = .init()
+    ) {
+        self.url = url
+        self.parameters = parameters
+        self.objects = objects
+        self.context = context
+    }
 }
 
 /// The decision of a hook before an open.
@@ -78,23 +89,22 @@ extension Router {
     {
         var pending = pending
         for hook in hooks {
-            let timed = await hook.work.run(
-                with: pending, WorkLimit(hook.deadline), clock: configuration.clock, scope: scope)
-            switch timed {
-            case .finished(.success(.proceed)): continue
-            case .finished(.success(.open(let url))):
+            let limit = WorkLimit(hook.deadline)
+            let decision = await hook.work.run(
+                with: pending, limit, clock: configuration.clock, scope: scope
+            ).result(of: hook.name, limit)
+            switch decision {
+            case .success(.proceed): continue
+            case .success(.open(let url)):
                 notify(
                     RouterEvent(
                         .redirected, url: url, ref: opening.ref,
                         detail: "\(hook.name) redirected \(pending.url) to \(url)"))
                 pending.url = url
                 continue
-            case .finished(.success(.stop(let reason))):
+            case .success(.stop(let reason)):
                 opening.outcome = .intercepted(by: hook.name, reason: reason)
-            case .deadline: opening.outcome = .failed(.deadline(hook.name, hook.deadline))
-            case .finished(.failure(let error)):
-                opening.outcome = Outcome(Failure(of: error, from: hook.name))
-            case .canceled: opening.outcome = .failed(.canceled(RouteURL.withoutValues(pending.url)))
+            case .failure(let failure): opening.outcome = Outcome(failure)
             }
             opening.url = pending.url
             return nil

@@ -136,11 +136,12 @@ public struct Opening: Sendable, Hashable {
 
 // In an extension, for what is made of all its parts at once is not copied.
 extension Opening {
-    /// An opening by its parts.
-    package init(
-        outcome: Outcome, route: String? = nil, requested: String, url: String, hops: [String] = [],
+    /// An opening by its parts, for tests of a listener; a router makes its own.
+    public init(
+        outcome: Outcome, route: String? = nil, requested: String, url: String? = nil, hops: [String] = [],
         value: JSONValue? = nil, duration: Duration = .zero, ref: String? = nil, caller: String? = nil
     ) {
+        let url = url ?? requested
         self.init(
             outcome: outcome, route: route, requested: requested, url: url, hops: hops, value: value,
             duration: duration,

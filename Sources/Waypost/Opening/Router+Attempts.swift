@@ -88,7 +88,7 @@ extension Router {
             request.parents = parents(of: request.url, record).compactMap(RouteRequest.Parent.init)
         }
         return record.route.work.runInPlace(with: request, scope: state.scope)
-            .map { Self.attempt($0, request, .callerManaged, &opening) }
+            .map { Self.attempt($0.result(of: request.route, .callerManaged), &opening) }
     }
 
     /// Tries one route: the interceptors, then its handler.
@@ -107,7 +107,12 @@ extension Router {
         if prepare(&request, &opening).withParents == true {
             request.parents = await openParents(of: request, matched.record, state)
         }
-        return await run(matched.record, request, state.scope, &opening)
+        let route = matched.record.route
+        let result = await route.work.call(
+            with: request, HandlerStart(isIdempotent: route.idempotent, subject: request.route),
+            request.context, within: configuration.handlerDeadline, clock: configuration.clock,
+            scope: state.scope)
+        return Self.attempt(result, &opening)
     }
 
     /// The pages above, as far as their interceptors let them open at once: a page that is closed to its caller is
@@ -174,19 +179,19 @@ extension Router {
     ) async -> Attempt? {
         while true {
             let seen = OpenGate.openings.load(ordering: .acquiring)
-            let timed = await interceptor.work.run(
-                with: request, WorkLimit(interceptor.deadline), clock: configuration.clock,
-                scope: state.scope)
-            switch timed {
-            case .finished(.success(.proceed)): return nil
-            case .finished(.success(.rewrite(let changes))):
+            let limit = WorkLimit(interceptor.deadline)
+            let decision = await interceptor.work.run(
+                with: request, limit, clock: configuration.clock, scope: state.scope
+            ).result(of: interceptor.name, limit)
+            switch decision {
+            case .success(.proceed): return nil
+            case .success(.rewrite(let changes)):
                 request.parameters.rewrite(changes)
                 return nil
-            case .finished(.success(.redirect(let target))):
-                return .redirect(to: target, by: interceptor.name)
-            case .finished(.success(.stop(let reason))):
+            case .success(.redirect(let target)): return .redirect(to: target, by: interceptor.name)
+            case .success(.stop(let reason)):
                 return .ended(.intercepted(by: interceptor.name, reason: reason))
-            case .finished(.success(.wait(let gate, let limit))):
+            case .success(.wait(let gate, let limit)):
                 let since = state.waitingSince ?? MonotonicTime.continuous
                 state.waitingSince = since
                 let left = limit - MonotonicTime.elapsed(since: since)
@@ -194,11 +199,7 @@ extension Router {
                     return .ended(outcome)
                 }
                 if snapshot !== state.snapshot { return .outdated }
-            case .deadline: return .ended(.failed(.deadline(interceptor.name, interceptor.deadline)))
-            case .finished(.failure(let error)):
-                return .ended(Outcome(Failure(of: error, from: interceptor.name)))
-            case .canceled:
-                return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
+            case .failure(let failure): return .ended(Outcome(failure))
             }
         }
     }
@@ -239,46 +240,19 @@ extension Router {
         }
     }
 
-    nonisolated(nonsending) private func run(
-        _ record: StoredRoute, _ request: RouteRequest, _ scope: OpenScope, _ opening: inout Opening
-    ) async -> Attempt {
-        if let beforeHandler = request.context.beforeHandler {
-            do {
-                try await beforeHandler(
-                    .init(isIdempotent: record.route.idempotent, subject: request.route))
-                try Task.checkCancellation()
-            } catch {
-                return .ended(Outcome(Failure(of: error, from: request.route)))
-            }
-        }
-        let limit = limit(in: request.context)
-        let timed = await record.route.work.run(
-            with: request, limit, clock: configuration.clock, scope: scope)
-        return Self.attempt(timed, request, limit, &opening)
-    }
-
     /// What the answer of a handler means.
-    private static func attempt(
-        _ timed: TimedResult<RouteAnswer>, _ request: RouteRequest, _ limit: WorkLimit,
-        _ opening: inout Opening
-    ) -> Attempt {
-        switch timed {
-        case .finished(.success(.pass)): return .passed
-        case .finished(.success(.opened(let value))):
-            opening.value = value
+    private static func attempt(_ result: Result<RouteAnswer, Failure>, _ opening: inout Opening) -> Attempt {
+        switch result {
+        case .failure(let failure): return .ended(Outcome(failure))
+        case .success(let answer):
+            switch answer.kind {
+            case .pass: return .passed
+            case .opened(let value): opening.value = value
+            case .openedWithObject(let native, let value):
+                opening.value = value
+                opening.native = native
+            }
             return .ended(.opened)
-        case .finished(.success(.openedWithObject(let native, let value))):
-            opening.value = value
-            opening.native = native
-            return .ended(.opened)
-        case .finished(.failure(let error)): return .ended(Outcome(Failure(of: error, from: request.route)))
-        case .canceled: return .ended(.failed(.canceled(RouteURL.withoutValues(request.url.text))))
-        case .deadline: return .ended(.failed(.deadline(request.route, limit.duration)))
         }
-    }
-
-    private func limit(in context: OpenContext) -> WorkLimit {
-        WorkLimit(
-            context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
     }
 }

@@ -3,7 +3,7 @@ import Synchronization
 import Threading
 
 extension Router {
-    /// Registers what was declared without a list (see ``LinkedRecords``), unless that was done before.
+    /// Registers what was declared without a list, unless that was done before.
     ///
     /// For a router that does not do it by itself (``RouterConfiguration/registersLinked``). A declaration that
     /// is refused does not keep the others out; ``linkedFailures`` names it.

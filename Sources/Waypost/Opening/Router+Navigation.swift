@@ -41,6 +41,13 @@ extension Router {
         return RegistrationHandle { [weak self] in self?.navigation.withLock { $0.listeners.remove(id) } }
     }
 
+    /// What ``observeNavigation(_:)`` gives, as a stream.
+    ///
+    /// - Parameter limit: The most states that wait to be taken; 1 unless set, the newest.
+    public func navigationStates(buffering limit: Int = 1) -> EventStream<NavigationState> {
+        EventStream(buffering: limit) { observeNavigation($0) }
+    }
+
     /// Goes back, or to another tab.
     ///
     /// - Returns: whether anything changed; 404 `NO_NAVIGATOR` when nothing shows screens here.
@@ -50,24 +57,14 @@ extension Router {
         guard let navigator else {
             return .failure(Failure(.noNavigator, "this program has no navigator"))
         }
-        do {
-            if let beforeHandler = context.beforeHandler {
-                try await beforeHandler(.init(isIdempotent: move.isIdempotent, subject: move.name))
-                try Task.checkCancellation()
-            }
-            let limit = WorkLimit(
-                context.deadline ?? configuration.handlerDeadline, isTimedByCaller: context.isTimedByCaller)
-            let scope = try OpenScope.current.entered(by: move.name)
-            switch await withDeadline(
-                limit, clock: configuration.clock, scope: scope, { try await navigator.move(move) })
-            {
-            case .finished(.success(let moved)): return .success(moved)
-            case .finished(.failure(let error)): throw error
-            case .canceled: return .failure(.canceled(move.name))
-            case .deadline: return .failure(.deadline(move.name, limit.duration))
-            }
+        let scope: OpenScope
+        do throws(Failure) {
+            scope = try OpenScope.current.entered(by: move.name)
         } catch {
-            return .failure(Failure(of: error, from: move.name))
+            return .failure(error)
         }
+        return await HandlerBody.waiting { try await navigator.move($0) }.call(
+            with: move, HandlerStart(isIdempotent: move.isIdempotent, subject: move.name), context,
+            within: configuration.handlerDeadline, clock: configuration.clock, scope: scope)
     }
 }

@@ -153,7 +153,7 @@ public final class Router: RouteRegistrar, Sendable {
     /// - Parameter layers: The later over the earlier.
     /// - Throws: ``RelocationError`` for a bad entry, for redirects in a circle or too many in a row, and for what the
     ///   configuration's ``RouterConfiguration/allowedSchemes`` or ``RouterConfiguration/allowedHosts`` forbid.
-    public func compile(_ layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
+    package func compile(_ layers: [RelocationLayer]) throws(RelocationError) -> CompiledRelocation {
         try CompiledRelocation(layers, for: state)
     }
 
@@ -167,7 +167,7 @@ public final class Router: RouteRegistrar, Sendable {
     /// Layers that an agent delivers lie over them and stay.
     /// - Returns: How many entries there are, and which do nothing in this build.
     @discardableResult
-    public func install(_ compiled: CompiledRelocation) -> RelocationReport {
+    package func install(_ compiled: CompiledRelocation) -> RelocationReport {
         // Made outside the lock, and again when something changed meanwhile; at last under it, so that this ends.
         for _ in 0..<3 {
             let before = snapshot

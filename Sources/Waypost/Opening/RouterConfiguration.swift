@@ -41,7 +41,7 @@ public struct RouterConfiguration: Sendable {
     /// False unless set. What placeholders take keeps its case.
     public var ignoresCase: Bool
     /// Whether the router registers by itself, before its first use, what was declared without a list: by
-    /// `@Routable`, `#route` and `@Service`, see ``LinkedRecords``.
+    /// `@Routable`, `#route` and `@Service`.
     ///
     /// True unless set; when false, ``Router/registerLinked()`` does it. Nothing is read at start-up.
     public var registersLinked: Bool

@@ -35,8 +35,8 @@ public struct RouterEvent: Sendable, Hashable {
     /// Similar names, for 404.
     public var nearest: [String]
 
-    /// An event by its parts.
-    package init(
+    /// An event by its parts, for tests of a listener; a router makes its own.
+    public init(
         _ kind: Kind, url: String, route: String? = nil, ref: String? = nil, detail: String = "",
         code: Code = .ok, nearest: [String] = []
     ) {

@@ -31,6 +31,20 @@ extension Router {
         return RegistrationHandle { [weak self] in self?.listeners.withLock { $0.openings.remove(id) } }
     }
 
+    /// What ``observe(_:)`` gives, as a stream.
+    ///
+    /// - Parameter limit: The most events that wait to be taken; 1 024 unless set.
+    public func events(buffering limit: Int = 1_024) -> EventStream<RouterEvent> {
+        EventStream(buffering: limit) { observe($0) }
+    }
+
+    /// What ``onOpen(_:)`` gives, as a stream.
+    ///
+    /// - Parameter limit: The most openings that wait to be taken; 1 024 unless set.
+    public func openings(buffering limit: Int = 1_024) -> EventStream<Opening> {
+        EventStream(buffering: limit) { onOpen($0) }
+    }
+
     /// Calls the listener after each open that did not succeed; there may be several listeners.
     @discardableResult
     public func onFailure(_ listener: @escaping @Sendable (Opening) -> Void) -> RegistrationHandle {

@@ -1,7 +1,7 @@
 /// Relocation layers that were checked and may be installed.
 ///
 /// It holds nothing of the routes, so it stays valid while they change.
-public struct CompiledRelocation: Sendable {
+package struct CompiledRelocation: Sendable {
     /// The layers that it was made from.
     public let layers: [RelocationLayer]
     /// The program's own layers, below those that an agent lays over them.

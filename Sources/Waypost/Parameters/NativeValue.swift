@@ -1,7 +1,7 @@
 /// A value of this process that can't be written as JSON: a screen, a model, a closure.
 ///
 /// Two are equal when they are copies of one.
-public struct NativeValue: Sendable, Hashable {
+struct NativeValue: Sendable, Hashable {
     private final class Box: Sendable {
         let value: any Sendable
 
@@ -11,14 +11,14 @@ public struct NativeValue: Sendable, Hashable {
     private let box: Box
 
     /// A native value.
-    public init(_ value: any Sendable) { box = Box(value) }
+    init(_ value: any Sendable) { box = Box(value) }
 
     /// The value itself.
-    public var value: any Sendable { box.value }
+    var value: any Sendable { box.value }
 
     /// Whether both are copies of one.
-    public static func == (one: NativeValue, other: NativeValue) -> Bool { one.box === other.box }
+    static func == (one: NativeValue, other: NativeValue) -> Bool { one.box === other.box }
 
     /// Feeds which one it is.
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(box)) }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(box)) }
 }

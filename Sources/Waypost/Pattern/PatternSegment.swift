@@ -1,6 +1,6 @@
 extension RoutePattern {
     /// One component of a pattern, decoded.
-    public enum Segment: Sendable, Hashable {
+    package enum Segment: Sendable, Hashable {
         /// Matches this text.
         case literal(String)
         /// Matches a component that begins and ends with these texts and has something between them.
@@ -20,13 +20,13 @@ extension RoutePattern {
         case rest(name: String)
 
         /// One of several placeholders in a component.
-        public struct Part: Sendable, Hashable {
+        package struct Part: Sendable, Hashable {
             /// Its name.
-            public var name: String
+            package var name: String
             /// The name of its converter or the constraint; nil without one.
-            public var converter: String?
+            package var converter: String?
             /// The text behind it, up to the next placeholder or the end; empty only behind the last.
-            public var suffix: String
+            package var suffix: String
 
             /// A part by its members.
             package init(name: String, converter: String?, suffix: String) {
@@ -47,7 +47,7 @@ extension RoutePattern {
         }
 
         /// The names under which it gives what it matched, from left to right.
-        public var names: [String] {
+        package var names: [String] {
             switch self {
             case .literal, .wildcard: []
             case .partial(_, let name, _, _), .typed(let name, _), .placeholder(let name), .rest(let name):
@@ -58,7 +58,7 @@ extension RoutePattern {
     }
 
     /// The components from left to right; none for a fallback and for `/`.
-    public var segments: [Segment] {
+    package var segments: [Segment] {
         let own = text.utf8Span.span.withUnsafeBufferPointer { bytes in
             pieces.map { $0.segment(in: bytes) }
         }

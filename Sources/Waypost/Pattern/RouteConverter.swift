@@ -11,15 +11,15 @@ public enum CapturedValue: Sendable, Hashable {
 }
 
 /// A placeholder, and what it took of a URL.
-public struct CapturedParameter: Sendable, Hashable {
+package struct CapturedParameter: Sendable, Hashable {
     /// The placeholder's name; `**` for a rest without one.
-    public var name: String
+    package var name: String
     /// The decoded text.
     package var text: String
     /// The name of the placeholder's converter.
     package var converter: String?
     /// The text, or what the converter made of it.
-    public var value: CapturedValue
+    package var value: CapturedValue
 
     /// A parameter by its parts.
     package init(name: String, text: String, converter: String? = nil, value: CapturedValue? = nil) {

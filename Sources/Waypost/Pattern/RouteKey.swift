@@ -11,7 +11,7 @@
 public struct RouteKey: RawRepresentable, Sendable, Hashable, ExpressibleByStringInterpolation,
     CustomStringConvertible
 {
-    /// The pattern, as ``RoutePattern`` reads it.
+    /// The pattern; <doc:FindingAHandler> says what it matches.
     public let rawValue: String
 
     /// A key for a pattern.

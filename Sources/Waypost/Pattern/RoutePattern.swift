@@ -28,7 +28,7 @@
 /// pattern is one route for the URLs with and without them.
 ///
 /// Two patterns are equal when they have the same scheme and the same components, names included.
-public struct RoutePattern: Sendable {
+package struct RoutePattern: Sendable {
     /// The longest pattern, in bytes: eight times what a URL may have on the wire.
     package static let maximumBytes = 16_384
     /// The most components, so that a search needs a bounded amount of stack.
@@ -37,9 +37,9 @@ public struct RoutePattern: Sendable {
     package static let maximumPlaceholders = 16
 
     /// The pattern as it was written, without the white space around it; the name of a web host is in lower case.
-    public let text: String
+    package let text: String
     /// The scheme in lower case; nil when the pattern takes any or none.
-    public let scheme: String?
+    package let scheme: String?
     // The fixed host of Mode 2, which stands before the first piece.
     let base: String?
     let pieces: [PatternPiece]
@@ -50,12 +50,12 @@ public struct RoutePattern: Sendable {
     let isShorter: Bool
 
     /// Whether this is `scheme://` or `://`, the fallback of a scheme or of all.
-    public let isFallback: Bool
+    package let isFallback: Bool
 
     /// Reads a pattern.
     ///
     /// - Throws: ``RoutePatternError`` with the byte where reading stopped.
-    public init(_ text: String) throws(RoutePatternError) {
+    package init(_ text: String) throws(RoutePatternError) {
         try self.init(text, syntax: PatternSyntax())
     }
 
@@ -104,21 +104,21 @@ public struct RoutePattern: Sendable {
     }
 
     /// The names of the placeholders from left to right; a rest written `**` is named so.
-    public var placeholderNames: [String] {
+    package var placeholderNames: [String] {
         segments.flatMap(\.names)
     }
 }
 
 extension RoutePattern: Hashable {
     /// Whether both have the same scheme and the same components.
-    public static func == (one: RoutePattern, other: RoutePattern) -> Bool {
+    package static func == (one: RoutePattern, other: RoutePattern) -> Bool {
         one.scheme == other.scheme && one.isFallback == other.isFallback && one.optional == other.optional
             && ((one.text == other.text && one.base == other.base && one.pieces == other.pieces)
                 || one.segments == other.segments)
     }
 
     /// Feeds what equality compares.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(scheme)
         hasher.combine(segments)
     }
@@ -159,5 +159,5 @@ extension RoutePattern.Segment {
 
 extension RoutePattern: CustomStringConvertible {
     /// The pattern as it was written.
-    public var description: String { text }
+    package var description: String { text }
 }

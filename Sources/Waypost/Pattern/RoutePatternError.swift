@@ -1,7 +1,7 @@
 /// Why a text is not a pattern: where reading stopped, and what was found.
-public struct RoutePatternError: Error, Hashable, Sendable {
+package struct RoutePatternError: Error, Hashable, Sendable {
     /// What was found.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// The text is empty or only white space.
         case empty
         /// The text before `://` is not a scheme.
@@ -37,11 +37,11 @@ public struct RoutePatternError: Error, Hashable, Sendable {
     }
 
     /// The pattern as it was given.
-    public var pattern: String
+    package var pattern: String
     /// The byte of `pattern` where reading stopped, counted in UTF-8 from 0.
-    public var offset: Int
+    package var offset: Int
     /// What was found there.
-    public var reason: Reason
+    package var reason: Reason
 
     /// Names the pattern, the offset and what was found.
     package init(pattern: String, offset: Int, reason: Reason) {
@@ -53,14 +53,14 @@ public struct RoutePatternError: Error, Hashable, Sendable {
 
 extension RoutePatternError: CustomStringConvertible {
     /// One sentence; the pattern is cut after 200 characters.
-    public var description: String {
+    package var description: String {
         "read pattern \(pattern.cut(to: 200)): \(reason) at byte \(offset)"
     }
 }
 
 extension RoutePatternError.Reason: CustomStringConvertible {
     /// The reason in words.
-    public var description: String {
+    package var description: String {
         switch self {
         case .empty: "the text is empty"
         case .invalidScheme: "the scheme is not valid"

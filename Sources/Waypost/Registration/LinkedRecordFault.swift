@@ -1,7 +1,7 @@
 /// Something in the section `waypost_records` that is not a record of a known version; it was ignored.
-public struct LinkedRecordFault: Error, Hashable, Sendable {
+package struct LinkedRecordFault: Error, Hashable, Sendable {
     /// What was found.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// The magic number is wrong.
         case noRecord(UInt32)
         /// A record of another version: parts of the program were built with another Waypost.
@@ -15,9 +15,9 @@ public struct LinkedRecordFault: Error, Hashable, Sendable {
     }
 
     /// Where it begins, in bytes from the start of the section.
-    public var offset: Int
+    package var offset: Int
     /// What was found there.
-    public var reason: Reason
+    package var reason: Reason
 
     /// Names the offset and what was found.
     package init(offset: Int, reason: Reason) {
@@ -28,14 +28,14 @@ public struct LinkedRecordFault: Error, Hashable, Sendable {
 
 extension LinkedRecordFault: CustomStringConvertible {
     /// One sentence with the offset and what was found.
-    public var description: String {
+    package var description: String {
         "read the linked record at byte \(offset): \(reason)"
     }
 }
 
 extension LinkedRecordFault.Reason: CustomStringConvertible {
     /// The reason in words.
-    public var description: String {
+    package var description: String {
         switch self {
         case .noRecord(let magic): "0x\(String(magic, radix: 16)) is not the magic number of a record"
         case .unknownVersion(let version):

@@ -4,19 +4,19 @@ internal import CRouteRecords
 ///
 /// A router reads them by itself (``RouterConfiguration/registersLinked``); a registry without a router takes
 /// `try registry.expose(LinkedRecords.ofThisImage.services)`.
-public struct LinkedRecords: Sendable {
+package struct LinkedRecords: Sendable {
     /// The declared routes, by pattern and name: the order of linking means nothing.
-    public let routes: [Route]
+    package let routes: [Route]
     /// The declared services, by name.
-    public let services: [ExposedService]
+    package let services: [ExposedService]
     /// What in the section is not a valid record.
-    public let faults: [LinkedRecordFault]
+    package let faults: [LinkedRecordFault]
 
     /// The records of the image that holds this library: the executable, unless Waypost is linked dynamically.
     ///
     /// Bounds of a section are per image. A plug-in that is loaded at run time has its own, and hands its
     /// records over with ``init(reading:)``.
-    public static let ofThisImage: LinkedRecords = {
+    package static let ofThisImage: LinkedRecords = {
         let bytes = waypost_records_of_this_image()
         return LinkedRecords(reading: UnsafeRawBufferPointer(start: bytes.start, count: bytes.count))
     }()
@@ -25,7 +25,7 @@ public struct LinkedRecords: Sendable {
     ///
     /// What is not a record of a known version is ignored and reported in ``faults``. The accessors of the
     /// others are called, so the bytes must come from a section that a linker made.
-    public init(reading bytes: UnsafeRawBufferPointer) {
+    package init(reading bytes: UnsafeRawBufferPointer) {
         let stride = MemoryLayout<LinkedRecord>.stride
         var contents = LinkedRecordSink.Contents()
         var faults: [LinkedRecordFault] = []

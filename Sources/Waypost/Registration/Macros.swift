@@ -18,7 +18,7 @@
 /// By hand it is `Route("myapp://orders/:id", to: OrderPage.self, priority: 5)`.
 ///
 /// - Parameters:
-///   - patterns: The URLs it takes; see ``RoutePattern``.
+///   - patterns: The URLs it takes; see <doc:FindingAHandler>.
 ///   - name: What relocation entries call `className`; `Module.Type` unless given.
 ///   - priority: A route with a higher priority is tried first; 0 unless set.
 ///   - kind: A page, an action or web content.
@@ -49,7 +49,7 @@ public macro Routable(
 /// The closure captures nothing. By hand it is `router.register("myapp://cart/clear") { request in … }`.
 ///
 /// - Parameters:
-///   - patterns: The URLs it takes; see ``RoutePattern``.
+///   - patterns: The URLs it takes; see <doc:FindingAHandler>.
 ///   - name: What relocation entries call `className`; none unless given.
 ///   - priority: A route with a higher priority is tried first; 0 unless set.
 ///   - kind: An action unless set.

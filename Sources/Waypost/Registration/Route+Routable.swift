@@ -9,7 +9,7 @@ extension Route {
     /// What the type says of itself goes behind what is said here. Registering it throws ``RegistrationError`` when a
     /// property of a `Decodable` ``RoutablePage`` can never be read from its placeholder.
     /// - Parameters:
-    ///   - pattern: The URLs it takes; see ``RoutePattern``.
+    ///   - pattern: The URLs it takes; see <doc:FindingAHandler>.
     ///   - destination: The type.
     ///   - name: What relocation entries call `className`; `Module.Type` unless given.
     ///   - priority: A route with a higher priority is tried first; 0 unless set.

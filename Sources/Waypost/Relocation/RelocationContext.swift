@@ -20,17 +20,17 @@ public struct RelocationContext: Sendable {
     /// A context; what is not named is not known.
     public init(
         agent: String? = nil, build: String? = nil, locale: String? = nil, labels: [String: String] = [:],
-        now: @escaping @Sendable () -> Int64? = { RelocationContext.systemTime() }
+        now: (@Sendable () -> Int64?)? = nil
     ) {
         self.agent = agent
         self.build = build
         self.locale = locale
         self.labels = labels
-        self.now = now
+        self.now = now ?? { Self.systemTime() }
     }
 
     /// The clock of the system, in milliseconds since 1970.
-    public static func systemTime() -> Int64 {
+    package static func systemTime() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) &* 1000 &+ Int64(time.tv_nsec) / 1_000_000

@@ -24,9 +24,9 @@ public struct RelocationEntry: Sendable, Hashable {
     public var when: JSONValue?
 
     /// The most patterns of ``except``.
-    public static let maximumExceptions = 64
+    package static let maximumExceptions = 64
     /// The most entries of one document that are about one origin or path.
-    public static let maximumAlternatives = 64
+    package static let maximumAlternatives = 64
 
     /// An entry by its parts.
     public init(

@@ -9,13 +9,21 @@ public enum RouteKind: String, Sendable, Hashable, CaseIterable, Codable {
 }
 
 /// The answer of a handler.
-public enum RouteAnswer: Sendable, Hashable {
+public struct RouteAnswer: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+        case opened(JSONValue?)
+        /// The same with a value that only a caller in this process gets.
+        case openedWithObject(NativeValue, JSONValue?)
+        case pass
+    }
+
+    let kind: Kind
+
     /// The URL was opened; the value goes back to the caller.
-    case opened(JSONValue? = nil)
-    /// The same with a value that only a caller in this process gets; see ``opened(_:object:)``.
-    case openedWithObject(NativeValue, JSONValue?)
+    public static func opened(_ value: JSONValue? = nil) -> RouteAnswer { RouteAnswer(kind: .opened(value)) }
+
     /// This destination declines; the next route that takes the URL is tried.
-    case pass
+    public static let pass = RouteAnswer(kind: .pass)
 
     /// The URL was opened; the caller gets the value as JSON.
     ///
@@ -27,7 +35,7 @@ public enum RouteAnswer: Sendable, Hashable {
     /// The URL was opened; the native value, for instance a screen, goes back to a caller in this process, and the
     /// other to every caller.
     public static func opened(_ value: JSONValue? = nil, object: any Sendable) -> RouteAnswer {
-        .openedWithObject(NativeValue(object), value)
+        RouteAnswer(kind: .openedWithObject(NativeValue(object), value))
     }
 }
 
@@ -95,7 +103,7 @@ public struct Route: Sendable {
     /// A route by its parts.
     ///
     /// - Parameters:
-    ///   - pattern: The URLs it takes; see ``RoutePattern``.
+    ///   - pattern: The URLs it takes; see <doc:FindingAHandler>.
     ///   - name: The destination's name, which relocation entries call `className`.
     ///   - priority: A route with a higher priority is tried first; 0 unless set.
     ///   - kind: A page, an action or web content.

@@ -48,6 +48,13 @@ enum CallOutcome: Sendable {
     case intercepted(by: String, reason: String)
     case failed(Failure)
 
+    init(_ result: Result<JSONValue, Failure>) {
+        switch result {
+        case .success(let value): self = .returned(value)
+        case .failure(let failure): self = .failed(failure)
+        }
+    }
+
     var result: Result<JSONValue, Failure> {
         switch self {
         case .returned(let value): .success(value)
@@ -122,12 +129,13 @@ extension ServiceRegistry {
         let call = PendingCall(
             service: service, method: name, arguments: source.arguments, context: context)
         for hook in state.withLock(\.hooks) {
-            switch await hook.work.run(with: call, WorkLimit(hook.deadline), clock: clock, scope: scope) {
-            case .finished(.success(.proceed)): continue
-            case .finished(.success(.stop(let reason))): return .intercepted(by: hook.name, reason: reason)
-            case .deadline: return .failed(.deadline(hook.name, hook.deadline))
-            case .finished(.failure(let error)): return .failed(Failure(of: error, from: hook.name))
-            case .canceled: return .failed(.canceled("\(service).\(name)"))
+            let limit = WorkLimit(hook.deadline)
+            let decision = await hook.work.run(with: call, limit, clock: clock, scope: scope)
+                .result(of: hook.name, limit)
+            switch decision {
+            case .success(.proceed): continue
+            case .success(.stop(let reason)): return .intercepted(by: hook.name, reason: reason)
+            case .failure(let failure): return .failed(failure)
             }
         }
         return nil

@@ -73,6 +73,18 @@ public struct ServiceEvent: Sendable, Hashable {
     /// The failure's code; `ok` when there is none.
     public var code: Code
 
+    /// An event by its parts, for tests of a listener; a registry makes its own.
+    public init(
+        kind: Kind, service: String, method: String, ref: String? = nil, detail: String = "", code: Code = .ok
+    ) {
+        self.kind = kind
+        self.service = service
+        self.method = method
+        self.ref = ref
+        self.detail = detail
+        self.code = code
+    }
+
     /// Whether this is TheRouter's log type 1.
     public var isError: Bool { kind == .threw }
 }

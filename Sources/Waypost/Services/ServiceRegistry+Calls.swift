@@ -96,6 +96,13 @@ extension ServiceRegistry {
         return RegistrationHandle { [weak self] in self?.state.withLock { $0.listeners.remove(id) } }
     }
 
+    /// What ``observe(_:)`` gives, as a stream.
+    ///
+    /// - Parameter limit: The most events that wait to be taken; 1 024 unless set.
+    public func events(buffering limit: Int = 1_024) -> EventStream<ServiceEvent> {
+        EventStream(buffering: limit) { observe($0) }
+    }
+
     /// Runs an exposed method.
     ///
     /// - Parameters:
@@ -144,11 +151,14 @@ extension ServiceRegistry {
                 break
             }
             notify(event)
-            outcome = await run(
-                found, of: service,
-                ExposedMethod.Call(
+            let answer = await found.work.call(
+                with: ExposedMethod.Call(
                     registry: self, source: source, result: result, context: context),
-                WorkLimit(deadline, isTimedByCaller: context.isTimedByCaller), scope)
+                HandlerStart(
+                    isIdempotent: found.description.idempotent,
+                    subject: "\(service).\(found.description.name)"),
+                context, within: deadline, clock: clock, scope: scope)
+            outcome = CallOutcome(answer)
         case .failure(let failure): outcome = .failed(failure)
         }
         if case .returned = outcome {
@@ -160,28 +170,6 @@ extension ServiceRegistry {
         }
         notify(event)
         return outcome
-    }
-
-    nonisolated(nonsending) private func run(
-        _ method: ExposedMethod, of service: String, _ call: ExposedMethod.Call, _ limit: WorkLimit,
-        _ scope: OpenScope
-    ) async -> CallOutcome {
-        var name: String { "\(service).\(method.description.name)" }
-        if let beforeHandler = call.context.beforeHandler {
-            do {
-                try await beforeHandler(.init(isIdempotent: method.description.idempotent, subject: name))
-                try Task.checkCancellation()
-            } catch {
-                return .failed(Failure(of: error, from: name))
-            }
-        }
-        let timed = await method.work.run(with: call, limit, clock: clock, scope: scope)
-        switch timed {
-        case .finished(.success(let value)): return .returned(value)
-        case .finished(.failure(let error)): return .failed(Failure(of: error, from: name))
-        case .canceled: return .failed(.canceled(name))
-        case .deadline: return .failed(.deadline(name, limit.duration))
-        }
     }
 
     private func notify(_ event: @autoclosure () -> ServiceEvent) {

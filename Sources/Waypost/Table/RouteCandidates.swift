@@ -1,17 +1,17 @@
 /// The routes that take a URL, in the total order of ``RouteTable``.
 ///
 /// The first is found without looking at the others: only who goes on, because a handler passed, pays for a list.
-public struct RouteCandidates: Sequence, Sendable {
+package struct RouteCandidates: Sequence, Sendable {
     let table: RouteTable
     let url: RouteURL
 
     /// Finds the candidates one after the other.
-    public func makeIterator() -> Iterator {
+    package func makeIterator() -> Iterator {
         Iterator(candidates: self)
     }
 
     /// The best one.
-    public var first: RouteCandidate? {
+    package var first: RouteCandidate? {
         table.firstMatch(url).map(candidate)
     }
 
@@ -20,13 +20,13 @@ public struct RouteCandidates: Sequence, Sendable {
     }
 
     /// Goes through the candidates.
-    public struct Iterator: IteratorProtocol, Sendable {
+    package struct Iterator: IteratorProtocol, Sendable {
         fileprivate let candidates: RouteCandidates
         fileprivate var given = 0
         fileprivate var all: [RouteMatch] = []
 
         /// The next best one.
-        public mutating func next() -> RouteCandidate? {
+        package mutating func next() -> RouteCandidate? {
             defer { given += 1 }
             if given == 0 { return candidates.first }
             if given == 1 { all = candidates.table.allMatches(candidates.url) }
@@ -36,16 +36,16 @@ public struct RouteCandidates: Sequence, Sendable {
 }
 
 /// One route that takes a URL.
-public struct RouteCandidate: Sendable {
+package struct RouteCandidate: Sendable {
     /// The hit itself.
-    public let match: RouteMatch
+    package let match: RouteMatch
     fileprivate let table: RouteTable
     fileprivate let url: RouteURL
 
     /// The index that the route was added with.
-    public var index: UInt32 { match.index }
+    package var index: UInt32 { match.index }
     /// The route's pattern, as it was written.
-    public var pattern: String { table.pattern(of: match) }
+    package var pattern: String { table.pattern(of: match) }
     /// The values of the placeholders, from left to right, decoded and converted.
-    public var parameters: [CapturedParameter] { table.parameters(of: match, in: url) }
+    package var parameters: [CapturedParameter] { table.parameters(of: match, in: url) }
 }

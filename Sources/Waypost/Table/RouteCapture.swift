@@ -14,7 +14,7 @@ extension RouteTable {
     /// What the placeholders of the matched pattern gave, from left to right, decoded and converted.
     ///
     /// `match` must come from this table and `url`.
-    public func parameters(of match: RouteMatch, in url: RouteURL) -> [CapturedParameter] {
+    package func parameters(of match: RouteMatch, in url: RouteURL) -> [CapturedParameter] {
         var parameters: [CapturedParameter] = []
         parameters.reserveCapacity(match.parameterCount)
         forEachParameter(of: match, in: url) { name, text, converter, value in

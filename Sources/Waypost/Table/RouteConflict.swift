@@ -1,9 +1,9 @@
 /// Two patterns that no URL can tell apart, with one priority: `/orders/:id` and `/orders/:number`.
-public struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible {
+package struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible {
     /// The pattern that should have been added.
-    public var pattern: String
+    package var pattern: String
     /// The pattern that is there already.
-    public var rival: String
+    package var rival: String
     /// The priority that both have.
     package var priority: Int
     /// The index that the rival was inserted with.
@@ -18,7 +18,7 @@ public struct RouteConflict: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// For example `insert /orders/:id: already held by /orders/:number`.
-    public var description: String {
+    package var description: String {
         "insert \(pattern): already held by \(rival)"
     }
 }

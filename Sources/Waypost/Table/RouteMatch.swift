@@ -1,7 +1,7 @@
 /// A hit: which route, and where its parameters lie in the URL.
 ///
 /// A plain value without references.
-public struct RouteMatch: Sendable, Hashable {
+package struct RouteMatch: Sendable, Hashable {
     /// How many ranges a match carries; those of further parameters are found again when they are asked for.
     static let inlineCaptures = 8
 
@@ -11,11 +11,11 @@ public struct RouteMatch: Sendable, Hashable {
     private var captures = SIMD16<UInt32>()
 
     /// The index that the route was inserted with.
-    public var index: UInt32 { numbers[0] }
+    package var index: UInt32 { numbers[0] }
     /// The table's own record of the route; it means nothing to another table.
     var record: UInt32 { numbers[1] }
     /// How many placeholders the pattern has.
-    public var parameterCount: Int { Int(numbers[2]) }
+    package var parameterCount: Int { Int(numbers[2]) }
 
     @inline(__always)
     init(
@@ -45,7 +45,7 @@ public struct RouteMatch: Sendable, Hashable {
     /// A rest runs to the end of the path. Several placeholders of one component have all of it.
     ///
     /// Nil for a parameter that there is not, and for all behind the eighth.
-    public func range(ofParameter number: Int) -> Range<Int>? {
+    package func range(ofParameter number: Int) -> Range<Int>? {
         guard number >= 0, number < min(parameterCount, Self.inlineCaptures) else { return nil }
         let start = Int(captures[2 * number])
         return start..<start + Int(captures[2 * number + 1])

@@ -1,6 +1,6 @@
 extension RouteTable {
     /// The routes that take `url`, best first; each is looked for when it is asked for.
-    public func match(_ url: RouteURL) -> RouteCandidates {
+    package func match(_ url: RouteURL) -> RouteCandidates {
         RouteCandidates(table: self, url: url)
     }
 
@@ -8,7 +8,7 @@ extension RouteTable {
     ///
     /// No memory is allocated, unless the table has patterns of more than 23 components, the URL is longer than a
     /// kilobyte and encoded or matched without case, or a custom converter is asked.
-    public func firstMatch(_ url: RouteURL) -> RouteMatch? {
+    package func firstMatch(_ url: RouteURL) -> RouteMatch? {
         url.text.utf8Span.span.withUnsafeBufferPointer { bytes in
             search(bytes, url.parts)
         }
@@ -17,7 +17,7 @@ extension RouteTable {
     /// The best route for the URL in `bytes`, which nothing is copied from.
     ///
     /// - Throws: ``RouteURLError`` for what is no URL.
-    public func firstMatch(url bytes: Span<UInt8>) throws(RouteURLError) -> RouteMatch? {
+    package func firstMatch(url bytes: Span<UInt8>) throws(RouteURLError) -> RouteMatch? {
         do throws(RouteURLFault) {
             return try bytes.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
                 let parts = try RouteURLParser.parse(bytes, trusted: false)
@@ -36,7 +36,7 @@ extension RouteTable {
     ///
     /// For those who have parsed already: the bytes are not checked. A text that ``RouteURL`` would refuse finds a
     /// route or none and does no harm.
-    public func firstMatch(path bytes: Span<UInt8>) -> RouteMatch? {
+    package func firstMatch(path bytes: Span<UInt8>) -> RouteMatch? {
         bytes.withUnsafeBufferPointer { bytes in
             guard bytes.count < Int32.max else { return nil }
             return search(bytes, RouteURLParts(pathEnd: UInt32(bytes.count)))

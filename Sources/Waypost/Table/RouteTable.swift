@@ -26,7 +26,7 @@
 /// # Changing
 /// A copy shares its memory with the original page by page, so that adding one route to 100 000 copies a few pages. A
 /// copy that is changed leaves the original as it was; readers never wait.
-public struct RouteTable: Sendable {
+package struct RouteTable: Sendable {
     /// How patterns are read; ``PatternSyntax/parentsTakeDeeper`` holds for every route added.
     package let syntax: PatternSyntax
     var storage: TableStorage
@@ -35,7 +35,7 @@ public struct RouteTable: Sendable {
     ///
     /// - Parameter converters: converters by the name that stands before the colon in `<name:parameter>`. One named like
     ///   a built-in one takes its place.
-    public init(converters: [String: RouteConverter] = [:]) {
+    package init(converters: [String: RouteConverter] = [:]) {
         self.init(syntax: PatternSyntax(), converters: converters)
     }
 
@@ -55,18 +55,18 @@ public struct RouteTable: Sendable {
     }
 
     /// How many routes there are.
-    public var count: Int { storage.count }
+    package var count: Int { storage.count }
     /// Whether there is none.
     package var isEmpty: Bool { storage.count == 0 }
     /// How many routes were passed to find the places of those that were added: most have a place of their own.
     var passed: Int { storage.passed }
     /// The bytes that records and texts take, those shared with copies included.
-    public var byteCount: Int { storage.byteCount }
+    package var byteCount: Int { storage.byteCount }
 
     // MARK: Changes
 
     /// Reads a pattern by this table's syntax.
-    public func pattern(_ text: String) throws(RoutePatternError) -> RoutePattern {
+    package func pattern(_ text: String) throws(RoutePatternError) -> RoutePattern {
         try RoutePattern(text, syntax: syntax)
     }
 
@@ -83,7 +83,7 @@ public struct RouteTable: Sendable {
     /// - Returns: the index of the route that was replaced.
     /// - Throws: ``RouteConflict`` when its place is held and `replacing` is false; the table stays as it was.
     @discardableResult
-    public mutating func add(
+    package mutating func add(
         _ pattern: RoutePattern, priority: Int = 0, takesDeeper: Bool = false, index: UInt32,
         replacing: Bool = false
     ) throws(RouteConflict) -> UInt32? {
@@ -98,12 +98,12 @@ public struct RouteTable: Sendable {
     /// Removes the routes that have exactly this pattern, names of placeholders included, with any priority or with
     /// the one given, and returns their indices.
     @discardableResult
-    public mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> [UInt32] {
+    package mutating func remove(_ pattern: RoutePattern, priority: Int? = nil) -> [UInt32] {
         change { $0.remove(pattern, priority: priority.map { Int64($0) }) }
     }
 
     /// Frees the space that a table has for growing, and what was removed; worth it after many changes.
-    public mutating func compact() { change { $0.compact() } }
+    package mutating func compact() { change { $0.compact() } }
 
     private mutating func change<Result, Failure: Error>(
         _ body: (TableStorage) throws(Failure) -> Result

@@ -6,7 +6,7 @@ extension RouteURL {
     ///
     /// - Throws: ``RouteURLError`` when the scheme is not valid, or when a component is empty, `.`, `..` or has a control
     ///   character.
-    public init(
+    package init(
         scheme: String = "", components: [String], query: [(key: String, value: String)] = [],
         fragment: String? = nil
     ) throws(RouteURLError) {

@@ -3,13 +3,13 @@ extension RouteURL {
     ///
     /// Pairs are separated by `&`, a key ends at its first `=`. A key without `=` is no pair, nor is an empty key.
     /// `+` stays `+`. A URL that stands in a value unencoded is kept up to the next `&`.
-    public struct Query: Sendable {
+    package struct Query: Sendable {
         /// One pair, decoded.
-        public struct Pair: Sendable, Hashable {
+        package struct Pair: Sendable, Hashable {
             /// What stands before the first `=`.
-            public var key: String
+            package var key: String
             /// What follows it; may be empty.
-            public var value: String
+            package var value: String
 
             /// A pair of decoded texts.
             package init(key: String, value: String) {
@@ -26,7 +26,7 @@ extension RouteURL {
         }
 
         /// All pairs in the order in which they were written.
-        public var pairs: [Pair] {
+        package var pairs: [Pair] {
             var all: [Pair] = []
             forEach { all.append(Pair(key: PercentCoding.decode($0), value: PercentCoding.decode($1))) }
             return all
@@ -40,14 +40,14 @@ extension RouteURL {
         }
 
         /// The last value of a key; nil when it is absent.
-        public subscript(key: String) -> String? {
+        package subscript(key: String) -> String? {
             var last: String?
             visit(key) { last = PercentCoding.decode($0) }
             return last
         }
 
         /// All values of a key, in the order in which they were written.
-        public func allValues(of key: String) -> [String] {
+        package func allValues(of key: String) -> [String] {
             var values: [String] = []
             visit(key) { values.append(PercentCoding.decode($0)) }
             return values
@@ -108,12 +108,12 @@ extension RouteURL {
 
 extension RouteURL.Query: Hashable {
     /// Whether both hold the same pairs in the same order.
-    public static func == (one: Self, other: Self) -> Bool {
+    package static func == (one: Self, other: Self) -> Bool {
         one.text == other.text || one.pairs == other.pairs
     }
 
     /// Feeds the pairs.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(pairs)
     }
 }

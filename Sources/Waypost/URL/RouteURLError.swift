@@ -1,7 +1,7 @@
 /// Why a text is not a URL: where reading stopped, and what was found.
-public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was found.
-    public enum Reason: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
         /// The text is empty or only white space.
         case empty
         /// The text before `://` is not a scheme: a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, 3.1).
@@ -23,11 +23,11 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// The text as it was given.
-    public var url: String
+    package var url: String
     /// The byte of `url` where reading stopped, counted in UTF-8 from 0.
-    public var offset: Int
+    package var offset: Int
     /// What was found there.
-    public var reason: Reason
+    package var reason: Reason
 
     /// Names the text, the offset and what was found.
     package init(url: String, offset: Int, reason: Reason) {
@@ -37,14 +37,14 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// One sentence; the text is cut after 200 characters, and of a query it has the keys only.
-    public var description: String {
+    package var description: String {
         "parse \(RouteURL.withoutValues(url).cut(to: 200)): \(reason) at byte \(offset)"
     }
 }
 
 extension RouteURLError.Reason: CustomStringConvertible {
     /// The reason in words.
-    public var description: String {
+    package var description: String {
         switch self {
         case .empty: "the text is empty"
         case .invalidScheme: "the scheme is not valid"

@@ -2,6 +2,10 @@ import MQTTLink
 public import ServiceLifecycle
 import WaypostMessages
 
+#if !Agent
+#error("WaypostBackend needs the trait Agent of the package waypost, which is among its defaults")
+#endif
+
 /// A backend: one connection over which a server reaches its clients.
 ///
 /// It comes back by itself when the connection is lost. Run it among the services of your server:
