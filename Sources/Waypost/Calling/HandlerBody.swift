@@ -84,9 +84,9 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
         return await withDeadline(limit, clock: clock, scope: scope) { try await self(input) }
     }
 
-    /// Runs what a program wrote: a route's handler, a method, a move of a navigator. There is no other way to it, but
-    /// ``runInPlace(with:scope:)`` for one that never waits.
+    /// Runs what a program wrote: a route's handler, a method, a move of a navigator.
     ///
+    /// There is no other way to it, but ``runInPlace(with:scope:)`` for one that never waits.
     /// Before it runs, the context's ``OpenContext/beforeHandler`` is awaited, and that wait does not count against the
     /// deadline.
     nonisolated(nonsending) func call(

@@ -17,7 +17,7 @@ extension Router {
     ) async -> Opening {
         let start = MonotonicTime.continuous
         var opening = Opening(
-            outcome: .opened, requested: url, url: url, ref: context.ref, caller: context.caller)
+            outcome: .notFound, requested: url, url: url, ref: context.ref, caller: context.caller)
         var snapshot = snapshot
         var isReady = true
         // A module may be declared in between, and what its set-up registers must be in the snapshot.
