@@ -23,6 +23,31 @@ import Testing
         #expect(still.presentation.noAnimation == true)
     }
 
+    @Test(arguments: [Dialect.reerRouter, .reerRouter(host: "user")])
+    func `ReerRouter's keys open with any scheme, also beside a pattern that names one`(dialect: Dialect)
+        async throws
+    {
+        let router = try recordingRouter(
+            [("name", "Name"), ("user/name", "UserName")],
+            configuration: RouterConfiguration(dialect: dialect))
+        let before = await router.open("any://user/name").route
+        try router.register("hd://detail/page") { _ in .opened() }
+        #expect(await router.open("any://user/name").route == before)
+        #expect(before != nil)
+        #expect(await router.open("hd://user/name").route == before)
+        #expect(await router.open("hd://detail/page").isSuccess)
+        #expect(await router.open("any://detail/page").code == .noRoute)
+        #expect(router.check().findings.isEmpty)
+        // Without an authority it is no key.
+        for url in ["tel:user", "javascript:user/name", "any:/user/name"] {
+            #expect(await router.open(url).code == .notAllowed)
+        }
+        let listed = try recordingRouter(
+            [("user/name", "Name"), ("name", "Name"), ("hd://detail", "Detail")],
+            configuration: RouterConfiguration(dialect: dialect, allowedSchemes: ["hd"]))
+        #expect(await listed.open("any://user/name").code == .notAllowed)
+    }
+
     @Test func `ReerRouter's mode 2 keys are paths under one host, which is compared`() async throws {
         let router = try recordingRouter(
             [("user", "UserViewController"), ("/abc_action", "Action")],

@@ -74,7 +74,9 @@ struct RouteCheck {
     /// Routes without a scheme take any while no route names one; afterwards only the schemes that are named.
     mutating func findLimitedSchemes() {
         let schemes = state.base.schemesBesideNone
-        guard !schemes.isEmpty, state.configuration.allowedSchemes == nil else { return }
+        guard !schemes.isEmpty, state.configuration.allowedSchemes == nil,
+            !state.configuration.dialect.keysTakeAnyScheme
+        else { return }
         let list = schemes.joined(separator: ", ")
         add(
             .limitedSchemes, list,

@@ -10,6 +10,9 @@ public struct Dialect: Sendable, Hashable {
     ///
     /// False unless set; ReerRouter does it.
     public var fallsBackOnFailure = false
+    /// Whether a pattern without a scheme opens with any also beside patterns that name one: in ReerRouter a key says
+    /// nothing of schemes, whatever else is registered.
+    var keysTakeAnyScheme = false
     /// How patterns are read.
     package let syntax: PatternSyntax
 
@@ -21,11 +24,12 @@ public struct Dialect: Sendable, Hashable {
         name: "theRouter", merge: .collect, syntax: PatternSyntax(wildcards: false))
     /// ReerRouter's Mode 1: patterns are host and path without a scheme, and the query wins over the caller.
     public static let reerRouter = Dialect(
-        name: "reerRouter", merge: .queryOverCaller, fallsBackOnFailure: true, syntax: PatternSyntax())
+        name: "reerRouter", merge: .queryOverCaller, fallsBackOnFailure: true, keysTakeAnyScheme: true,
+        syntax: PatternSyntax())
     /// ReerRouter's Mode 2: patterns are paths under one host; URLs with another host are not found.
     public static func reerRouter(host: String) -> Dialect {
         Dialect(
-            name: "reerRouter", merge: .queryOverCaller, fallsBackOnFailure: true,
+            name: "reerRouter", merge: .queryOverCaller, fallsBackOnFailure: true, keysTakeAnyScheme: true,
             syntax: PatternSyntax(host: host))
     }
     /// KYRouter's: a route also takes the URLs below it that no other route takes, and the query wins over the path.

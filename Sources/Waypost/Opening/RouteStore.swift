@@ -66,8 +66,11 @@ struct RouteStore: Sendable {
     /// Whether a route names this scheme.
     func has(scheme: String) -> Bool { scheme == onlyScheme || schemes[scheme] != nil }
 
+    /// Whether there are routes without a scheme.
+    var hasKeys: Bool { withoutScheme > 0 }
+
     /// Whether there are routes, and none names a scheme.
-    var takesAnyScheme: Bool { schemes.isEmpty && withoutScheme > 0 }
+    var takesAnyScheme: Bool { schemes.isEmpty && hasKeys }
 
     /// The schemes that routes name.
     var schemeNames: [String] { schemes.keys.sorted() }

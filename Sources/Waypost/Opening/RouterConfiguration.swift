@@ -5,7 +5,8 @@ public struct RouterConfiguration: Sendable {
     /// The schemes that may be opened.
     ///
     /// Nil, the default, allows the schemes of the registered routes and of the service URL, and `http` and `https` when
-    /// there is a web route. While all patterns have no scheme, it allows any. Kept in lower case.
+    /// there is a web route. While all patterns have no scheme, it allows any; in ReerRouter's dialects while one has
+    /// none. Kept in lower case.
     public var allowedSchemes: Set<String>? {
         didSet { allowedSchemes = Self.lowercased(allowedSchemes) }
     }

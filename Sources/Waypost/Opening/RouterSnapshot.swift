@@ -214,7 +214,9 @@ struct RouterState: Sendable {
         if scheme.isEmpty { return true }
         if let allowed = configuration.allowedSchemes { return allowed.contains(scheme) }
         if scheme == configuration.serviceScheme || base.has(scheme: scheme) { return true }
-        if !byName, base.takesAnyScheme { return true }
+        if !byName, configuration.dialect.keysTakeAnyScheme ? base.hasKeys : base.takesAnyScheme {
+            return true
+        }
         return configuration.webPath != nil && (scheme == "http" || scheme == "https")
     }
 
