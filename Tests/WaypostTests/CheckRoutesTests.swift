@@ -252,6 +252,23 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ("app://web", "app://web", true), ("app://web/:page", "app://web/home", true),
+        ("app://", "app://web", true), ("app://web", "app://Web", false),
+        ("app://web", "no url\u{7F}", false),
+    ])
+    func `a web path that no route takes is found`(route: String, webPath: String, isTaken: Bool) async throws
+    {
+        let configuration = RouterConfiguration(webPath: RouteKey(webPath))
+        let report = Router.check(routes: [RouteDescription(path: route)], configuration: configuration)
+        #expect(report.findings.map(\.kind.rawValue) == (isTaken ? [] : ["deadWebPath"]))
+        #expect(report.isClean == isTaken)
+        let router = try recordingRouter([(route, "Web")], configuration: configuration)
+        #expect(router.check().findings == report.findings)
+        // It says what an open does.
+        #expect(await router.open("https://example.com/").isSuccess == isTaken)
+    }
+
     @Test func `routes without a scheme beside others with one are told which schemes they open with`() throws
     {
         let routes = [RouteDescription(path: "user"), RouteDescription(path: "hd://x")]

@@ -29,6 +29,8 @@ public struct CheckReport: Sendable, Hashable {
             case redirected
             /// Routes without a scheme that open only with some, because other routes name schemes; no mistake.
             case limitedSchemes
+            /// The web path names a URL that no route takes, so that web URLs lead nowhere.
+            case deadWebPath
             /// An interceptor whose scope sees no route, or names one that is not there.
             case deadScope
             /// A route with a converter that this process does not have, so that its URLs are not known; no mistake.
@@ -79,6 +81,7 @@ public struct CheckReport: Sendable, Hashable {
                 case .unreadPlaceholder: "A placeholder is read by no property, and a property is missing."
                 case .redirected: "A route is not opened, because a redirect leads away from it."
                 case .limitedSchemes: "Routes without a scheme open only with some schemes."
+                case .deadWebPath: "The route that web URLs go to is not registered."
                 case .deadScope: "The scope of an interceptor matches no route."
                 case .unknownConverter: "A route is not checked, because its converter is not known here."
                 case .unknownClass: "A map names a destination that is not registered."

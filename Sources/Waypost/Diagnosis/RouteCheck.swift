@@ -84,6 +84,19 @@ struct RouteCheck {
                 + "set allowedSchemes to open them with others")
     }
 
+    /// A web path whose route is missing: web URLs are allowed then, and none that no other route takes is found.
+    mutating func findDeadWebPath() {
+        guard let path = state.configuration.webPath?.rawValue else { return }
+        let url = state.webURL
+        guard url.flatMap({ state.routes.table.firstMatch($0) }) == nil else { return }
+        let note = NearestRoutes.note(on: url.flatMap { state.routes.table.lookAlike(of: $0) })
+        let shown = RouteURL.withoutValues(path)
+        add(
+            .deadWebPath, shown,
+            "webPath is \(shown), which no route matches, so http and https URLs lead nowhere unless a route "
+                + "names them\(note)")
+    }
+
     /// Placeholders that no property of the route's type reads, where the type needs properties that are not in the path.
     mutating func findUnreadPlaceholders() {
         for record in state.routes.records {

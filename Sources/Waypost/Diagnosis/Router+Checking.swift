@@ -16,6 +16,7 @@ extension Router {
         check.findUnreachable()
         check.findUnreadPlaceholders()
         check.findLimitedSchemes()
+        check.findDeadWebPath()
         let maps = MapCheck(state.layers.map(CheckedMap.init), isOfDocuments: false)
         check.add(ScopeCheck(state).findings + maps.findings(in: state))
         if let declared { check.compare(declared) }
@@ -84,6 +85,7 @@ extension Router {
         var check = RouteCheck(state, findings, listed)
         check.findUnreachable()
         check.findLimitedSchemes()
+        check.findDeadWebPath()
         return check.report(maps.map(\.name))
     }
 }
