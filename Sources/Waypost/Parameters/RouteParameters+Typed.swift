@@ -40,7 +40,30 @@ extension RouteParameters {
         }
     }
 
+    /// A native object that a caller in this process passed.
+    ///
+    ///     let done = try request.parameters.requiredObject("done", as: (@Sendable (Int) -> Void).self)
+    ///
+    /// A closure is read as the very type with which it was passed, and that is `@Sendable`.
+    ///
+    /// - Throws: `ParameterError` when it is absent, and when it is of another type; it names both types.
+    public func requiredObject<T>(_ key: String, as type: T.Type = T.self) throws(ParameterError) -> T {
+        guard let found = objects[key] else {
+            let reason = self[key].map { "is \($0.kind), and not among the objects" }
+            throw ParameterError(
+                key: key, found: self[key], type: "\(type)", reason: reason ?? "is missing among the objects")
+        }
+        guard let object = found as? T else {
+            throw ParameterError(
+                key: key, found: nil, type: "\(type)", reason: "is an object of type \(Swift.type(of: found))"
+            )
+        }
+        return object
+    }
+
     /// A native object that a caller in this process passed; nil when it is absent or of another type.
+    ///
+    /// ``requiredObject(_:as:)`` says which of the two.
     public func object<T>(_ key: String, as type: T.Type = T.self) -> T? {
         objects[key] as? T
     }
