@@ -58,6 +58,31 @@ import Testing
         #expect(await router.open("app://root?jumpType=9").presentation.jumpType == .push)
     }
 
+    @Test(arguments: [
+        "myapp://user?jumpType=1&name=a", "myapp://user?jumpType=1&jumpType=5&name=a", "myapp://user?name=a",
+    ])
+    func `in ReerRouter's dialect the parameters and the presentation say the same`(url: String) async throws
+    {
+        let router = try recordingRouter(
+            [("user", "User")], configuration: RouterConfiguration(dialect: .reerRouter))
+        let opening = await router.open(url, parameters: ["jumpType": 0, "name": "b"])
+        #expect(opening.presentation.jumpType == .modal)
+        #expect(opening.value?["params"] == ["jumpType": 0, "name": "a"])
+        #expect(router.resolve(url, parameters: ["jumpType": 0]).presentation.jumpType == .modal)
+        // A map's parameters count as the caller's, and win over them.
+        try router.relocate([
+            RelocationLayer(
+                name: "agent",
+                entries: [
+                    RelocationEntry(
+                        .replace(origin: "myapp://old", target: "myapp://user"), params: ["jumpType": 5])
+                ])
+        ])
+        let moved = await router.open("myapp://old", parameters: ["jumpType": 0])
+        #expect(moved.presentation.jumpType == .showTab)
+        #expect(moved.value?["params"] == ["jumpType": 5])
+    }
+
     @Test func `in ReerRouter's dialect push and present win over the URL's jumpType`() async throws {
         let router = try recordingRouter(
             [("user", "User")], configuration: RouterConfiguration(dialect: .reerRouter))

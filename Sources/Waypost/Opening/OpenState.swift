@@ -239,13 +239,19 @@ struct OpenState: Sendable {
         if !matched.record.params.isEmpty {
             relocation.merge(matched.record.params) { earlier, _ in earlier }
         }
+        let merge = snapshot.state.configuration.dialect.merge
+        // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
+        if merge == .queryOverCaller, caller[Presentation.jumpTypeKey]?.isNull == false {
+            query[Presentation.jumpTypeKey] = nil
+            repeated[Presentation.jumpTypeKey] = nil
+        }
         for (key, value) in matched.record.route.defaults
         where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {
             relocation[key] = relocation[key] ?? value
         }
         return RouteParameters(
             path: path, query: query, repeated: repeated, caller: caller, relocation: relocation,
-            objects: objects, rule: snapshot.state.configuration.dialect.merge)
+            objects: objects, rule: merge)
     }
 
     /// Puts values in the places of their texts, so that an integer stays one on its way through the URL.

@@ -52,9 +52,7 @@ public struct Presentation: Sendable, Hashable, Codable {
         self.init(standard: standard)
         // Most opens have none: reading each key once costs less than asking every source for each hint.
         guard parameters.hasKey(where: Self.isHint) else { return }
-        // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
-        let callers = parameters.rule == .queryOverCaller ? parameters.caller[Self.jumpTypeKey] : nil
-        if let hint = callers ?? parameters[Self.jumpTypeKey] {
+        if let hint = parameters[Self.jumpTypeKey] {
             if let number = Self.integer(hint), let type = JumpType(rawValue: number) {
                 requested = type
             } else {
