@@ -81,6 +81,12 @@ import Threading
         #expect((found.url == "a://y") == reason.hasSuffix(": yes"))
     }
 
+    @Test(arguments: ["de_AT.UTF-8", "de_AT@euro", "de_AT.UTF-8@euro", "DE-at"])
+    func `the locale of the client may be as the system names it`(locale: String) throws {
+        let plan = try plan([Self.entry("a://x", "a://y", ["locale": "de-AT"])])
+        #expect(try hop(plan, "a://x", context(locale: locale)).url == "a://y")
+    }
+
     @Test func `what is not known about a client does not hold`() throws {
         let nothing = RelocationContext { nil }
         for when: JSONValue in [
@@ -95,6 +101,34 @@ import Threading
         #expect(
             try hop(plan([Self.entry("a://x", "a://y", ["build": ">0"])]), "a://x", context(build: "x")).url
                 == nil)
+    }
+
+    @Test func `a build that is no version is said once, and not by each entry`() throws {
+        let layer = RelocationLayer(
+            name: "agent",
+            entries: try RelocationEntry.list(
+                .array((0..<3).map { Self.entry("a://\($0)", "a://y", ["build": ">=\($0)"]) })))
+        let router = try recordingRouter([("a://y", "Y")])
+        let recorder = WarningRecorder()
+        router.observe { recorder.take($0) }
+        router.updateRelocationContext { $0.build = "2.4" }
+        #expect(recorder.warnings.isEmpty)
+        router.updateRelocationContext { $0.build = "nightly" }
+        let report = try router.relocate([layer])
+        router.updateRelocationContext { $0.locale = "de" }
+        let sentence = "the build nightly of this client is no version like 2.4.1"
+        #expect(recorder.warnings == ["\(sentence): no map entry with a condition on it applies"])
+        #expect(report.conditional.map(\.reason) == (0..<3).map { "build >=\($0): no (it is nightly)" })
+        let findings = router.check().findings.filter { $0.detail.contains("no version") }
+        #expect(findings.map(\.kind) == [.neverApplies])
+        #expect(findings.first?.detail.hasPrefix(sentence) == true)
+        router.updateRelocationContext { $0.build = "2.4.1" }
+        #expect(router.check().findings.isEmpty)
+        // Without a condition on the build nothing depends on it.
+        router.updateRelocationContext { $0.build = "other" }
+        try router.relocate([])
+        #expect(router.check().findings.isEmpty)
+        #expect(recorder.warnings.count == 2)
     }
 
     static let unusable: [JSONValue] = [

@@ -37,7 +37,7 @@ struct MapCheck {
             converters: state.configuration.converters, ignoresCase: state.configuration.ignoresCase)
         let leftOut = leftOut(language)
         var findings = refused + deadEntries(state, leftOut) + ConditionCheck(state.plan).findings
-        findings += foreignTargets(state.plan) + doubles
+        findings += foreignTargets(state.plan) + doubles + unusableBuild(state)
         // Maps that take too much work would take as much here.
         guard failure == nil else { return findings }
         let rules = rules(language)
@@ -126,6 +126,16 @@ struct MapCheck {
                 .flatMap { try? RouteURL($0.url) as RouteURL }
         }
         return false
+    }
+
+    /// A build that no condition can compare, once for all entries that ask for it.
+    private func unusableBuild(_ state: RouterState) -> [CheckReport.Finding] {
+        let conditions =
+            state.plan.rules.joined().map(\.condition) + state.plan.paths.joined().map(\.condition)
+        guard let fault = state.context.buildFault, conditions.contains(where: { $0?.build != nil }) else {
+            return []
+        }
+        return [.init(kind: .neverApplies, subject: state.context.build ?? "", detail: fault)]
     }
 
     // MARK: Probably mistakes

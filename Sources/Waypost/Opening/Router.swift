@@ -218,12 +218,11 @@ public final class Router: RouteRegistrar, Sendable {
     public var relocationContext: RelocationContext { state.context }
 
     /// Changes what the conditions of maps ask about this client, for instance its locale; maps in force follow at once.
+    ///
+    /// Listeners of ``observe(_:)`` are warned once of a build that is no version.
     public func updateRelocationContext(_ change: (inout RelocationContext) -> Void) {
-        register { state in
-            let redaction = state.context.redaction
-            change(&state.context)
-            state.context.redaction = redaction
-            state.relocateRoutes()
+        if let fault = register({ $0.updateContext(change) }) {
+            notify(RouterEvent(.warned, url: "", detail: fault))
         }
     }
 

@@ -36,6 +36,8 @@ struct RouterState: Sendable {
     var plan: RelocationPlan
     /// What the conditions of maps ask about this client.
     var context: RelocationContext
+    /// What was said of its build.
+    var saidOfBuild: String?
     /// What tells a destination from a later one of its name.
     final class DestinationMark: Sendable {}
     private var destinations: [String: (route: Route, mark: DestinationMark)] = [:]

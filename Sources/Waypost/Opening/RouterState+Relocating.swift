@@ -111,6 +111,19 @@ extension RouterState {
         plan.faults.map { $0.place.inactive($0.reason) } + relocateRoutes() + inactiveRedirects()
     }
 
+    /// Changes what the conditions of maps ask about this client.
+    ///
+    /// - Returns: What is wrong with its build, once; each entry that asks for it would say the same.
+    mutating func updateContext(_ change: (inout RelocationContext) -> Void) -> String? {
+        let redaction = context.redaction
+        change(&context)
+        context.redaction = redaction
+        relocateRoutes()
+        let fault = context.buildFault
+        defer { saidOfBuild = fault }
+        return fault == saidOfBuild ? nil : fault
+    }
+
     private var conditional: [RelocationReport.Conditional] {
         let rules = plan.rules.joined().map { ($0.place, $0.condition) }
         let paths = plan.paths.joined().map { ($0.place, $0.condition) }

@@ -51,8 +51,7 @@ struct RelocationCondition: Sendable {
         if let build {
             let version = context.build.flatMap { AppVersion($0) }
             guard let version, build.range.contains(version) else {
-                let kind = version == nil ? ", which is no version" : ""
-                let found = context.build.map { "it is \($0.cut(to: 64))\(kind)" } ?? "it is not known"
+                let found = context.build.map { "it is \($0.cut(to: 64))" } ?? "it is not known"
                 return .no("build \(build.text): no (\(found))")
             }
         }
