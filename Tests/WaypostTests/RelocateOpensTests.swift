@@ -125,6 +125,79 @@ import Threading
         #expect(await router.open("scheme://router/demo").route == "scheme://router/demo")
     }
 
+    static let additions: [(String, String, String, String)] = [
+        ("a://x", "a://x?lang=en", "a://x", "a://x?lang=en"),
+        ("a://x", "a://x?lang=en", "a://x?lang=de&n=1#top", "a://x?lang=en&n=1#top"),
+        ("a://x", "A://x/?lang=en&v=", "a://x?n=%41", "A://x/?lang=en&v=&n=%41"),
+        ("a://x", "a://x?lang=en", "a://x?lang=en", "a://x?lang=en"),
+        ("a://s/**", "a://s/**?lang=en", "a://s/1/2?n=1", "a://s/1/2?lang=en&n=1"),
+        ("a://p/:id", "a://p/:id?id=:id", "a://p/7", "a://p/7?id=7"),
+        ("/p/:id", "/p/:id?v=2", "a://p/7", "a://p/7?v=2"),
+        ("a://p/<path:rest>", "a://p/**?v=2", "a://p/7", "a://p/7?v=2"),
+    ]
+
+    @Test(arguments: additions)
+    func `a redirect to its own origin adds to the query, once`(
+        origin: String, target: String, url: String, opened: String
+    ) async throws {
+        let router = try recordingRouter([("a://x", "X"), ("a://s/<path:rest>", "S"), ("a://p/:id", "P")])
+        let report = try router.relocate([
+            try layer([
+                [
+                    "routerType": 1, "orginPath": .string(origin), "targetPath": .string(target),
+                    "params": ["by": "map"],
+                ]
+            ])
+        ])
+        #expect(report.inactive.isEmpty)
+        let opening = await router.open(url)
+        #expect(opening.url == opened)
+        #expect(opening.hops == (url == opened ? [] : [opened]))
+        #expect(opening.isSuccess)
+        // Also when the URL had it already.
+        #expect(opening.value?["params"]?["by"] == "map")
+        #expect(router.canOpen(url))
+        // It is no redirect away from a page.
+        #expect(router.check().findings.isEmpty)
+    }
+
+    @Test func `a redirect that adds is the last of a row, and is decided once`() async throws {
+        let router = try recordingRouter([("a://x", "X"), ("a://y", "Y")])
+        try router.relocate([
+            try layer([
+                ["routerType": 1, "orginPath": "a://old", "targetPath": "a://x"],
+                [
+                    "routerType": 1, "orginPath": "a://x", "targetPath": "a://x?lang=en",
+                    "when": ["build": ">1"],
+                ],
+                ["routerType": 1, "orginPath": "a://x", "targetPath": "a://y"],
+            ])
+        ])
+        #expect(await router.open("a://old").hops == ["a://x", "a://y"])
+        router.updateRelocationContext { $0.build = "2" }
+        #expect(await router.open("a://old").hops == ["a://x", "a://x?lang=en"])
+        let resolution = router.resolve("a://x")
+        #expect(resolution.route == "a://x")
+        #expect(resolution.decisions.map(\.applies) == [true])
+        // Nothing but parameters, which need not be texts.
+        try router.relocate([
+            try layer([
+                [
+                    "routerType": 1, "orginPath": "a://x", "targetPath": "a://x", "params": ["tags": [1, 2]],
+                ]
+            ])
+        ])
+        let tagged = await router.open("a://x?n=1", parameters: ["m": 2])
+        #expect(tagged.hops.isEmpty)
+        #expect(tagged.value?["params"] == ["tags": [1, 2], "n": "1", "m": 2])
+        // What adds to a URL that no route has does not make one of it.
+        try router.relocate([
+            try layer([["routerType": 1, "orginPath": "a://none", "targetPath": "a://none?lang=en"]])
+        ])
+        #expect(await router.open("a://none").code == .noRoute)
+        #expect(router.check().findings.map(\.kind) == [.deadRedirect])
+    }
+
     @Test func `a map with one bad entry is refused and the old one stays`() async throws {
         let router = try router()
         try router.relocate([

@@ -148,7 +148,9 @@ import Testing
     }
 
     static let circles: [([(String, String)], String)] = [
-        ([("a://x", "a://x")], "a://x → a://x"), ([("a://x", "A://x/?q=1")], "a://x"),
+        ([("a://x", "a://x")], "a://x → a://x"), ([("a://x", "A://x/#f")], "a://x"),
+        ([("a://x", "a://x?")], "a://x"),
+        ([("a://x", "a://y?q=1"), ("a://y", "a://x?q=2")], "a://x → a://y?q=*** → a://x?q=***"),
         ([("a://1", "a://2"), ("a://2", "a://3"), ("a://3", "a://1")], "a://1 → a://2 → a://3 → a://1"),
         ([("a://1", "a://2"), ("a://2", "a://3"), ("a://3", "a://2")], "a://2 → a://3 → a://2"),
         ([("a://x/**", "a://y/**"), ("a://y/**", "a://x/**")], "a://x/** → a://y/** → a://x/**"),
@@ -163,6 +165,17 @@ import Testing
         #expect(error?.detail.contains(path) == true)
         #expect(error?.layer == "agent")
         #expect(error?.index != nil)
+    }
+
+    @Test(arguments: ["", "/:id"])
+    func `a redirect that adds parameters counts in a chain`(rest: String) throws {
+        func chain(_ hops: Int) -> [(String, String)] {
+            (9 - hops..<8).map { ("a://\($0)\(rest)", "a://\($0 + 1)\(rest)") }
+                + [("a://8\(rest)", "a://8\(rest)?x=1")]
+        }
+        _ = try plan(chain(8))
+        let error = #expect(throws: RelocationError.self) { try plan(chain(9)) }
+        #expect(error?.code == .chain)
     }
 
     @Test func `eight hops are a chain and nine are refused`() throws {

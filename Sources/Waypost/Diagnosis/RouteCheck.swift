@@ -139,7 +139,7 @@ struct RouteCheck {
             var decisions = [RelocationDecision]?.none
             var steps = RelocationSteps.ofOpen
             if isLiteral, let redirect = state.plan.hop(for: url, nil, &decisions, &steps),
-                let target = try? RouteURL(redirect.url) as RouteURL,
+                let target = try? RouteURL(redirect.url) as RouteURL, !leads(target, to: record),
                 state.opens(target, hops: state.configuration.maximumHops, nil, &steps)
             {
                 add(.redirected, path, "\(path) is not opened: a redirect leads to \(target.text)", record)
@@ -152,5 +152,9 @@ struct RouteCheck {
                     rival)
             }
         }
+    }
+    /// Whether a URL opens this route, as the target of a redirect does that only adds to the query.
+    private func leads(_ url: RouteURL, to record: StoredRoute) -> Bool {
+        state.routes.table.firstMatch(url).flatMap { state.routes[$0.index] } === record
     }
 }

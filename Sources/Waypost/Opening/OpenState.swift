@@ -175,8 +175,20 @@ struct OpenState: Sendable {
         if requester == nil, !snapshot.state.plan.isPlain {
             requester = RelocationRequester(snapshot.state.context, caller: caller)
         }
+        var last: RelocationPlan.Place?
         while true {
+            let known = decisions
             guard let hop = snapshot.hop(for: url, requester, &decisions, &steps) else { return endOfSteps }
+            if hop.redirect.addsParameters, hop.url == url.text {
+                // It adds parameters to its own origin, and all are there.
+                if hop.redirect.place == last {
+                    decisions = known
+                } else {
+                    relocation.merge(hop.redirect.params) { _, later in later }
+                }
+                return endOfSteps
+            }
+            last = hop.redirect.place
             // A redirect whose target this build does not have is not there: the origin opens as before.
             guard snapshot.state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
             let target = try? snapshot.state.read(hop.url)
@@ -227,6 +239,12 @@ struct OpenState: Sendable {
             Self.restore(typed, in: &path)
             Self.restore(typed, in: &query)
         }
+        let merge = snapshot.state.configuration.dialect.merge
+        // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
+        if merge == .queryOverCaller, caller[Presentation.jumpTypeKey]?.isNull == false {
+            query[Presentation.jumpTypeKey] = nil
+            repeated[Presentation.jumpTypeKey] = nil
+        }
         if let web = matched.webURL {
             // Whatever rule merges them, the page must get the URL that was opened.
             query["url"] = nil
@@ -238,12 +256,6 @@ struct OpenState: Sendable {
         }
         if !matched.record.params.isEmpty {
             relocation.merge(matched.record.params) { earlier, _ in earlier }
-        }
-        let merge = snapshot.state.configuration.dialect.merge
-        // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
-        if merge == .queryOverCaller, caller[Presentation.jumpTypeKey]?.isNull == false {
-            query[Presentation.jumpTypeKey] = nil
-            repeated[Presentation.jumpTypeKey] = nil
         }
         for (key, value) in matched.record.route.defaults
         where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {

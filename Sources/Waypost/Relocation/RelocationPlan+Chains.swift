@@ -21,8 +21,10 @@ extension RelocationPlan {
         var path = [origin]
         var places = [place]
         var visited: Set = [origin.key]
+        // What adds parameters to its own origin does so once, and a row ends with it.
+        var isEnd = redirect.addsParameters && here.key == origin.key
         while true {
-            guard visited.insert(here.key).inserted else {
+            guard isEnd || visited.insert(here.key).inserted else {
                 let start = path.firstIndex { $0.key == here.key } ?? 0
                 try refuseCircle((path[start...] + [here]).map(\.shown), Array(places[start...]), &refusals)
                 return refusals.leaveOut(place)
@@ -32,10 +34,11 @@ extension RelocationPlan {
             try checkWork(steps)
             // A circle longer than a chain may be is still called a circle, so the path is followed to its end;
             // this happens once, for the map is then refused. A subtree inside itself only grows.
-            guard let next = next(after: here), path.count <= max(redirects.count, maximumHops) + 1,
+            guard !isEnd, let next = next(after: here), path.count <= max(redirects.count, maximumHops) + 1,
                 here.components.count <= 2 * RelocationPath.maximumComponents
             else { break }
             guard !refusals.leftOut.contains(next.place) else { return refusals.leaveOut(place) }
+            isEnd = next.addsParameters && next.path.key == here.key
             here = next.path
             places.append(next.place)
         }
@@ -45,7 +48,9 @@ extension RelocationPlan {
             error(.chain, places, detail + names(path.map(\.shown))), over: places, isCircle: false)
     }
 
-    private func next(after path: RelocationPath) -> (path: RelocationPath, place: Place)? {
+    private func next(
+        after path: RelocationPath
+    ) -> (path: RelocationPath, place: Place, addsParameters: Bool)? {
         guard
             let number = tree.find(
                 scheme: path.scheme, components: path.components, isSubtree: path.isSubtree)
@@ -54,12 +59,13 @@ extension RelocationPlan {
         guard case .path(let origin) = redirect.origin.kind, let target = redirect.target.path else {
             return nil
         }
-        guard origin.isSubtree else { return (target, place) }
-        let rest = path.components.dropFirst(origin.components.count)
-        return (
-            RelocationPath(
-                scheme: target.scheme, components: target.components + rest, isSubtree: path.isSubtree), place
-        )
+        var next = target
+        if origin.isSubtree {
+            let rest = path.components.dropFirst(origin.components.count)
+            next = RelocationPath(
+                scheme: target.scheme, components: target.components + rest, isSubtree: path.isSubtree)
+        }
+        return (next, place, redirect.addsParameters)
     }
 
     private func names(_ texts: [String]) -> String {
@@ -148,6 +154,10 @@ extension RelocationPlan {
         }
         for branch in branches {
             guard let next = try? RouteURL(branch.url) as RouteURL else { continue }
+            guard !branch.addsParameters || next.scheme != url.scheme || next.components != url.components
+            else {
+                continue
+            }
             guard !refusals.leftOut.contains(branch.place) else {
                 if let first = walk.places.first { refusals.leaveOut(first) }
                 // Of the branches of the beginning itself, one may be refused and the others not.
@@ -164,11 +174,19 @@ extension RelocationPlan {
         return true
     }
 
+    /// Where a URL may lead.
+    private struct Branch {
+        let url: String
+        let addsParameters: Bool
+        let condition: RelocationCondition?
+        let place: Place
+    }
+
     /// Where a URL may lead when these conditions hold; not all of it when the steps are over.
     private func branches(
         for url: RouteURL, under conditions: [RelocationCondition], _ steps: inout RelocationSteps
-    ) -> [(url: String, condition: RelocationCondition?, place: Place)] {
-        var branches: [(url: String, condition: RelocationCondition?, place: Place)] = []
+    ) -> [Branch] {
+        var branches: [Branch] = []
         for match in matches(url, &steps) {
             var captured: [CapturedParameter]?
             for rule in rules[match.number] {
@@ -188,7 +206,10 @@ extension RelocationPlan {
                 for redirect in rule.redirects {
                     let target = redirect.apply(to: url, captured: values)
                     steps.take(100 + url.text.utf8.count + target.utf8.count)
-                    branches.append((target, rule.condition, rule.place))
+                    branches.append(
+                        Branch(
+                            url: target, addsParameters: redirect.addsParameters, condition: rule.condition,
+                            place: rule.place))
                 }
                 // Behind one that always applies none is tried.
                 guard rule.condition != nil else { return branches }

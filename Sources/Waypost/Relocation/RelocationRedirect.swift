@@ -13,6 +13,9 @@ final class RelocationRedirect: Sendable {
         if case .path(let path) = origin.kind { path } else { nil }
     }
 
+    /// Whether it adds parameters, and so may lead to the path that it comes from: once, for then nothing is left to add.
+    var addsParameters: Bool { target.hasQuery || !params.isEmpty }
+
     /// The redirect that an entry makes; nil for one that makes none.
     init?(
         _ entry: RelocationEntry, _ place: RelocationPlan.Place, _ language: RelocationLanguage = .ofDocuments

@@ -24,6 +24,9 @@ struct RelocationTarget: Sendable {
     /// The text for details: of a query it has the keys only.
     var shown: String { RouteURL.withoutValues(text) }
 
+    /// Whether it names parameters in its query.
+    var hasQuery: Bool { parts.query?.isEmpty == false }
+
     private let parts: URLTextParts
     /// Of a URL or a subtree what stands before the query and before the `**`.
     private let stem: String
