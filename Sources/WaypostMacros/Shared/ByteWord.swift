@@ -1,1 +1,1 @@
-../../Waypost/Support/ByteWord.swift
+../../Waypost/Text/ByteWord.swift

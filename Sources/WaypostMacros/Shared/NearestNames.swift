@@ -1,1 +1,1 @@
-../../Waypost/Support/NearestNames.swift
+../../Waypost/Hints/NearestNames.swift

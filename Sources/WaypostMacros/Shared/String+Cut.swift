@@ -1,1 +1,1 @@
-../../Waypost/Support/String+Cut.swift
+../../Waypost/Text/String+Cut.swift

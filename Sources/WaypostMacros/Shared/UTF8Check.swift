@@ -1,1 +1,1 @@
-../../Waypost/Support/UTF8Check.swift
+../../Waypost/Text/UTF8Check.swift

@@ -1,1 +1,1 @@
-../../Waypost/Support/Whitespace.swift
+../../Waypost/Text/Whitespace.swift
