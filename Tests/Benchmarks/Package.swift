@@ -1,6 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// The table is no public interface: this is compiled as a part of the package that it measures, which has the name of
+// its folder.
+let measured = String(
+    (Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "").lowercased()
+        .map { $0.isLetter || $0.isNumber ? $0 : "_" })
+
 // A package of its own, so that users of Waypost never fetch what it is compared with.
 let package = Package(
     name: "waypost-benchmarks",
@@ -19,7 +25,8 @@ let package = Package(
                 .product(name: "Waypost", package: "waypost"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
-            ]),
+            ],
+            swiftSettings: [.unsafeFlags(["-package-name", measured])]),
     ],
     swiftLanguageModes: [.v6]
 )

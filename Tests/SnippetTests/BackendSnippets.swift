@@ -123,31 +123,32 @@ struct `Snippets on backends` {
     // end snippet
 
     /// An agent with the demo's routes and services at a broker of its own.
-    private func withAgent(_ body: (Backend, AgentClient) async throws -> Void) async throws {
+    private func withAgent(_ body: (Backend, AgentClient, BackendConfiguration) async throws -> Void) async throws {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let agent = try AgentProcess("k1", broker: broker.url)
         try await agent.online()
-        try await Backend.with(BackendConfiguration(broker: broker.url, name: "shop")) { backend in
-            try await body(backend, backend.agent("k1"))
+        let configuration = try BackendConfiguration(broker: broker.url, name: "shop")
+        try await Backend.with(configuration) { backend in
+            try await body(backend, backend.agent("k1"), configuration)
         }
         _ = try await agent.terminate()
     }
 
     @Test func `commands return what they did`() async throws {
-        try await withAgent { backend, agent in
+        try await withAgent { backend, agent, configuration in
             #expect(try await tour(agent) == 42)
             let slow = try await sleep(agent)
             #expect(slow.accepted && slow.reply.isOK)
             #expect(try await mistakes(agent).count == 1)
             let group = try await welcome(backend)
             #expect(group == (["k1"], []))
-            try await openOrder(7, on: "k1", backend.settings)
+            try await openOrder(7, on: "k1", configuration)
         }
     }
 
     @Test func `an error says what happened`() async throws {
-        try await withAgent { _, agent in
+        try await withAgent { _, agent, _ in
             let refusal = await #expect(throws: BackendError.self) {
                 try await agent.open("scheme://router/demu")
             }
@@ -165,7 +166,7 @@ struct `Snippets on backends` {
     }
 
     @Test func `a sealed command is delivered, and its file is gone`() async throws {
-        try await withAgent { backend, agent in
+        try await withAgent { backend, agent, _ in
             let file = URL(filePath: NSTemporaryDirectory() + UUID().uuidString)
             let command = try agent.seal(.call("CalculatorService", "add", [1, 2]))
             try await deliver(command, from: file, backend)
@@ -182,7 +183,7 @@ struct `Snippets on backends` {
     func `a command that is sent several times at once runs once, and each sender gets its reply`()
         async throws
     {
-        try await withAgent { backend, agent in
+        try await withAgent { backend, agent, _ in
             let command = try agent.seal(.call("ClockService", "sleep", [1_000]))
             let senders = (0..<5).map { _ in backend.send(command, deadline: .seconds(60)) }
             for sender in senders { #expect(try await sender.reply().isOK) }
@@ -192,7 +193,7 @@ struct `Snippets on backends` {
     }
 
     @Test(.timeLimit(.minutes(5))) func `a slow reader loses the oldest, and knows how many`() async throws {
-        try await withAgent { backend, agent in
+        try await withAgent { backend, agent, _ in
             let failures = backend.failures(buffer: 2)
             // Each is a command of its own, and so a report of its own.
             while failures.dropped < 3 { _ = try? await agent.open("scheme://router/nothing") }
@@ -203,7 +204,7 @@ struct `Snippets on backends` {
     }
 
     @Test func `what agents do comes as sequences`() async throws {
-        try await withAgent { backend, agent in
+        try await withAgent { backend, agent, _ in
             async let failure = followFailures(backend)
             async let event = followLog(backend)
             // Until both listen: each failure is reported once in ten seconds for one command.
