@@ -3,13 +3,13 @@ extension RouteURL {
     ///
     /// Pairs are separated by `&`, a key ends at its first `=`. A key without `=` is no pair, nor is an empty key.
     /// `+` stays `+`. A URL that stands in a value unencoded is kept up to the next `&`.
-    package struct Query: Sendable {
+    public struct Query: Sendable {
         /// One pair, decoded.
-        package struct Pair: Sendable, Hashable {
+        public struct Pair: Sendable, Hashable {
             /// What stands before the first `=`.
-            package var key: String
+            public var key: String
             /// What follows it; may be empty.
-            package var value: String
+            public var value: String
 
             /// A pair of decoded texts.
             package init(key: String, value: String) {
@@ -26,7 +26,7 @@ extension RouteURL {
         }
 
         /// All pairs in the order in which they were written.
-        package var pairs: [Pair] {
+        public var pairs: [Pair] {
             var all: [Pair] = []
             forEach { all.append(Pair(key: PercentCoding.decode($0), value: PercentCoding.decode($1))) }
             return all
@@ -40,14 +40,14 @@ extension RouteURL {
         }
 
         /// The last value of a key; nil when it is absent.
-        package subscript(key: String) -> String? {
+        public subscript(key: String) -> String? {
             var last: String?
             visit(key) { last = PercentCoding.decode($0) }
             return last
         }
 
         /// All values of a key, in the order in which they were written.
-        package func allValues(of key: String) -> [String] {
+        public func allValues(of key: String) -> [String] {
             var values: [String] = []
             visit(key) { values.append(PercentCoding.decode($0)) }
             return values
@@ -108,12 +108,12 @@ extension RouteURL {
 
 extension RouteURL.Query: Hashable {
     /// Whether both hold the same pairs in the same order.
-    package static func == (one: Self, other: Self) -> Bool {
+    public static func == (one: Self, other: Self) -> Bool {
         one.text == other.text || one.pairs == other.pairs
     }
 
     /// Feeds the pairs.
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(pairs)
     }
 }

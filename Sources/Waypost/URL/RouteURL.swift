@@ -31,7 +31,7 @@ public struct RouteURL: Sendable {
     /// Reads `text`.
     ///
     /// - Throws: ``RouteURLError`` with the byte where reading stopped.
-    package init(_ text: String) throws(RouteURLError) {
+    public init(_ text: String) throws(RouteURLError) {
         do throws(RouteURLFault) {
             let parts = try Self.parts(of: text)
             guard parts.hasCapitalsInHost else {
@@ -120,7 +120,7 @@ public struct RouteURL: Sendable {
     }
 
     /// The key-value pairs behind `?`.
-    package var query: Query { Query(text: queryText ?? "") }
+    public var query: Query { Query(text: queryText ?? "") }
 
     /// What stands between `?` and `#`, as written; nil without a `?`.
     package var queryText: String? {

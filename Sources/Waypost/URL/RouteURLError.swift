@@ -1,5 +1,5 @@
 /// Why a text is not a URL: where reading stopped, and what was found.
-package struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was found.
     package enum Reason: Hashable, Sendable {
         /// The text is empty or only white space.
@@ -23,9 +23,9 @@ package struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     /// The text as it was given.
-    package var url: String
+    public var url: String
     /// The byte of `url` where reading stopped, counted in UTF-8 from 0.
-    package var offset: Int
+    public var offset: Int
     /// What was found there.
     package var reason: Reason
 
@@ -37,14 +37,14 @@ package struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     /// One sentence; the text is cut after 200 characters, and of a query it has the keys only.
-    package var description: String {
+    public var description: String {
         "parse \(RouteURL.withoutValues(url).cut(to: 200)): \(reason) at byte \(offset)"
     }
 }
 
 extension RouteURLError.Reason: CustomStringConvertible {
     /// The reason in words.
-    package var description: String {
+    public var description: String {
         switch self {
         case .empty: "the text is empty"
         case .invalidScheme: "the scheme is not valid"
