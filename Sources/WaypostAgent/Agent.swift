@@ -54,15 +54,28 @@ public final class Agent: Service {
     let started: Int64
     let makeLink: MakeLink
 
+    /// What runs around each handler, method and move that a command asks for; it must await its operation once.
+    public typealias HandlerScope =
+        @Sendable (_ operation: nonisolated(nonsending) () async -> Void) async -> Void
+
     /// Opens the state directory and creates the components; nothing runs and nothing connects before ``run()``.
     ///
+    /// - Parameters:
+    ///   - configuration: The settings.
+    ///   - router: The routes and services that a backend may use.
+    ///   - logger: Gets what the agent itself has to say.
+    ///   - scope: Runs around what a command asks for, with its interceptors: the place for task locals, which those
+    ///     around ``run()`` do not reach, because commands come on other threads. Nothing unless given.
     /// - Throws: ``AgentConfigurationError`` naming the setting, or ``StoreError`` when the state can't be used.
-    public convenience init(_ configuration: AgentConfiguration, router: Router, logger: Logger) throws {
-        try self.init(configuration, router: router, logger: logger, clock: .system)
+    public convenience init(
+        _ configuration: AgentConfiguration, router: Router, logger: Logger, around scope: HandlerScope? = nil
+    ) throws {
+        try self.init(configuration, router: router, logger: logger, clock: .system, around: scope)
     }
 
     init(
         _ configuration: AgentConfiguration, router: Router, logger: Logger, clock: AgentClock,
+        around scope: HandlerScope? = nil,
         makeLink: @escaping MakeLink = { MQTTLink(configuration: $0, delegate: $1) }
     ) throws {
         let topics = try configuration.validatedTopics()
@@ -153,7 +166,8 @@ public final class Agent: Service {
             commit: { body throws(StoreError) in try journal.commit(steps: 1, body) }, topics: topics,
             agent: agent, audiences: [.agent(agent), .all] + configuration.groups.map(Audience.group),
             maximumBytes: { [status] in status.maximumPayload(limits.packetBytes) })
-        let runner = CommandRunner(router: router, clock: clock, history: history, limits: limits.json)
+        let runner = CommandRunner(
+            router: router, around: scope, clock: clock, history: history, limits: limits.json)
         let end: @Sendable ([EndedCommand], _ isFree: Bool) -> Void = { commands, isFree in
             let commands = commands.map(redaction.masked)
             // First, so that one commit has both.

@@ -59,6 +59,18 @@ import WaypostAgent
     // end snippet
 
     // snippet
+    enum Tenant {
+        @TaskLocal static var name = "none"
+    }
+
+    func makeAgent(of tenant: String, _ configuration: AgentConfiguration, logger: Logger) throws -> Agent {
+        try Agent(configuration, router: makeRouter(), logger: logger) { handler in
+            await Tenant.$name.withValue(tenant) { await handler() }
+        }
+    }
+    // end snippet
+
+    // snippet
     func makeOrderLogger(_ agent: Agent) -> Logger {
         Logger(label: "Orders") { agent.logHandler(label: $0) }
     }

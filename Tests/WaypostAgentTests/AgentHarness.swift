@@ -22,7 +22,7 @@ final class AgentHarness: Sendable {
         directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
         isOnline: Bool = true, link: InMemoryLink = InMemoryLink(),
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-        configure: (inout AgentConfiguration) -> Void = { _ in }
+        configure: (inout AgentConfiguration) -> Void = { _ in }, around scope: Agent.HandlerScope? = nil
     ) async throws {
         let path = directory ?? NSTemporaryDirectory() + "waypost-harness-\(UUID().uuidString)"
         var configuration = AgentConfiguration(
@@ -32,7 +32,7 @@ final class AgentHarness: Sendable {
         configuration.limits.handlerDeadline = .seconds(300)
         configure(&configuration)
         let agent = try Agent(
-            configuration, router: router, logger: logger, clock: clock.clock,
+            configuration, router: router, logger: logger, clock: clock.clock, around: scope,
             makeLink: { _, delegate in
                 link.delegate.withLock { $0 = delegate }
                 return link

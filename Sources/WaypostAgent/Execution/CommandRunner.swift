@@ -22,14 +22,19 @@ final class CommandRunner: Sendable {
     }
 
     private let router: Router
+    private let scope: Agent.HandlerScope?
     private let clock: AgentClock
     private let history: CommandHistory
     private let limits: JSONLimits
     private let agentCommands = Guarded<AgentCommands?>(nil)
 
     /// - Parameter limits: of the payloads of commands.
-    init(router: Router, clock: AgentClock, history: CommandHistory, limits: JSONLimits) {
+    init(
+        router: Router, around scope: Agent.HandlerScope?, clock: AgentClock, history: CommandHistory,
+        limits: JSONLimits
+    ) {
         self.router = router
+        self.scope = scope
         self.clock = clock
         self.history = history
         self.limits = limits
@@ -82,6 +87,23 @@ final class CommandRunner: Sendable {
             ref: job.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
             beforeHandler: beforeHandler, onWait: onWait)
         switch operation {
+        case .open, .call, .navigate:
+            guard let scope else { return await run(operation, context) }
+            var result = CommandResult(
+                Failure(.handlerFailed, "what runs around handlers did not await its operation"),
+                origin: .agent)
+            await scope { result = await self.run(operation, context) }
+            return result
+        case .resolve(let request): return resolve(request, for: job.sender)
+        case .cancel, .failures, .inspect, .log, .maps, .replay, .ping: return runAtOnce(job) ?? .ok()
+        }
+    }
+
+    /// Runs what a program wrote.
+    nonisolated(nonsending) private func run(
+        _ operation: Command.Operation, _ context: OpenContext
+    ) async -> CommandResult {
+        switch operation {
         case .open(let url, let parameters):
             return CommandResult(await router.open(url, parameters: parameters, context: context))
         case .call(let service, let method, let arguments):
@@ -92,11 +114,9 @@ final class CommandRunner: Sendable {
             switch await router.navigate(move, context: context) {
             case .success(let moved):
                 return .ok(["moved": .bool(moved), "navigation": router.navigator?.navigation?.json ?? .null])
-            case .failure(let failure):
-                return CommandResult(code: failure.code, detail: failure.detail, origin: .router)
+            case .failure(let failure): return CommandResult(failure, origin: .router)
             }
-        case .resolve(let request): return resolve(request, for: job.sender)
-        case .cancel, .failures, .inspect, .log, .maps, .replay, .ping: return runAtOnce(job) ?? .ok()
+        default: return .ok()
         }
     }
 
