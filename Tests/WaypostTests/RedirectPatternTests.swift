@@ -188,6 +188,8 @@ import Testing
 
     static let circles: [([(String, String)], Code)] = [
         ([("a://p/:id", "a://p/:id")], .cycle), ([("a://p/:a/:b", "a://p/:b/:a")], .cycle),
+        ([("a://p/:a/:b", "a://p/:b/:a?x=1")], .cycle),
+        ([("a://p/:id", "a://q/:id?x=1"), ("a://q/:id", "a://p/:id?x=2")], .cycle),
         ([("a://p/:id", "a://q/:id"), ("a://q/:name", "a://p/:name")], .cycle),
         ([("a://p/:id", "a://q"), ("a://q", "a://p/1")], .cycle),
         ([("a://p/:x/**", "a://p/:x/y/**")], .chain), ([("/x/**", "/x/x/**")], .chain),

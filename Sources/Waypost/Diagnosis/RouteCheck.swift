@@ -153,6 +153,7 @@ struct RouteCheck {
             }
         }
     }
+
     /// Whether a URL opens this route, as the target of a redirect does that only adds to the query.
     private func leads(_ url: RouteURL, to record: StoredRoute) -> Bool {
         state.routes.table.firstMatch(url).flatMap { state.routes[$0.index] } === record

@@ -14,7 +14,7 @@ final class RelocationRedirect: Sendable {
     }
 
     /// Whether it adds parameters, and so may lead to the path that it comes from: once, for then nothing is left to add.
-    var addsParameters: Bool { target.hasQuery || !params.isEmpty }
+    var addsParameters: Bool { !target.swapsCaptures && (target.hasQuery || !params.isEmpty) }
 
     /// The redirect that an entry makes; nil for one that makes none.
     init?(

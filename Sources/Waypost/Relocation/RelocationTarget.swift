@@ -20,6 +20,8 @@ struct RelocationTarget: Sendable {
     let host: String?
     /// Whether it leads to one URL, whatever is opened.
     let isFixed: Bool
+    /// Whether its path has what was captured in another order, so that it may lead back and forth.
+    let swapsCaptures: Bool
 
     /// The text for details: of a query it has the keys only.
     var shown: String { RouteURL.withoutValues(text) }
@@ -47,6 +49,7 @@ struct RelocationTarget: Sendable {
             scheme = path.scheme
             host = path.components.first ?? ""
             isFixed = !path.isSubtree
+            swapsCaptures = false
             parts = URLTextParts(path.text)
             stem = path.isSubtree ? path.stem : parts.base
             base = []
@@ -67,6 +70,10 @@ struct RelocationTarget: Sendable {
         query = try Self.pieces(ofQuery: parts.query ?? "", names, index)
         let isHole = { (piece: Piece) in if case .capture = piece { true } else { false } }
         isFixed = !base.contains(where: isHole) && query.isEmpty
+        let order = base.compactMap { piece in
+            if case .capture(let name) = piece { from.placeholderNames.firstIndex(of: name) } else { nil }
+        }
+        swapsCaptures = order != order.sorted()
         // Read once with samples, for what is no URL whatever is captured.
         var example = parts
         if !query.isEmpty { example.query = Self.fill(query) { _ in "waypost~sample" } }
