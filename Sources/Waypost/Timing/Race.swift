@@ -24,14 +24,7 @@ final class Race<Value: Sendable>: Sendable {
     /// Finishes with that value after a while; the function that is returned takes it back.
     func finish(_ value: Value, after delay: Duration, on clock: any Clock<Duration>) -> @Sendable () -> Void
     {
-        guard clock is ContinuousClock else {
-            let timer = Task {
-                guard (try? await clock.sleep(for: delay)) != nil else { return }
-                self.finish(value)
-            }
-            return { timer.cancel() }
-        }
-        let call = TimerThread.shared.call(after: delay) { self.finish(value) }
+        let call = DelayedCall(after: delay, on: clock) { self.finish(value) }
         return { call.cancel() }
     }
 
