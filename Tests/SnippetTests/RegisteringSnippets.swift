@@ -128,6 +128,23 @@ private let isWithoutMacros = true
     // end snippet
 
     // snippet
+    struct Catalog: Sendable {
+        var titles: [String]
+    }
+
+    struct CatalogModule: RouteModule {
+        var setUpDeadline: Duration? { .seconds(5) }
+        var providers: [ServiceProvider] {
+            [ServiceProvider(Catalog.self) { Catalog(titles: ["Swift"]) }]
+        }
+    }
+
+    func titles(from router: Router) async throws -> [String] {
+        try await router.services.fetch(Catalog.self, within: .seconds(2)).titles
+    }
+    // end snippet
+
+    // snippet
     func followOpens() async throws -> NavigationState {
         let router = Router()
         let stack = NavigationStack(tabs: 3)
@@ -232,6 +249,12 @@ private let isWithoutMacros = true
         #expect(await router.open("myapp://orders").isSuccess)
         #expect(router.canOpen("myapp://login"))
         #expect(await router.services.call("OrderService", "count") == .success(3))
+    }
+
+    @Test func `a service of a module is fetched when the module is set up`() async throws {
+        let router = Router()
+        router.declare([CatalogModule()])
+        #expect(try await titles(from: router) == ["Swift"])
     }
 
     @Test func `a model follows the opens`() async throws {

@@ -84,10 +84,10 @@ import Threading
         }
         // Declared in the very moment in which the call asks, and not set up.
         let modules = ServiceRegistry.Modules(
-            mustWait: {
+            mustWait: { _ in
                 try? registry.expose(service)
                 return false
-            }, wait: { _ in nil })
+            }, wait: { _, _, _ in nil })
         registry.wait(for: modules, of: ObjectIdentifier(registry))
         guard case .failure(let failure) = await registry.call("Orders", "next") else {
             Issue.record("the call ran")

@@ -12,7 +12,7 @@ public struct CheckReport: Sendable, Hashable {
             case wrongClass
             /// Listed with another priority than the registered one.
             case wrongPriority
-            /// A module could not be registered or set up.
+            /// A module could not be registered or set up, or its set-up takes long.
             case failedModule
             /// Two routes have patterns that match exactly the same URLs.
             case conflict
@@ -73,7 +73,7 @@ public struct CheckReport: Sendable, Hashable {
                 case .registeredNotDeclared: "A registered route is not listed."
                 case .wrongClass: "A route is listed with another class."
                 case .wrongPriority: "A route is listed with another priority."
-                case .failedModule: "A module could not be registered or set up."
+                case .failedModule: "A module could not be registered or set up, or its set-up takes long."
                 case .conflict: "Two routes have patterns that match the same URLs."
                 case .badPattern: "A pattern is not valid."
                 case .deadRedirect: "A redirect leads to a URL that no route matches."

@@ -9,7 +9,7 @@ extension Router {
             CheckReport.Finding(
                 kind: .declaredNotRegistered, subject: failure.subject, detail: failure.detail)
         }
-        let failed = moduleFailures.map { failure in
+        let failed = (moduleFailures + modules.slow).map { failure in
             CheckReport.Finding(kind: .failedModule, subject: failure.module, detail: "\(failure)")
         }
         var check = RouteCheck(state, refused + failed + PatternCheck(state).findings)

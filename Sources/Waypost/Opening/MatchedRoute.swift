@@ -4,6 +4,8 @@ struct MatchedRoute: Sendable {
     let captured: [String: JSONValue]
     /// The web URL that the web route must show.
     var webURL: String?
+    /// Whether it takes the URL only because no other route does.
+    var takesWhatIsLeft: Bool { record.pattern.isFallback || webURL != nil }
 
     // Borrowed, for an initializer is otherwise given copies.
     init(

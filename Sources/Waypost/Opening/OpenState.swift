@@ -31,6 +31,8 @@ struct OpenState: Sendable {
     private var start: Int
     /// Since when interceptors let it wait, as a time of ``MonotonicTime/continuous``.
     var waitingSince: UInt64?
+    /// Since when it waits for modules, as a time of ``MonotonicTime/continuous``; nil when it did not.
+    var waitedForModulesSince: UInt64?
     /// The pattern of the route that came last; nil after a redirect.
     private(set) var route: String?
     private var relocation: [String: JSONValue] = [:]
@@ -54,18 +56,27 @@ struct OpenState: Sendable {
                 return .notFound
             }
             route = matched.record.pattern.text
-            if let failure = matched.record.route.module?.failure {
-                return .rejected(Failure(.module, "\(failure)"))
+            if let module = matched.record.route.module, case let status = module.status, status != .ready {
+                if let failure = module.failure(status) { return .rejected(Failure(.module, "\(failure)")) }
+                // An open waits for the module first; what only looks where a URL leads runs nothing else of it.
+                if !explains { return .candidate(matched) }
             }
-            guard let ownRedirect = matched.record.route.redirect else { return .candidate(matched) }
-            let request = request(for: matched)
-            let target = OpenScope.$current.withValue(scope) { ownRedirect(request) }
-            guard let target else { return .candidate(matched) }
-            if let rejection = redirect(to: target, by: request.route, onRedirect) {
+            guard let target = ownRedirect(of: matched) else { return .candidate(matched) }
+            if let rejection = redirect(to: target, by: matched.record.pattern.text, onRedirect) {
                 return .rejected(rejection)
             }
         }
     }
+
+    /// Where the route itself leads to; nil when it does not.
+    func ownRedirect(of matched: MatchedRoute) -> String? {
+        guard let redirect = matched.record.route.redirect else { return nil }
+        let request = request(for: matched)
+        return OpenScope.$current.withValue(scope) { redirect(request) }
+    }
+
+    /// Whether it only looks where a URL leads.
+    private var explains: Bool { decisions != nil }
 
     /// Goes on to another URL; nil when it may, otherwise why not.
     mutating func redirect(to target: String, by name: String, _ onRedirect: OnRedirect) -> Failure? {

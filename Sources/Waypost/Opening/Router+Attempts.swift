@@ -11,34 +11,52 @@ extension Router {
         case outdated
     }
 
+    /// What an open has to wait for.
+    enum Pause {
+        /// A candidate that may wait.
+        case candidate(MatchedRoute)
+        /// The modules that are being set up: no route takes the URL by now, or only a fallback.
+        case modules
+    }
+
     /// Tries one candidate after the other as long as nothing can wait.
     ///
-    /// - Returns: The candidate that may wait; nil when an outcome is reached.
-    func followInPlace(_ state: inout OpenState, _ opening: inout Opening) -> MatchedRoute? {
+    /// - Returns: What makes it wait; nil when an outcome is reached.
+    func followInPlace(_ state: inout OpenState, _ opening: inout Opening) -> Pause? {
         let ref = state.context.ref
         while true {
             let attempt: Attempt
             switch state.next(onRedirect: { notifyRedirect($0, $1, $2, ref) }) {
             case .rejected(let rejection): attempt = .ended(.rejected(rejection))
             case .notFound:
+                if modules.mustWait(for: .all) { return .modules }
                 attempt = .ended(.notFound)
                 opening.nearestRoutes = state.nearest
                 opening.parameters = state.parameters
             case .candidate(let matched):
-                guard let inPlace = attemptInPlace(matched, state, &opening) else { return matched }
+                if matched.takesWhatIsLeft, modules.mustWait(for: .all) { return .modules }
+                guard let inPlace = attemptInPlace(matched, state, &opening) else {
+                    return .candidate(matched)
+                }
                 attempt = inPlace
             }
             if apply(attempt, &state, &opening) { return nil }
         }
     }
 
-    /// The same to the end, from a candidate that may wait.
+    /// The same to the end, from what makes it wait.
     nonisolated(nonsending) func follow(
-        from waiting: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
+        from waiting: Pause, _ state: inout OpenState, _ opening: inout Opening
     ) async {
-        var waiting: MatchedRoute? = waiting
-        while let matched = waiting {
-            let attempt = await attempt(matched, &state, &opening)
+        var waiting: Pause? = waiting
+        while let pause = waiting {
+            let attempt: Attempt
+            switch pause {
+            case .candidate(let matched): attempt = await self.attempt(matched, &state, &opening)
+            case .modules:
+                let failure = await wait(for: .all, &state)
+                attempt = failure.map { .ended(Outcome($0)) } ?? .outdated
+            }
             if apply(attempt, &state, &opening) { return }
             waiting = followInPlace(&state, &opening)
         }
@@ -95,9 +113,10 @@ extension Router {
     nonisolated(nonsending) private func attempt(
         _ matched: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
     ) async -> Attempt {
-        // Only inside a set-up: other opens wait for all modules.
-        if let obstacle = matched.record.route.module?.obstacle {
-            return .ended(.rejected(Failure(.module, obstacle)))
+        if let module = matched.record.route.module, module.obstacle != nil,
+            let end = await whenSetUp(module, matched, &state)
+        {
+            return end
         }
         var request = state.request(for: matched)
         for interceptor in state.snapshot.state.interceptors
@@ -113,6 +132,26 @@ extension Router {
             request.context, within: configuration.handlerDeadline, clock: configuration.clock,
             scope: state.scope)
         return Self.attempt(result, &opening)
+    }
+
+    /// Waits for the module of a route; nil when its handler may run.
+    nonisolated(nonsending) private func whenSetUp(
+        _ module: DeclaredModule, _ matched: MatchedRoute, _ state: inout OpenState
+    ) async -> Attempt? {
+        if let failure = await wait(for: .module(module), &state) { return .ended(Outcome(failure)) }
+        // It failed, or this is in a set-up, which waits for no other.
+        if let obstacle = module.obstacle { return .ended(.rejected(Failure(.module, obstacle))) }
+        if snapshot !== state.snapshot { return .outdated }
+        return state.ownRedirect(of: matched).map { .redirect(to: $0, by: matched.record.pattern.text) }
+    }
+
+    /// Waits for modules; gives the reason when the open can't go on.
+    nonisolated(nonsending) private func wait(for need: ModuleNeed, _ state: inout OpenState) async
+        -> Failure?
+    {
+        let since = state.waitedForModulesSince ?? MonotonicTime.continuous
+        state.waitedForModulesSince = since
+        return await wait(for: need, state.context, since: since)
     }
 
     /// The pages above, as far as their interceptors let them open at once: a page that is closed to its caller is

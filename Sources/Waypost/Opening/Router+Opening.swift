@@ -20,9 +20,11 @@ extension Router {
             outcome: .notFound, requested: url, url: url, ref: context.ref, caller: context.caller)
         var snapshot = snapshot
         var isReady = true
+        var waitedSince: UInt64?
         // A module may be declared in between, and what its set-up registers must be in the snapshot.
         while isReady, modules.mustWait {
-            isReady = await loadModules(context, &opening)
+            waitedSince = start
+            isReady = await wait(for: .common, context, since: start, &opening)
             snapshot = self.snapshot
         }
         if isReady, let scope = begin(&opening) {
@@ -35,7 +37,7 @@ extension Router {
             if let target,
                 let rest = openInPlace(target, &opening, snapshot, parameters, objects, context, scope)
             {
-                await open(rest, &opening, parameters, context, scope)
+                await open(rest, &opening, parameters, objects, context, scope, waitedSince)
             }
         }
         finish(&opening, since: start)
@@ -44,11 +46,10 @@ extension Router {
     }
 
     /// Waits for modules; false when the open can't go on.
-    nonisolated(nonsending) private func loadModules(_ context: OpenContext, _ opening: inout Opening) async
-        -> Bool
-    {
-        let limit = context.deadline ?? configuration.handlerDeadline
-        guard let failure = await loadModules(within: limit) else { return true }
+    nonisolated(nonsending) private func wait(
+        for need: ModuleNeed, _ context: OpenContext, since start: UInt64, _ opening: inout Opening
+    ) async -> Bool {
+        guard let failure = await wait(for: need, context, since: start) else { return true }
         opening.outcome = Outcome(failure)
         return false
     }
@@ -69,8 +70,10 @@ extension Router {
     /// What is left of an open that can't end in place.
     private enum Rest {
         case service(RouteURL)
-        /// A candidate that may wait, or with none the fallback.
-        case route(Boxed<OpenState>, MatchedRoute?)
+        /// What makes it wait, or with none the fallback.
+        case route(Boxed<OpenState>, Pause?)
+        /// No route has the scheme of the URL, but a module that is being set up may bring one.
+        case unread(String)
     }
 
     /// Opens a URL as long as nothing can wait, as in most opens to their end.
@@ -85,6 +88,9 @@ extension Router {
         do throws(Failure) {
             url = try snapshot.state.read(target)
         } catch {
+            if error.code == .notAllowed, configuration.allowedSchemes == nil, modules.mustWait(for: .all) {
+                return .unread(target)
+            }
             opening.url = target
             opening.outcome = .rejected(error)
             return nil
@@ -110,13 +116,20 @@ extension Router {
     }
 
     nonisolated(nonsending) private func open(
-        _ rest: Rest, _ opening: inout Opening, _ parameters: [String: JSONValue], _ context: OpenContext,
-        _ scope: OpenScope
+        _ rest: Rest, _ opening: inout Opening, _ parameters: [String: JSONValue],
+        _ objects: [String: any Sendable], _ context: OpenContext, _ scope: OpenScope, _ waitedSince: UInt64?
     ) async {
         switch rest {
         case .service(let url): await serve(&opening, url, parameters, context, scope)
+        case .unread(let target):
+            let since = waitedSince ?? MonotonicTime.continuous
+            guard await wait(for: .all, context, since: since, &opening),
+                let rest = openInPlace(target, &opening, snapshot, parameters, objects, context, scope)
+            else { return }
+            await open(rest, &opening, parameters, objects, context, scope, since)
         case .route(let state, let waiting):
             var state = state.value
+            state.waitedForModulesSince = waitedSince
             if let waiting { await follow(from: waiting, &state, &opening) }
             guard let fallback = state.fallback(after: opening.outcome) else { return }
             await fallBack(to: fallback, &state, &opening)

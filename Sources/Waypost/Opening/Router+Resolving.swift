@@ -172,7 +172,7 @@ extension Router {
             case .success(let found):
                 resolution.method = found.method.description
                 resolution.idempotent = found.method.description.idempotent
-                if let failure = found.module?.failure { throw Failure(.module, "\(failure)") }
+                if let failure = found.service.module?.failure { throw Failure(.module, "\(failure)") }
             case .failure(let failure):
                 throw failure
             }

@@ -34,13 +34,14 @@ public final class Router: RouteRegistrar, Sendable {
     let history: Guarded<OpenHistory>
     let waiting = Guarded(WaitingOpens())
     let navigation = Guarded(Navigation())
-    let modules = ModuleLoader()
+    let modules: ModuleLoader
     let linked: LinkedLoader
 
     /// A router without routes.
     public init(configuration: RouterConfiguration = .init(), services: ServiceRegistry = ServiceRegistry()) {
         self.configuration = configuration
         registry = services
+        modules = ModuleLoader(clock: configuration.clock)
         linked = LinkedLoader(skips: !configuration.registersLinked)
         current = Guarded(RouterSnapshot(RouterState(configuration)))
         history = Guarded(OpenHistory(length: configuration.historyLength))

@@ -82,11 +82,14 @@ final class ExposedMethod: Sendable {
     /// What a call brings along.
     struct Call: Sendable {
         var registry: ServiceRegistry
+        var exposed: CallableService
         var source: ArgumentSource
         var result: ServiceResultType
         var context: OpenContext
 
-        func service<Service>() throws -> Service { try registry.instance(of: Service.self) }
+        func service<Service>() throws -> Service {
+            try registry.instance(of: Service.self, exposedBy: exposed)
+        }
     }
 
     init(

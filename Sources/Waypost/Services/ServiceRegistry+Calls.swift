@@ -17,9 +17,10 @@ extension ServiceRegistry {
         notifyChange()
     }
 
-    /// The same as ``expose(_:)``, but notifies no listener.
+    /// The same as ``expose(_:)``, but notifies no listener; with services of a module that are not exposed.
     func add(
-        _ services: [ExposedService], of module: DeclaredModule? = nil, replacing: Bool = false
+        _ services: [ExposedService], _ providers: [ServiceProvider] = [], of module: DeclaredModule? = nil,
+        replacing: Bool = false
     ) throws(RegistrationError) {
         var added: [CallableService] = []
         for service in services {
@@ -34,23 +35,20 @@ extension ServiceRegistry {
                 }
             }
             state.exposed = exposed
-            for entry in added.flatMap(\.entries) where state.byType[entry.type] == nil {
+            let entries = added.flatMap(\.entries) + providers.map { $0.entry.brought(by: module) }
+            for entry in entries where state.byType[entry.type] == nil {
                 state.byType[entry.type] = entry
                 state.byName[entry.name] = entry
             }
         }
     }
 
-    /// Closes what a module exposed, and forgets how to make it.
+    /// Takes away what a module brought: what it exposed, and how to make its services.
     func close(_ module: DeclaredModule) {
         state.withLock { state in
-            for service in state.exposed.values where service.module === module {
-                state.exposed[service.name] = nil
-                for entry in service.entries {
-                    if state.byType[entry.type] === entry { state.byType[entry.type] = nil }
-                    if state.byName[entry.name] === entry { state.byName[entry.name] = nil }
-                }
-            }
+            state.exposed = state.exposed.filter { $0.value.module !== module }
+            state.byType = state.byType.filter { $0.value.module !== module }
+            state.byName = state.byName.filter { $0.value.module !== module }
         }
     }
 
@@ -142,7 +140,7 @@ extension ServiceRegistry {
             kind: .called, service: service, method: method, ref: context.ref, detail: "", code: .ok)
         let outcome: CallOutcome
         switch await findWhenLoaded(service, method, deadline) {
-        case .success(let found):
+        case .success(let (found, callable)):
             event.method = found.description.name
             if hasHooks.load(ordering: .acquiring),
                 let end = await ask(service, found, source, context, scope)
@@ -153,7 +151,7 @@ extension ServiceRegistry {
             notify(event)
             let answer = await found.work.call(
                 with: ExposedMethod.Call(
-                    registry: self, source: source, result: result, context: context),
+                    registry: self, exposed: callable, source: source, result: result, context: context),
                 HandlerStart(
                     isIdempotent: found.description.idempotent,
                     subject: "\(service).\(found.description.name)"),
@@ -180,22 +178,46 @@ extension ServiceRegistry {
     /// Finds a method that may run, after the modules that are declared were set up.
     nonisolated(nonsending) private func findWhenLoaded(
         _ service: String, _ method: String, _ deadline: Duration?
-    ) async -> Result<ExposedMethod, Failure> {
+    ) async -> Result<Found, Failure> {
+        let start = MonotonicTime.continuous
         // First, because who sees a service of a module sees then that the module has to be set up.
         var found = find(service, method)
-        while let modules = state.withLock({ $0.modules }).values.first(where: { $0.mustWait() }) {
-            if let failure = await modules.wait(deadline) { return .failure(failure) }
+        while let wait = wait(for: found) {
+            if let failure = await wait(deadline, start) { return .failure(failure) }
             found = find(service, method)
         }
-        return found.flatMap { method, module in
-            guard let obstacle = module?.obstacle else { return .success(method) }
+        return found.flatMap { found in
+            guard let obstacle = found.service.module?.obstacle else { return .success(found) }
             return .failure(Failure(.module, obstacle))
         }
     }
 
-    func find(
-        _ service: String, _ method: String
-    ) -> Result<(method: ExposedMethod, module: DeclaredModule?), Failure> {
+    /// What a call has to wait for; nil when it may go on.
+    private func wait(for found: Result<Found, Failure>) -> Modules.Wait? {
+        let known = state.withLock { $0.modules }
+        if let wait = known.values.lazy.compactMap({ $0.wait(for: .common) }).first { return wait }
+        switch found {
+        case .success(let found): return Self.wait(for: found.service.module, known)
+        case .failure(let failure):
+            guard failure.code == .noService || failure.code == .noMethod else { return nil }
+            return Self.waitForAll(known)
+        }
+    }
+
+    /// What has to be waited for before something of that module is in use; nil when there is nothing.
+    static func wait(for module: DeclaredModule?, _ known: [ObjectIdentifier: Modules]) -> Modules.Wait? {
+        module.flatMap { known[$0.loader]?.wait(for: .module($0)) }
+    }
+
+    /// What has to be waited for before it is said that nothing brings something; nil when there is nothing.
+    static func waitForAll(_ known: [ObjectIdentifier: Modules]) -> Modules.Wait? {
+        known.values.lazy.compactMap { $0.wait(for: .all) }.first
+    }
+
+    /// A method, and the service that it belongs to.
+    typealias Found = (method: ExposedMethod, service: CallableService)
+
+    func find(_ service: String, _ method: String) -> Result<Found, Failure> {
         let (callable, allowed, names) = state.withLock { state in
             let callable = state.exposed[service]
             return (callable, state.allowed, callable == nil ? Array(state.exposed.keys) : [])
@@ -206,7 +228,7 @@ extension ServiceRegistry {
         return callable.find(method).flatMap { found in
             guard let allowed, !allowed.contains(service),
                 !allowed.contains("\(service).\(found.description.name)")
-            else { return .success((found, callable.module)) }
+            else { return .success((found, callable)) }
             return .failure(
                 Failure(
                     .notAllowed,
@@ -240,7 +262,7 @@ final class CallableService: Sendable {
         }
         name = service.name
         methods = service.methods
-        entries = providers.map(\.entry)
+        entries = providers.map { $0.entry.brought(by: module) }
         self.module = module
         self.byName = byName
         byBase = Dictionary(grouping: methods.indices) { [methods] in methods[$0].base }

@@ -28,10 +28,23 @@ public final class ServiceRegistry: Sendable {
 
     /// What a call has to wait for.
     struct Modules: Sendable {
-        /// Whether some are not set up.
-        var mustWait: @Sendable () -> Bool
-        /// Waits for them, but no longer than the deadline; gives the reason when a call can't go on.
-        var wait: nonisolated(nonsending) @Sendable (_ deadline: Duration?) async -> Failure?
+        /// Waits no longer than the deadline, which counts from the start, a time of ``MonotonicTime/continuous``; gives
+        /// the reason when a call can't go on.
+        typealias Wait =
+            nonisolated(nonsending) @Sendable (_ deadline: Duration?, _ start: UInt64) async -> Failure?
+
+        /// Whether some that are needed are not set up.
+        var mustWait: @Sendable (ModuleNeed) -> Bool
+        /// Waits for them.
+        var wait:
+            nonisolated(nonsending) @Sendable (ModuleNeed, _ deadline: Duration?, _ start: UInt64)
+                async -> Failure?
+
+        /// The wait for these; nil when it is over.
+        func wait(for need: ModuleNeed) -> Wait? {
+            guard mustWait(need) else { return nil }
+            return { await wait(need, $0, $1) }
+        }
     }
 
     let state = Guarded(State())
@@ -111,14 +124,40 @@ public final class ServiceRegistry: Sendable {
 
     // MARK: Fetching
 
-    /// The service of that type; nil when there is none or its factory throws.
+    /// The service of that type; nil when there is none, its factory throws, or its module is not set up.
     ///
     ///     let config = registry.fetch((any AppConfigServiceProtocol).self)
+    ///
+    /// It does not wait for modules; ``fetch(_:within:)`` does.
     public func fetch<Service>(_ type: Service.Type = Service.self) -> Service? {
         try? instance(of: type)
     }
 
-    /// The service of that name; nil when there is none or its factory throws.
+    /// The service of that type, after the module that brings it was set up.
+    ///
+    ///     let orders = try await registry.fetch(Orders.self, within: .seconds(5))
+    ///
+    /// It sets declared modules up as an open does. In a set-up it does not wait.
+    /// - Parameters:
+    ///   - type: The type under which it is registered.
+    ///   - deadline: How long it waits for the module, or for all modules as long as nothing brings the type; nil to wait
+    ///     until they are set up or have failed.
+    /// - Throws: `Failure` 408 that names the module when the time is up, 503 `MODULE` when the module failed, 499 when
+    ///   this task is cancelled meanwhile; and what ``instance(of:)`` throws.
+    nonisolated(nonsending) public func fetch<Service>(
+        _ type: Service.Type = Service.self, within deadline: Duration?
+    ) async throws -> Service {
+        let start = MonotonicTime.continuous
+        while true {
+            let (entry, known) = state.withLock { ($0.byType[ObjectIdentifier(type)], $0.modules) }
+            let wait = entry == nil ? Self.waitForAll(known) : Self.wait(for: entry?.module, known)
+            guard let wait else { break }
+            if let failure = await wait(deadline, start) { throw failure }
+        }
+        return try instance(of: type)
+    }
+
+    /// The service of that name; nil when there is none, its factory throws, or its module is not set up.
     public func fetch(named name: String) -> (any Sendable)? {
         guard let entry = state.withLock({ $0.byName[name] }) else { return nil }
         return try? instance(from: entry)
@@ -126,12 +165,24 @@ public final class ServiceRegistry: Sendable {
 
     /// The service of that type, with the reason when there is none.
     ///
-    /// - Throws: `Failure` 404 when it is not registered, 500 when its factory needs the service itself;
-    ///   and what its factory throws.
+    /// It does not wait for modules; ``fetch(_:within:)`` does.
+    /// - Throws: `Failure` 404 when it is not registered, 503 `MODULE` when the module that brings it is not set up, 500
+    ///   when its factory needs the service itself; and what its factory throws.
     public func instance<Service>(of type: Service.Type) throws -> Service {
-        guard let entry = entry(of: type) else {
-            throw Failure.noService(Self.name(of: type))
+        try instance(of: type, from: entry(of: type))
+    }
+
+    /// The same for a method of an exposed service: what its module brings goes before what another module does.
+    func instance<Service>(of type: Service.Type, exposedBy service: CallableService) throws -> Service {
+        var entry = entry(of: type)
+        if let other = entry?.module, other !== service.module {
+            entry = service.entries.first { $0.type == ObjectIdentifier(type) } ?? entry
         }
+        return try instance(of: type, from: entry)
+    }
+
+    private func instance<Service>(of type: Service.Type, from entry: ServiceEntry?) throws -> Service {
+        guard let entry else { throw Failure.noService(Self.name(of: type)) }
         // With `as?`, the type of an optional service would be looked up each time.
         switch try instance(from: entry) {
         case let service as Service: return service
@@ -144,6 +195,9 @@ public final class ServiceRegistry: Sendable {
     }
 
     private func instance(from entry: ServiceEntry) throws -> any Sendable {
+        if let module = entry.module, let obstacle = module.obstacle, !module.isSettingUpHere {
+            throw Failure(.module, obstacle)
+        }
         if entry.lifetime == .shared, let made = entry.made.withLock({ $0 }) { return made }
         let making = Self.making
         guard !making.contains(ObjectIdentifier(entry)) else {
@@ -187,17 +241,26 @@ final class ServiceEntry: Sendable {
     let type: ObjectIdentifier
     let name: String
     let lifetime: ServiceLifetime
+    /// The module that brought it.
+    let module: DeclaredModule?
     let made = Guarded<(any Sendable)?>(nil)
     private let make: @Sendable () throws -> any Sendable
 
     init(
-        type: ObjectIdentifier, name: String, lifetime: ServiceLifetime,
+        type: ObjectIdentifier, name: String, lifetime: ServiceLifetime, module: DeclaredModule? = nil,
         make: @escaping @Sendable () throws -> any Sendable
     ) {
         self.type = type
         self.name = name
         self.lifetime = lifetime
+        self.module = module
         self.make = make
+    }
+
+    /// The same, brought by a module.
+    func brought(by module: DeclaredModule?) -> ServiceEntry {
+        guard let module else { return self }
+        return ServiceEntry(type: type, name: name, lifetime: lifetime, module: module, make: make)
     }
 
     func instance() throws -> any Sendable {
