@@ -18,8 +18,6 @@ extension Agent {
     func checks(
         at now: Int64, _ link: LinkStatus.State, _ stored: Journal.Counters, _ sent: Outbox.Counters
     ) -> [HealthCheck] {
-        let failedModules = router.moduleFailures.map { "\($0.module): \($0.reason)" }
-        let loadingModules = router.modulesLoading
         let isClockCorrect = clockMonitor.isCorrect(at: now)
         let missing = reloadable.withLock(\.missing).values.reduce(0, +)
         let own = [
@@ -40,11 +38,7 @@ extension Agent {
             HealthCheck("handlers", problem: handlerShortage, ok: "ok (free threads)"),
             HealthCheck(
                 "map", problem: mapProblem(at: now, isClockCorrect: isClockCorrect), ok: "ok (not expired)"),
-            !failedModules.isEmpty || loadingModules.isEmpty
-                ? HealthCheck(
-                    "modules", problem: failedModules.joined(separator: "; ").nonEmpty, ok: "ok (set up)")
-                : .unknown(
-                    "modules", "being set up: \(loadingModules.joined(separator: ", "))", isPending: true),
+            modulesCheck,
             missing > 0 || link.connects > 0
                 ? HealthCheck(
                     "routes",
@@ -55,6 +49,17 @@ extension Agent {
                     "routes", link.outage == nil ? "not published yet" : Self.offline, isPending: true),
         ]
         return [linkCheck(link)] + own + rightsChecks(link, sent) + certificateCheck(link, at: now)
+    }
+
+    private var modulesCheck: HealthCheck {
+        let failed = router.moduleFailures.map { "\($0.module): \($0.reason)" }
+        let names = router.modulesLoading.joined(separator: ", ")
+        let loading = names.nonEmpty.map { ["being set up: \($0)"] } ?? []
+        guard failed.isEmpty, let loading = loading.first else {
+            return HealthCheck(
+                "modules", problem: (failed + loading).joined(separator: "; ").nonEmpty, ok: "ok (set up)")
+        }
+        return .unknown("modules", loading, isPending: true)
     }
 
     /// Why checks were not made that need a connection.

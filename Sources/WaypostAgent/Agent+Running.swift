@@ -46,7 +46,8 @@ extension Agent {
             reporter.failed(.disk, text, in: .agent)
         }
         // Modules first: maps and stored commands refer to their routes and services.
-        await loadModules()
+        let slowModules = await loadModules()
+        defer { slowModules?.cancel() }
         try maps.restore()
         if let override = try store.commit({ try $0.levelOverride() }) { events.setOverride(override) }
 
@@ -84,21 +85,33 @@ extension Agent {
         ]
     }
 
-    /// Sets modules up; one that takes too long goes on in the background.
-    private func loadModules() async {
+    /// Sets modules up; those that take too long go on in the background.
+    ///
+    /// - Returns: What reports those that fail later; nil when all have ended.
+    private func loadModules() async -> Task<Void, Never>? {
         let router = router
         let scope = OpenScope(executor: executor.handlers)
         await OneShotEvent.wait(atMost: configuration.limits.handlerDeadline, orUntil: shutdown) {
             // A set-up may block its thread, as a handler may.
             _ = await OpenScope.$current.withValue(scope) { await router.load() }
         }
-        for failure in router.moduleFailures {
+        let (failures, loading) = (router.moduleFailures, router.modulesLoading)
+        report(failures)
+        guard !loading.isEmpty else { return nil }
+        for module in loading {
+            logger.warning("module \(module) is not set up yet; its routes and services wait for it")
+        }
+        return AgentThreads.start { [weak self] in
+            let all = await OpenScope.$current.withValue(scope) { await router.load() }
+            if !Task.isCancelled { self?.report(all.filter { !failures.contains($0) }) }
+        }
+    }
+
+    private func report(_ failures: [ModuleFailure]) {
+        for failure in failures {
             let text = "module \(failure.module) could not be set up: \(failure.reason)"
             logger.error("\(text)")
             reporter.failed(.module, text, in: .router)
-        }
-        for module in router.modulesLoading {
-            logger.warning("module \(module) is not set up yet; its routes and services wait for it")
         }
     }
 

@@ -9,6 +9,7 @@ import WaypostMessages
 private struct Feature: RouteModule {
     let name: String
     var dependencies: [String] = []
+    var setUpDeadline: Duration? = .seconds(30)
     var prepare: @Sendable () async throws -> Void = {}
 
     var routes: [Route] {
@@ -92,6 +93,31 @@ private struct Broken: Error, CustomStringConvertible {
         }
         #expect(try await harness.command(#"{"id":"c1","type":"ping"}"#).code == .ok)
         #expect(harness.agent.router.modulesLoading == ["Shop"])
+        try await harness.close()
+        signal.finish()
+    }
+
+    @Test
+    func
+        `one that exceeds its deadline after the start is reported, and health names all that are not in use`()
+        async throws
+    {
+        let (goAhead, signal) = AsyncStream.makeStream(of: Void.self)
+        let hang: @Sendable () async throws -> Void = { await Task { for await _ in goAhead {} }.value }
+        let harness = try await AgentHarness(
+            router: router([
+                Feature(name: "Shop", setUpDeadline: .seconds(2), prepare: hang),
+                Feature(name: "Cart", prepare: hang),
+            ])
+        ) { $0.limits.handlerDeadline = .seconds(1) }
+        #expect(try await harness.command(#"{"id":"c1","type":"open","url":"app://home"}"#).code == .ok)
+        let report = try await harness.failure { $0.code == .module && $0.ref == nil }
+        #expect(report.detail == "module Shop could not be set up: setUp did not end within 2.0 seconds")
+        let check = harness.agent.health.checks.first { $0.name == "modules" }
+        #expect(check?.detail == "Shop: setUp did not end within 2.0 seconds; being set up: Cart")
+        #expect(check?.state == .failed)
+        let open = try await harness.command(#"{"id":"c2","type":"open","url":"shop://open"}"#)
+        #expect(open.code == .module)
         try await harness.close()
         signal.finish()
     }
