@@ -84,7 +84,7 @@ private struct PrivatePage: RoutablePage, Decodable {
 }
 
 enum Paths {
-    static let constant = "probe://constant"
+    static let constant: RouteKey = "probe://constant"
 }
 
 #route(Paths.constant) { _ in .opened() }

@@ -61,7 +61,7 @@ extension RouteKey {
     }
 
     @Test func `a key registers, opens and takes a scheme`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register(.userPage) { request in .opened(request.parameters["id"]) }
         try router.register(.chat) { _ in .opened("chat") }
         #expect(await router.open(.userPage, ["id": 42, "tab": "x"]).url == "myapp://user/42?tab=x")
@@ -103,7 +103,7 @@ extension RouteKey {
         let closure: @Sendable () -> Int = { 7 }
         let local = RouteBuilder("a://x").withAny(key: "closure", value: closure)
         #expect(throws: RouteGenerationError.self) { try local.command(id: "c") }
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register("a://x") { request in
             let closure = request.parameters.object("closure", as: (@Sendable () -> Int).self)
             return .opened(closure.map { .int(Int64($0())) })

@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `a wrong class and a wrong priority are named, and paths are compared as patterns`() throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register([
             Route("hd://a/:id", name: "A", priority: 1) { _ in .opened() },
             Route("hd://a/:id", name: "Low") { _ in .opened() },

@@ -52,7 +52,7 @@ import Testing
         try router.register(.destination("D", metadata: ["roles": ["staff"]]) { _ in .opened() })
         #expect(router.check().findings.isEmpty)
 
-        let listed = Router()
+        let listed = Router(configuration: RouterConfiguration(registersLinked: false))
         try listed.intercept("login", scope: .metadata("auth")) { _ in .proceed }
         let plain: JSONValue = [["path": "hd://x", "class": "X", "priority": 0]]
         try listed.register(RouteDescription.list(plain).map { Route($0) { _ in .opened() } })

@@ -9,7 +9,9 @@ import Testing
         return try RouteTableTests.table(patterns, syntax: syntax)
     }
 
-    func router(_ configuration: RouterConfiguration = RouterConfiguration(ignoresCase: true)) -> Router {
+    func router(
+        _ configuration: RouterConfiguration = RouterConfiguration(ignoresCase: true, registersLinked: false)
+    ) -> Router {
         Router(configuration: configuration)
     }
 

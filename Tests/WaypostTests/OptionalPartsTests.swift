@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func `a router registers, opens, checks, exports and removes one route`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register(RouteKey(Self.pattern), name: "Order") { request in
             .opened(.array(["id", "tab"].map { request.parameters[$0] ?? .null }))
         }
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `maps add and delete such routes, and their redirects refuse optional parts`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register("s://cart", name: "Cart") { _ in .opened("cart") }
         try router.register("s://old(/:id)") { _ in .opened("old") }
         func layer(_ entry: RelocationEntry.Kind) -> [RelocationLayer] {

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `one of many routes is changed without copying the others`() throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         let count = 20_000
         let clock = ContinuousClock()
         let routes = (0..<count).map { number in Route("a://group/\(number)/:id") { _ in .opened() } }

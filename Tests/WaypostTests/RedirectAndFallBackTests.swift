@@ -148,7 +148,8 @@ import Threading
     @Test func `ReerRouter's fallback is also for a page that fails`() async throws {
         struct Broken: Error {}
         for dialect in [Dialect.waypost, .reerRouter] {
-            let router = Router(configuration: RouterConfiguration(dialect: dialect))
+            let router = Router(
+                configuration: RouterConfiguration(dialect: dialect, registersLinked: false))
             try router.register("broken") { _ in throw Broken() }
             try router.register("typed") { request in .opened(.int(try request.parameters.value("id"))) }
             try router.register("user") { _ in .opened("user") }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `Register a path by the destination's name` {
     func router() throws -> Router {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register(
             .destination("UserPage") { request in .opened(.string("user at \(request.route)")) })
         try router.register("app://orders", name: "OrderList") { _ in .opened("orders") }

@@ -31,7 +31,7 @@ struct DecodedPage: RoutablePage, Decodable {
 
 @Suite struct `Register a type` {
     static func router() throws -> Router {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register([
             Route("types/hidden", to: Hidden.self, priority: 5),
             Route("types/deeper", to: Hidden.Deeper.self),
@@ -86,7 +86,7 @@ struct DecodedPage: RoutablePage, Decodable {
     }
 
     @Test func `a service is fetched by its protocol and by its type, and is one instance`() throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.services.expose(
             ExposedService("Named", as: (any Named).self, make: Namer.init, convert: { $0 }) {
                 Exposed("name()") { (namer: Namer) in namer.name() }

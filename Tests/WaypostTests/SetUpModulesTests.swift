@@ -39,7 +39,9 @@ import Threading
     }
 
     /// Without a deadline: a machine with much to do must not end an open.
-    static func router() -> Router { Router(configuration: RouterConfiguration(handlerDeadline: nil)) }
+    static func router() -> Router {
+        Router(configuration: RouterConfiguration(handlerDeadline: nil, registersLinked: false))
+    }
 
     static func route(_ pattern: String, name: String? = nil) -> Route {
         Route(RouteKey(pattern), name: name) { _ in .opened() }

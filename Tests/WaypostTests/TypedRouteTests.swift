@@ -13,7 +13,7 @@ import Waypost
     }
 
     @Test func `are opened, made into URLs and read back as values`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register(OrderRoute.self) { order, request in
             .opened(["id": JSONValue(order.id), "tab": .string(order.tab?.rawValue ?? request.route)])
         }
@@ -28,7 +28,7 @@ import Waypost
     }
 
     @Test func `run on the actor that registers them, and wait where they wait`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try await register(in: router)
         #expect(await router.open(OrderRoute(id: 6)).value == 6)
     }
@@ -42,7 +42,7 @@ import Waypost
     }
 
     @Test func `are shown by a navigator with their value`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         let stack = NavigationStack()
         try router.register(.page(OrderRoute.self, in: stack))
         #expect(await router.open(OrderRoute(id: 4, tab: .items)).outcome == .opened)
@@ -114,7 +114,7 @@ import Waypost
     @Test func `pages are held against their patterns too, and what is most likely a slip is found by check`()
         throws
     {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         #expect(throws: RegistrationError.self) {
             try router.register(Route("t://m/<uuid:id>", to: Mismatch.self))
         }
@@ -126,7 +126,7 @@ import Waypost
     }
 
     @Test func `a map cannot give a page a path that it can never be read from`() async throws {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register(Route("t://m/:id", to: Mismatch.self, name: "Mismatch"))
         let report = try router.relocate([
             RelocationLayer(
