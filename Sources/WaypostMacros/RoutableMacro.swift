@@ -20,7 +20,8 @@ struct RoutableMacro: MemberMacro, ExtensionMacro {
             Surroundings(
                 of: node, declaration: declaration, named: "@Routable",
                 byHand: "Route(\"…\", to: \(type)<…>.self)", in: context) != nil,
-            let patterns = PatternArguments(arguments, of: node, in: context)
+            let patterns = PatternArguments(arguments, of: node, in: context),
+            PageProperties(declaration)?.fit(patterns, in: context) != false
         else {
             // The type still opens: one mistake is one error.
             return isFirst(node, on: declaration) ? [PageSyntax(declaration)?.open].compactMap(\.self) : []

@@ -67,6 +67,97 @@ import Testing
         #expect(expansion.diagnostics.isEmpty)
     }
 
+    /// A placeholder, a property, and what is said of the two; nil where they fit.
+    static let properties: [(String, String, String?)] = [
+        (
+            "<int:id>", "let id: Bool",
+            "3:13: id is Bool, but its placeholder in \"a/<int:id>\" gives an integer: "
+                + "make it Int or String, or change the placeholder"
+        ),
+        (
+            "<uuid:id>", "let id: Int",
+            "3:13: id is Int, but its placeholder in \"a/<uuid:id>\" gives a UUID: "
+                + "make it UUID or String, or change the placeholder"
+        ),
+        (
+            "<bool:id>", "var id: Double?",
+            "3:13: id is Double?, but its placeholder in \"a/<bool:id>\" gives a truth value: "
+                + "make it Bool or String, or change the placeholder"
+        ),
+        ("<double:id>", "var id: Optional<Swift.UInt8>", "3:13: id is Optional<Swift.UInt8>, but "),
+        ("<int:id>", "let id: Foundation.UUID", "3:13: id is Foundation.UUID, but "),
+        (
+            "<int(300..):id>", "let id: UInt8",
+            "3:13: id is UInt8, but its placeholder in \"a/<int(300..):id>\" gives an "
+                + "integer 300..: make it Int or String"
+        ),
+        (
+            "<in(red|blue):id>", "let id: Int",
+            "3:13: id is Int, but its placeholder in \"a/<in(red|blue):id>\" gives "
+                + "blue or red: make it String"
+        ),
+        (
+            ":id", "let id: [Int]",
+            "3:13: id is [Int], but its placeholder in \"a/:id\" gives a text: "
+                + "a part of a path is no collection; rename the property to read it from the query"
+        ),
+        (":id", "let id: [String: Int]?", "3:13: id is [String: Int]?, but "),
+        ("v<int:id>-<from>", "let other, id: Bool", "3:20: id is Bool, but "),
+        ("<path:id>", "var id: Set<Int> { didSet {} }", "3:13: id is Set<Int>, but "),
+        (":id", "let id: Int", nil), ("<int:id>", "let id: String", nil), ("<int:id>", "let id: Double", nil),
+        ("<uuid:id>", "let id: UUID?", nil), ("<bool:id>", "let `id`: Bool!", nil),
+        ("<int(1..9):id>", "let id: UInt8", nil), ("<in(1|b):id>", "let id: Int", nil),
+        ("<double:id>", "let id: Float", nil), (":id", "let id: [Int: Int]", nil),
+        // What is not decoded, or not from there, or of a type that could be anything.
+        ("<int:id>", "let id: Identifier", nil), ("<int:id>", "let id = true", nil),
+        ("<int:id>", "let id: Bool = true", nil), ("<int:id>", "static let id: Bool = true", nil),
+        ("<int:id>", "var id: Bool { true }", nil), ("<int:id>", "var id: Bool { get { true } }", nil),
+        ("<int:id>", "@Wrapped var id: Bool", nil), ("<int:id>", "lazy var id: Bool = true", nil),
+        ("<int:id>", "let other: Bool", nil),
+        ("<int:id>", "let id: Bool; enum CodingKeys: String, CodingKey { case id = \"x\" }", nil),
+        ("<int:id>", "let id: Bool; init(from request: RouteRequest) { id = true }", nil),
+        ("<int:id>", "let id: Bool; init(from decoder: any Decoder) { id = true }", nil),
+    ]
+
+    @Test(arguments: properties)
+    func `a property that can never be read from its placeholder is an error`(
+        placeholder: String, property: String, beginning: String?
+    ) {
+        let expansion = Expansion(
+            of: """
+                @Routable("a/\(placeholder)")
+                struct P: RoutablePage, Codable {
+                    \(property)
+                }
+                """)
+        guard let beginning else {
+            #expect(expansion.diagnostics == [])
+            #expect(expansion.text.contains("@section"))
+            return
+        }
+        #expect(expansion.diagnostics.count == 1, "\(expansion.diagnostics)")
+        #expect(expansion.diagnostics.first?.hasPrefix(beginning) == true, "\(expansion.diagnostics)")
+        #expect(!expansion.text.contains("@section"))
+        #expect(expansion.text.contains("extension P: Waypost::Routable"))
+    }
+
+    @Test(arguments: [
+        "@Routable(\"a/<int:id>\") struct P: RoutablePage { let id: Bool; init(from r: RouteRequest) { id = true } }",
+        "@Routable(\"a/<int:id>\") struct P: Decodable { let id: Bool; static func open(_ r: RouteRequest) {} }",
+        "@Routable(.key) struct P: RoutablePage, Decodable { let id: Bool }",
+        "@Routable(\"a/<int:id>\", converters: [\"int\"]) struct P: RoutablePage & Decodable { let id: Bool }",
+    ])
+    func `what is not read from the parameters by itself is left alone`(source: String) {
+        #expect(Expansion(of: source).diagnostics == [])
+    }
+
+    @Test func `each pattern is held against the properties`() {
+        let expansion = Expansion(
+            of: "@Routable(\"a/:id\", \"b/<bool:id>\") struct P: RoutablePage & Decodable { let id: Int }")
+        #expect(expansion.diagnostics.count == 1)
+        #expect(expansion.diagnostics.first?.contains("\"b/<bool:id>\" gives a truth value") == true)
+    }
+
     static let places: [(String, String)] = [
         ("@Routable() enum P {}", "1:1: a route needs a pattern, for instance \"myapp://orders/:id\""),
         (

@@ -14,6 +14,9 @@
 /// literal is read by the compiler: a mistake is an error at its character. A ``RouteKey`` such as `.chat` works as well,
 /// and is read when it is registered.
 ///
+/// So is a property of a `Decodable` ``RoutablePage`` that can never be read from its placeholder, as far as the spelled
+/// types show it: `let id: Bool` for `<int:id>`, or a list for any.
+///
 /// It works on structures, classes, actors and enumerations that are not generic, at file scope or in a type.
 /// By hand it is `Route("myapp://orders/:id", to: OrderPage.self, priority: 5)`.
 ///

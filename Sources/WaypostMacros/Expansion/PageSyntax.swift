@@ -62,7 +62,7 @@ struct PageSyntax {
 }
 
 extension FunctionDeclSyntax {
-    fileprivate var isStatic: Bool { modifiers.contains { ["static", "class"].contains($0.name.text) } }
+    var isStatic: Bool { modifiers.contains { ["static", "class"].contains($0.name.text) } }
 }
 
 extension InitializerDeclSyntax {

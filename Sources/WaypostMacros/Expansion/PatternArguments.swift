@@ -7,6 +7,10 @@ import SwiftSyntaxMacros
 /// The patterns that a macro was given: its arguments without a label, or the one with the label `key`.
 struct PatternArguments {
     let expressions: [ExprSyntax]
+    /// Those that stand there as literals.
+    let known: [RoutePattern]
+    /// The names that `converters:` declares, of which one may be that of a built-in converter.
+    let customConverters: Set<String>
 
     /// Nil, with diagnostics, when one is no pattern; see `RoutePattern`, whose reader this is.
     ///
@@ -38,6 +42,8 @@ struct PatternArguments {
             known.append(pattern)
         }
         guard isGood else { return nil }
+        self.known = known
+        customConverters = converters.names
     }
 }
 
