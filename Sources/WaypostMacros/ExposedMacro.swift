@@ -16,7 +16,7 @@ struct ExposedMacro: PeerMacro {
         else { return [] }
         let caller = method.takesContext ? ["context: Waypost::OpenContext"] : []
         let closureParameters =
-            (["service: \(type)"] + caller + method.parameters.map { "\($0.name): \($0.type)" })
+            (["service: \(type)"] + caller + method.parameters.map { "\($0.name): \($0.decoded)" })
             .joined(separator: ", ")
         // Whether the call is isolated, asynchronous or throwing cannot be seen from here; `calling` is all of it,
         // so that neither `try` nor `await` is ever too much.
@@ -25,11 +25,11 @@ struct ExposedMacro: PeerMacro {
             private nonisolated static func \(raw: method.factoryDeclaration) -> Waypost::Exposed<\(raw: type)> {
                 Waypost::Exposed(\(literal: method.fullName)\(raw: method.settings)) { \
             (\(raw: closureParameters)) async throws -> \(raw: method.result) in
-                    try await Waypost::Exposed.calling(service).\(raw: method.baseName)(\(raw: method.call))
+                    try await Waypost::Exposed.calling(service).\(raw: method.baseName)(\(raw: method.call(in: type)))
                 }
             }
             """
-        ]
+        ] + method.standards.map { "\(raw: $0)" }
     }
 
     /// The type whose body the method stands in, when it is a service.

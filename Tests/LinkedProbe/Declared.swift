@@ -178,4 +178,20 @@ final class ScreenService {
 
     @Exposed func title() -> String { "screen" }
 }
+
+@MainActor @Service
+final class Shelf {
+    static var step = 3
+
+    nonisolated init() {}
+
+    @Exposed func count(_ from: Int = 5, by step: Int? = Shelf.step, context: OpenContext = .init()) -> [Int?]
+    {
+        [from, step]
+    }
+
+    @Exposed nonisolated func names(of kinds: [String] = ["all"], marked mark: String) -> String {
+        kinds.joined() + mark
+    }
+}
 #endif

@@ -180,6 +180,33 @@ import Testing
         }
     }
 
+    @Test func `a parameter with a default value may be left out`() {
+        let expansion = Expansion(
+            of: """
+                @Service @MainActor final class A {
+                    nonisolated init() {}
+                    @Exposed func take(_ a: Int = Self.few, by b: Int? = 7, c: Int, for d: OpenContext = .none) {}
+                    @Exposed nonisolated func free(a: [Int] = []) {}
+                    @OtherActor @Exposed func other(a: Int = 1) {}
+                }
+                """)
+        #expect(expansion.diagnostics.isEmpty)
+        for part in [
+            "Waypost::Exposed(\"take(_:by:c:)\") {",
+            "(service: A, context: Waypost::OpenContext, argument0: Waypost::OmittableArgument<Int>, "
+                + "argument1: Waypost::OmittableArgument<Int?>, argument2: Int) async throws -> Void in",
+            ".take(await argument0.value {",
+            "}, c: argument2, for: context)",
+            "    private static func __macro_local_8standardfMu_() async -> Int {\n        Self.few\n    }",
+            "    private static func __macro_local_8standardfMu0_() async -> Int? {\n        7\n    }",
+            "    nonisolated private static func __macro_local_8standardfMu1_() async -> [Int] {",
+            "    @OtherActor private static func __macro_local_8standardfMu2_() async -> Int {",
+            "await A.__macro_local_8standardfMu0_()",
+        ] {
+            #expect(expansion.text.contains(part), "\(expansion.text)")
+        }
+    }
+
     @Test func `metadata go on to each route`() {
         let page = Expansion(
             of:

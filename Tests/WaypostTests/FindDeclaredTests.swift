@@ -101,6 +101,7 @@ import Testing
                 "service Greeting greet(_:)! wait(for:in:) forget()",
                 "service HandService twice(_:)!",
                 "service Screen title()",
+                "service Shelf count(_:by:) names(of:marked:)",
             ])
     }
 
@@ -152,6 +153,11 @@ import Testing
         ("protocol=Greeting&method=greetName:&ivar1=you", #"OK - "hello you" "#),
         ("protocol=Greeting&method=forget", "OK - null "),
         ("protocol=Screen&method=title", #"OK - "screen" "#),
+        ("protocol=Shelf&method=count", "OK - [5,3] "),
+        ("protocol=Shelf&method=count&ivar1=1", "OK - [1,3] "),
+        ("protocol=Shelf&method=count&by=2", "OK - [5,2] "),
+        ("protocol=Shelf&method=names&marked=!", #"OK - "all!" "#),
+        ("protocol=Shelf&method=names&of=%5B%22a%22%5D&marked=!", #"OK - "a!" "#),
     ]
 
     @Test(arguments: calls) func `exposed methods are called`(query: String, beginning: String) throws {

@@ -147,12 +147,14 @@ extension ValueSchema {
     }
 }
 
-private protocol WrappingType {
+/// A type of which a value may be absent.
+protocol WrappingType {
+    /// What it is when it is there.
     static var wrapped: Any.Type { get }
 }
 
 extension Optional: WrappingType {
-    fileprivate static var wrapped: Any.Type { Wrapped.self }
+    static var wrapped: Any.Type { Wrapped.self }
 }
 
 private protocol ListType {

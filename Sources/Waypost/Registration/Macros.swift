@@ -141,6 +141,9 @@ public macro Service<Interface>(
 /// Every argument is `Decodable` and `Sendable`, the result is `Encodable`; the method may be async and throw.
 /// It stands in the body of the type. By hand it is ``Exposed``.
 ///
+/// An argument with a default value may be left out, and the contract says so. A null is as good as nothing for it,
+/// unless its type has a nil.
+///
 /// A parameter of the type ``OpenContext`` is no argument: the method learns by it who calls.
 ///
 ///     @Exposed

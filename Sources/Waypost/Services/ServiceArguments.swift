@@ -68,7 +68,7 @@ struct ArgumentReader {
     }
 
     mutating func next<T: Decodable>(_ type: T.Type) throws -> T {
-        let (name, found) = try next("\(type)", isOptional: T.self is any OptionalArgument.Type)
+        let (name, found) = try next("\(type)", isOptional: T.self is any AbsentValue.Type)
         guard let found else { return try none(type, name) }
         do {
             return try JSONValueDecoder(readsText: source.readsText).decode(type, from: found)
@@ -94,7 +94,7 @@ struct ArgumentReader {
     ///
     /// Not in ``next(_:)``: that would look the type `T?` up each time, only because it occurs there.
     private func none<T>(_ type: T.Type, _ name: String) throws -> T {
-        if let absent = T.self as? any OptionalArgument.Type, let none = absent.none as? T { return none }
+        if let type = T.self as? any AbsentValue.Type, let absent = type.absent as? T { return absent }
         throw missing(name, "\(type)")
     }
 
@@ -126,10 +126,3 @@ struct ArgumentReader {
         throw Failure.badField("argument \"\(path)\" of \(method.full) \(reason)")
     }
 }
-
-/// Lets a missing argument of an optional type be nil.
-private protocol OptionalArgument {
-    static var none: Self { get }
-}
-
-extension Optional: OptionalArgument {}

@@ -6,11 +6,22 @@ public struct ServiceDescription: Sendable, Hashable {
     public var methods: [MethodDescription]
 }
 
+/// An argument with a default value, which is for callers an optional one.
+private protocol DefaultedType {
+    static var optional: String { get }
+}
+
+extension OmittableArgument: DefaultedType {
+    fileprivate static var optional: String {
+        ValueSchema.isOptional(Value.self) ? "\(Value.self)" : "\(Value?.self)"
+    }
+}
+
 /// A method that may be called from outside, as it is listed.
 public struct MethodDescription: Sendable, Hashable {
     /// What an argument or a result is.
     public struct Value: Sendable, Hashable {
-        /// The Swift type; `()` for no result.
+        /// The Swift type; `()` for no result, and an optional for an argument with a default value.
         public var type: String
         /// What it is in JSON, as far as it is known.
         public var schema: ValueSchema
@@ -19,7 +30,7 @@ public struct MethodDescription: Sendable, Hashable {
 
         /// That of a type.
         init(of type: Any.Type) {
-            self.type = "\(type)"
+            self.type = (type as? any DefaultedType.Type)?.optional ?? "\(type)"
             schema = ValueSchema(of: type)
             isOptional = ValueSchema.isOptional(type)
         }

@@ -12,15 +12,28 @@ struct ExposedMethod {
         /// A name that cannot be another's.
         let name: String
         let type: String
+        /// Its default value, and the function that gives it.
+        let standard: (expression: ExprSyntax, function: TokenSyntax)?
+
+        /// As what it is decoded.
+        var decoded: String { standard == nil ? type : "Waypost::OmittableArgument<\(type)>" }
+
+        /// What the method gets.
+        func value(in type: String) -> String {
+            guard let standard else { return name }
+            return "await \(name).value { await \(type).\(standard.function)() }"
+        }
     }
 
     let baseName: String
     /// The arguments: the parameters that a caller gives.
     let parameters: [Parameter]
-    /// The arguments of a call of the method, `argument0, for: context`.
-    let call: String
+    /// What a call of the method hands over, in order: an argument, or nil for its context.
+    private let call: [(label: String, argument: Parameter?)]
     /// Whether it asks for its context.
     let takesContext: Bool
+    /// The actor that it belongs to, where that is not the type's: `@MainActor ` or `nonisolated `.
+    private let isolation: String
     let result: String
     /// The arguments `selector:` and `idempotent:`.
     let settings: String
@@ -36,7 +49,7 @@ struct ExposedMethod {
         }
         var isGood = Self.checkModifiers(of: function, in: context)
         var parameters: [Parameter] = []
-        var call: [String] = []
+        var call: [(label: String, argument: Parameter?)] = []
         var takesContext = false
         for (place, parameter) in function.signature.parameterClause.parameters.enumerated() {
             if parameter.ellipsis != nil {
@@ -48,16 +61,22 @@ struct ExposedMethod {
                 continue
             }
             let label = parameter.firstName.text
-            let name = type.isContext ? "context" : "argument\(place)"
-            call.append(label == "_" ? name : "\(label): \(name)")
-            if type.isContext {
+            guard !type.isContext else {
                 takesContext = true
-            } else {
-                parameters.append(Parameter(label: label, name: name, type: type.text))
+                call.append((label, nil))
+                continue
             }
+            let argument = Parameter(
+                label: label, name: "argument\(place)", type: type.text,
+                standard: parameter.defaultValue.map {
+                    ($0.value.trimmed, context.makeUniqueName("standard"))
+                })
+            call.append((label, argument))
+            parameters.append(argument)
         }
-        self.call = call.joined(separator: ", ")
+        self.call = call
         self.takesContext = takesContext
+        isolation = Self.isolation(of: function)
         baseName = function.name.text
         self.parameters = parameters
         if let clause = function.signature.returnClause {
@@ -78,6 +97,29 @@ struct ExposedMethod {
         return "\(baseName.filter { $0 != "`" })(\(labels))"
     }
 
+    /// The arguments of a call of the method, `argument0, for: context`.
+    func call(in type: String) -> String {
+        call.map { label, argument in
+            let value = argument?.value(in: type) ?? "context"
+            return label == "_" ? value : "\(label): \(value)"
+        }.joined(separator: ", ")
+    }
+
+    /// Functions of the type that give the default values: there their names mean what they mean at the method.
+    ///
+    /// They are asynchronous, so that who calls them needs not know to which actor they belong.
+    var standards: [String] {
+        parameters.compactMap { parameter in
+            parameter.standard.map { expression, function in
+                """
+                \(isolation)private static func \(function)() async -> \(parameter.type) {
+                    \(expression)
+                }
+                """
+            }
+        }
+    }
+
     // The labels are the method's own, so that two methods of one base name have two of these.
     private var factory: String { "__exposed_\(baseName.filter { $0 != "`" })" }
 
@@ -89,6 +131,13 @@ struct ExposedMethod {
     var factoryCall: String {
         let labels = parameters.map { $0.label == "_" ? "()" : "\($0.label): ()" }
         return "\(factory)(\(labels.joined(separator: ", ")))"
+    }
+
+    private static func isolation(of function: FunctionDeclSyntax) -> String {
+        let actors = function.attributes.compactMap { $0.as(AttributeSyntax.self)?.trimmedDescription }
+            .filter { $0.hasSuffix("Actor") }
+        let isFree = function.modifiers.contains { $0.name.text == "nonisolated" }
+        return (actors + (isFree ? ["nonisolated"] : [])).map { "\($0) " }.joined()
     }
 
     // MARK: Checks
