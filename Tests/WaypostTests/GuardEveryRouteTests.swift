@@ -210,7 +210,7 @@ extension RouteKey {
         let call = "scheme%3A%2F%2Fservices%3Fprotocol%3DS%26method%3Dm"
         try router.services.expose(
             ExposedService("S", make: { 1 }) {
-                Exposed("m()") { (_: Int) in Issue.record("the method ran") }
+                Exposed("m()") { (_: Int) in _ = Issue.record("the method ran") }
             })
         #expect(await router.open("g://none?route_fallback_url=\(call)").code == .noRoute)
     }
