@@ -95,7 +95,7 @@ extension DeclSyntax {
     }
 }
 
-/// How an instance is made: through the initializer that needs no arguments.
+/// How an instance is made: through the initializer that needs no arguments, or the one that takes the registry.
 private struct ServiceMaking {
     let closure: String
 
@@ -104,16 +104,16 @@ private struct ServiceMaking {
             $0.decl.as(InitializerDeclSyntax.self)
         }
         guard
-            let initializer = initializers.first(where: { initializer in
-                initializer.signature.parameterClause.parameters.allSatisfy { $0.defaultValue != nil }
-            })
+            let initializer = initializers.first(where: \.needed.isEmpty)
+                ?? initializers.first(where: \.takesRegistry)
         else {
             guard let first = initializers.first else {
                 closure = "{ \(type)() }"
                 return
             }
             context.report(
-                "a service needs an initializer without arguments; or register it by hand with "
+                "a service needs an initializer without arguments, or init(services: ServiceRegistry) to take others "
+                    + "from the registry; or register it by hand with "
                     + "ExposedService(\"…\", make: { … })", at: first.initKeyword)
             return nil
         }
@@ -143,7 +143,8 @@ private struct ServiceMaking {
                 at: initializer.initKeyword, fixIts: [fixIt])
             return nil
         }
-        closure = effects?.throwsClause == nil ? "{ \(type)() }" : "{ try \(type)() }"
+        let made = initializer.needed.isEmpty ? "\(type)()" : "\(type)(services: $0)"
+        closure = effects?.throwsClause == nil ? "{ \(made) }" : "{ try \(made) }"
     }
 
     private static func isOnMainActor(
@@ -152,6 +153,20 @@ private struct ServiceMaking {
         if initializer.modifiers.contains(where: { $0.name.text == "nonisolated" }) { return false }
         return initializer.attributes.first(named: "MainActor") != nil
             || declaration.attributes.first(named: "MainActor") != nil
+    }
+}
+
+extension InitializerDeclSyntax {
+    /// The parameters that a call has to give.
+    fileprivate var needed: [FunctionParameterSyntax] {
+        signature.parameterClause.parameters.filter { $0.defaultValue == nil }
+    }
+
+    /// `init(services: ServiceRegistry)`.
+    fileprivate var takesRegistry: Bool {
+        let needed = needed
+        return needed.count == 1 && needed[0].firstName.text == "services"
+            && needed[0].type.lastToken(viewMode: .sourceAccurate)?.text == "ServiceRegistry"
     }
 }
 

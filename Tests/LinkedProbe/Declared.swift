@@ -194,4 +194,18 @@ final class Shelf {
         kinds.joined() + mark
     }
 }
+
+/// Made of another.
+@Service(as: (any Report).self)
+final class CounterReport: Report {
+    private let counter: Counter
+
+    init(services: ServiceRegistry) throws { counter = try services.instance(of: Counter.self) }
+
+    @Exposed func total() async -> Int { await counter.add(1, times: nil) }
+}
+
+protocol Report: Sendable {
+    func total() async -> Int
+}
 #endif

@@ -207,6 +207,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [("throws", "try "), ("", "")])
+    func `a service may be made of others`(effect: String, word: String) {
+        let text = Expansion(
+            of: """
+                @Service(as: (any P).self) final class A: P {
+                    init(others: Int) {}
+                    init(services: ServiceRegistry, mark: Int = 1) \(effect) {}
+                }
+                """
+        ).text
+        #expect(text.contains("\(word)A(services: $0)\n"), "\(text)")
+        #expect(text.contains("try A") != word.isEmpty)
+        // One that needs nothing goes before it.
+        let both = Expansion(
+            of: "@Service struct A { init(services: ServiceRegistry) {}; init() {}; @Exposed func f() {} }")
+        #expect(both.diagnostics.isEmpty)
+        #expect(!both.text.contains("services: $0"))
+    }
+
     @Test func `metadata go on to each route`() {
         let page = Expansion(
             of:

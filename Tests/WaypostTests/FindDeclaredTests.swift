@@ -100,6 +100,7 @@ import Testing
                 "service Counter add(_:times:) add(a:b:)! who(greeting:mark:) caller()",
                 "service Greeting greet(_:)! wait(for:in:) forget()",
                 "service HandService twice(_:)!",
+                "service Report total()",
                 "service Screen title()",
                 "service Shelf count(_:by:) names(of:marked:)",
             ])
@@ -158,6 +159,7 @@ import Testing
         ("protocol=Shelf&method=count&by=2", "OK - [5,2] "),
         ("protocol=Shelf&method=names&marked=!", #"OK - "all!" "#),
         ("protocol=Shelf&method=names&of=%5B%22a%22%5D&marked=!", #"OK - "a!" "#),
+        ("protocol=Report&method=total", "OK - 1 "),
     ]
 
     @Test(arguments: calls) func `exposed methods are called`(query: String, beginning: String) throws {

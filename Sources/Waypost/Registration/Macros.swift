@@ -107,8 +107,12 @@ public macro route(
 ///         func add(a: Int, b: Int) -> Int { a + b }
 ///     }
 ///
-/// The service is made at its first need, by its initializer without arguments. It can be fetched by its type,
-/// and is `Sendable`: the macro adds that where it is not stated.
+/// The service is made at its first need, by its initializer without arguments. One that is made of other services has
+/// instead an initializer that takes the registry; both may throw:
+///
+///     init(services: ServiceRegistry) throws { counter = try services.instance(of: Counter.self) }
+///
+/// It can be fetched by its type, and is `Sendable`: the macro adds that where it is not stated.
 /// By hand it is ``ExposedService``.
 ///
 /// - Parameters:

@@ -20,7 +20,25 @@ extension ExposedService {
         @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
     ) {
         self.init(name, lifetime: lifetime, make: make, methods: methods)
-        let own = providers
+        provide(interface, lifetime, convert)
+    }
+
+    /// The same for a service that is made of others, which its factory takes from the registry.
+    public init<Service: Sendable, Interface: Sendable>(
+        _ name: String, as interface: Interface.Type, lifetime: ServiceLifetime = .shared,
+        make: @escaping @Sendable (ServiceRegistry) throws -> Service,
+        convert: @escaping @Sendable (Service) -> Interface,
+        @ExposedBuilder<Service> methods: () -> [Exposed<Service>]
+    ) {
+        self.init(name, lifetime: lifetime, make: make, methods: methods)
+        provide(interface, lifetime, convert)
+    }
+
+    private mutating func provide<Service: Sendable, Interface: Sendable>(
+        _ interface: Interface.Type, _ lifetime: ServiceLifetime,
+        _ convert: @escaping @Sendable (Service) -> Interface
+    ) {
+        let (own, name) = (providers, name)
         providers = { registry in
             // Weak, for the registry keeps the factory.
             let provider = ServiceProvider(interface, name: name, lifetime: lifetime) { [weak registry] in
