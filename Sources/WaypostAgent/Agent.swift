@@ -54,10 +54,6 @@ public final class Agent: Service {
     let started: Int64
     let makeLink: MakeLink
 
-    /// What runs around each handler, method and move that a command asks for; it must await its operation once.
-    public typealias HandlerScope =
-        @Sendable (_ operation: nonisolated(nonsending) () async -> Void) async -> Void
-
     /// Opens the state directory and creates the components; nothing runs and nothing connects before ``run()``.
     ///
     /// - Parameters:

@@ -22,7 +22,7 @@ final class AgentHarness: Sendable {
         directory: String? = nil, clock: TurnedClock = TurnedClock(), router: Router = Router(),
         isOnline: Bool = true, link: InMemoryLink = InMemoryLink(),
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-        configure: (inout AgentConfiguration) -> Void = { _ in }, around scope: Agent.HandlerScope? = nil
+        configure: (inout AgentConfiguration) -> Void = { _ in }, around scope: HandlerScope? = nil
     ) async throws {
         let path = directory ?? NSTemporaryDirectory() + "waypost-harness-\(UUID().uuidString)"
         var configuration = AgentConfiguration(

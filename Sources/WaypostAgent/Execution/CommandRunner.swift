@@ -22,7 +22,7 @@ final class CommandRunner: Sendable {
     }
 
     private let router: Router
-    private let scope: Agent.HandlerScope?
+    private let scope: HandlerScope?
     private let clock: AgentClock
     private let history: CommandHistory
     private let limits: JSONLimits
@@ -30,7 +30,7 @@ final class CommandRunner: Sendable {
 
     /// - Parameter limits: of the payloads of commands.
     init(
-        router: Router, around scope: Agent.HandlerScope?, clock: AgentClock, history: CommandHistory,
+        router: Router, around scope: HandlerScope?, clock: AgentClock, history: CommandHistory,
         limits: JSONLimits
     ) {
         self.router = router
