@@ -102,8 +102,13 @@ extension Agent {
             logger.warning("module \(module) is not set up yet; its routes and services wait for it")
         }
         return AgentThreads.start { [weak self] in
-            let all = await OpenScope.$current.withValue(scope) { await router.load() }
-            if !Task.isCancelled { self?.report(all.filter { !failures.contains($0) }) }
+            var known = Set(failures)
+            // Looked at again and again: one that hangs must not hide that another has failed.
+            while !router.modulesLoading.isEmpty {
+                await AgentThreads.sleep(for: .seconds(1))
+                guard !Task.isCancelled else { return }
+                self?.report(router.moduleFailures.filter { known.insert($0).inserted })
+            }
         }
     }
 
