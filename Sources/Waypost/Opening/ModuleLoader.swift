@@ -290,7 +290,8 @@ final class ModuleLoader: Sendable {
         func awaited(_ need: ModuleNeed) -> String? {
             switch need {
             case .common:
-                guard let first = firstCommon else { return nil }
+                // It may have become slow in the very moment in which the time was up.
+                guard let first = firstCommon else { return awaited(.all) }
                 return firstSetUp(in: chain(of: first.declared.name)) ?? first.declared.name
             case .module(let module): return firstSetUp(in: chain(of: module.name)) ?? module.name
             case .all:
