@@ -131,7 +131,7 @@ import WaypostMessages
     @Test func `the list of routes is cut to what it takes, and health says how many are missing`()
         async throws
     {
-        let router = Router()
+        let router = Router(configuration: RouterConfiguration(registersLinked: false))
         try router.register((0..<14_000).map { Route("app://route/\($0)") { _ in .opened() } })
         let harness = try await AgentHarness(router: router, isOnline: false) { $0.logLevel = "w" }
         harness.link.connect(maximumPacketSize: 100_000)
