@@ -123,7 +123,9 @@ struct `Snippets on backends` {
     // end snippet
 
     /// An agent with the demo's routes and services at a broker of its own.
-    private func withAgent(_ body: (Backend, AgentClient, BackendConfiguration) async throws -> Void) async throws {
+    private func withAgent(_ body: (Backend, AgentClient, BackendConfiguration) async throws -> Void)
+        async throws
+    {
         let broker = try await TestBroker.start()
         defer { broker.end() }
         let agent = try AgentProcess("k1", broker: broker.url)

@@ -46,7 +46,7 @@ import Threading
         (
             "a handler that hands its context on",
             { router, context in
-                try? router.register("a://print", replacing: true) { request in
+                _ = try? router.register("a://print", replacing: true) { request in
                     let result = await router.services.call(
                         "Printer", "print", arguments: .positional(["x"]), context: request.context)
                     return .opened(try result.get())

@@ -60,7 +60,7 @@ package struct ContractCheck {
         guard !contract.deletions.isEmpty else { return nil }
         let router = Router(configuration: contract.settings.configuration)
         for deletion in contract.deletions {
-            try? router.register(RouteKey(deletion.path), replacing: true) { _ in .opened(.null) }
+            _ = try? router.register(RouteKey(deletion.path), replacing: true) { _ in .opened(.null) }
         }
         return router
     }
