@@ -21,6 +21,15 @@ import Waypost
         return try String(contentsOf: guide, encoding: .utf8)
     }
 
+    @Test func `says of a code of the application whose it is`() async throws {
+        let ending = try await RunningCommand.run(["explain", "1404"])
+        #expect(ending.status == 0)
+        #expect(
+            ending.output == [
+                "1404 of the application: the program that runs in the agent has this code, and not Waypost"
+            ])
+    }
+
     @Test func `says of every code what the guide says`() async throws {
         let ending = try await RunningCommand.run(["explain", "--json"])
         #expect(ending.status == 0)

@@ -8,7 +8,15 @@ package struct CodeExplanation {
 
     /// The explanation of a code, by its number or its name in any case; several have the same number.
     package static func find(_ text: String) -> [CodeExplanation] {
-        all.filter { text == "\($0.code.number)" || text.uppercased() == $0.code.name }
+        if let number = Int(text), Code.applicationNumbers.contains(number) {
+            return [
+                CodeExplanation(
+                    number, "of the application",
+                    "the program that runs in the agent has this code, and not Waypost",
+                    "read the detail and the payload of the reply; ask who wrote the program")
+            ]
+        }
+        return all.filter { text == "\($0.code.number)" || text.uppercased() == $0.code.name }
     }
 
     /// All codes, in the order of their numbers.
