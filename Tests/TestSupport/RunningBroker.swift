@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Threading
 
 /// One life of a mosquitto process.
 final class RunningBroker: Sendable {
@@ -77,7 +78,7 @@ public func withNoSignalBlocked<Value>(_ body: () throws -> Value) rethrows -> V
 
 /// A port that was free a moment ago.
 public enum FreePort {
-    private static let given = Mutex<Set<UInt16>>([])
+    private static let given = Guarded<Set<UInt16>>([])
 
     /// Asks the system for one on the loopback that this process was not given before.
     ///
