@@ -24,10 +24,8 @@ import Waypost
     @Test func `says of a code of the application whose it is`() async throws {
         let ending = try await RunningCommand.run(["explain", "1404"])
         #expect(ending.status == 0)
-        #expect(
-            ending.output == [
-                "1404 of the application: the program that runs in the agent has this code, and not Waypost"
-            ])
+        #expect(ending.output.first == "1404 of the application  failed or rejected")
+        #expect(ending.output.contains { $0.contains("the program that runs in the agent has this code") })
     }
 
     @Test func `says of every code what the guide says`() async throws {

@@ -135,12 +135,16 @@ struct ExplainCommand: OperatorCommand {
 extension CodeExplanation {
     /// For people: the code, what it means, whether to try again, and what to do.
     fileprivate func lines(_ style: Style) -> [TerminalText] {
+        let isOfApplication = Code.applicationNumbers.contains(code.number)
         let again =
-            code.status == nil
-            ? "only in failure reports"
-            : code.isRetryable ? "sending it again may help" : "sending it again does not help"
+            isOfApplication
+            ? "as the program says"
+            : code.status == nil
+                ? "only in failure reports"
+                : code.isRetryable ? "sending it again may help" : "sending it again does not help"
+        let status = code.status?.rawValue ?? (isOfApplication ? "failed or rejected" : "report")
         return [
-            "\(style.bold("\(code)"))  \(code.status?.rawValue ?? "report")", "  means: \(meaning)",
+            "\(style.bold("\(code)"))  \(status)", "  means: \(meaning)",
             "  again: \(again)", "  do:    \(advice)",
         ]
     }
