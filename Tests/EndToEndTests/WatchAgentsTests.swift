@@ -172,7 +172,14 @@ struct WatchAgentsTests {
         let other = try AgentProcess("k2", broker: site.broker.url)
         try await other.online()
         #expect(try await other.terminate() == 0)
-        let table = try await site.run("agents")
+        var table = try await site.run("agents")
+        // Green is its health once it has heard its own message, which a slow machine does later.
+        let limit = ContinuousClock.now + .seconds(120)
+        while ContinuousClock.now < limit,
+            !table.output.contains(where: { $0.hasPrefix("k1 ") && $0.contains("green") })
+        {
+            table = try await site.run("agents")
+        }
         #expect(table.status == 0)
         #expect(table.output.first?.hasPrefix("AGENT") == true)
         #expect(
