@@ -29,7 +29,7 @@ public struct EventStream<Event: Sendable>: AsyncSequence, Sendable {
         self.drops = drops
     }
 
-    /// How many events were dropped so far, because nobody took them in time.
+    /// How many events were dropped so far, because they were not taken in time.
     public var dropped: Int { drops.count.load(ordering: .relaxed) }
 
     /// Takes the events.

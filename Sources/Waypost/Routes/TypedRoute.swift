@@ -1,4 +1,4 @@
-/// A route as a type: its properties are its parameters, so that nobody writes a key or a text by hand.
+/// A route as a type: its properties are its parameters, so that no key and no text is written by hand.
 ///
 ///     struct OrderRoute: TypedRoute {
 ///         static let key: RouteKey = "myapp://orders/:id"

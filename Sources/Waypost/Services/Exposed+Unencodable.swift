@@ -3,7 +3,7 @@
 // taken, as the others fit as well; one that belongs to an actor is, and then it can't be called where methods are
 // listed.
 
-/// Whom a method belongs to whose result can't be written as JSON: no one, and so it can't be exposed.
+/// The actor of a method whose result can't be written as JSON: nothing runs on it, and so such a method can't be exposed.
 @globalActor
 public actor UnencodableResult {
     /// The actor that nothing runs on.

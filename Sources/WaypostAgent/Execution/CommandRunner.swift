@@ -86,38 +86,32 @@ final class CommandRunner: Sendable {
         let context = OpenContext(
             ref: job.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
             beforeHandler: beforeHandler, onWait: onWait)
+        let work: nonisolated(nonsending) (Router) async -> CommandResult
         switch operation {
-        case .open, .call, .navigate:
-            guard let scope else { return await run(operation, context) }
-            var result = CommandResult(
-                Failure(.handlerFailed, "what runs around handlers did not await its operation"),
-                origin: .agent)
-            await scope { result = await self.run(operation, context) }
-            return result
+        case .open(let url, let parameters):
+            work = { CommandResult(await $0.open(url, parameters: parameters, context: context)) }
+        case .call(let service, let method, let arguments):
+            work = {
+                CommandResult(
+                    await $0.services.call(
+                        service, method, arguments: ServiceArguments(arguments), context: context))
+            }
+        case .navigate(let move):
+            work = { router in
+                switch await router.navigate(move, context: context) {
+                case .success(let moved):
+                    .ok(["moved": .bool(moved), "navigation": router.navigator?.navigation?.json ?? .null])
+                case .failure(let failure): CommandResult(failure, origin: .router)
+                }
+            }
         case .resolve(let request): return resolve(request, for: job.sender)
         case .cancel, .failures, .inspect, .log, .maps, .replay, .ping: return runAtOnce(job) ?? .ok()
         }
-    }
-
-    /// Runs what a program wrote.
-    nonisolated(nonsending) private func run(
-        _ operation: Command.Operation, _ context: OpenContext
-    ) async -> CommandResult {
-        switch operation {
-        case .open(let url, let parameters):
-            return CommandResult(await router.open(url, parameters: parameters, context: context))
-        case .call(let service, let method, let arguments):
-            return CommandResult(
-                await router.services.call(
-                    service, method, arguments: ServiceArguments(arguments), context: context))
-        case .navigate(let move):
-            switch await router.navigate(move, context: context) {
-            case .success(let moved):
-                return .ok(["moved": .bool(moved), "navigation": router.navigator?.navigation?.json ?? .null])
-            case .failure(let failure): return CommandResult(failure, origin: .router)
-            }
-        default: return .ok()
-        }
+        guard let scope else { return await work(router) }
+        var result = CommandResult(
+            Failure(.handlerFailed, "what runs around handlers did not await its operation"), origin: .agent)
+        await scope { result = await work(router) }
+        return result
     }
 
     /// Where URLs would lead, as many as fit into a page; runs the routes' conditional redirects and nothing else.
