@@ -30,7 +30,26 @@ extension Code {
         try router.register("app://print") { _ in
             throw Failure(.noPaper, "tray 2 is empty", payload: ["tray": 2, "token": "SECRET"])
         }
+        try router.register("app://long") { _ in
+            throw Failure(
+                .noRoute, "", nearest: (0..<10_000).map { "\($0)" + String(repeating: "x", count: 5_000) })
+        }
+        try router.register("app://heavy") { _ in
+            throw Failure(.noPaper, "tray", payload: .string(String(repeating: "x", count: 4_000_000)))
+        }
         return router
+    }
+
+    @Test func `what is thrown is bounded as the protocol has it`() async throws {
+        let harness = try await AgentHarness(router: router())
+        let long = try await harness.command(#"{"id":"l","type":"open","url":"app://long"}"#)
+        #expect(long.code == .noRoute)
+        #expect(long.nearest.count == 3 && long.nearest.allSatisfy { $0.utf8.count <= 512 })
+        #expect(long.detail == "no detail given")
+        let heavy = try await harness.command(#"{"id":"h","type":"open","url":"app://heavy"}"#)
+        #expect(heavy.code == .tooLarge)
+        #expect(heavy.payload == nil)
+        try await harness.close()
     }
 
     @Test func `task locals reach handlers, interceptors and methods`() async throws {

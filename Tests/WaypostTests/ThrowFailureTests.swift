@@ -73,6 +73,14 @@ extension Code {
         #expect(await router.open("h://y").failure == Failure(.handlerFailed, "guard failed: Broken()"))
     }
 
+    @Test func `a failure with the code of success is no success`() async throws {
+        let router = Router()
+        try router.register("h://x") { _ in throw Failure(.ok, "fine") }
+        let opening = await router.open("h://x")
+        #expect(opening.code == .handlerFailed)
+        #expect(!opening.isSuccess)
+    }
+
     @Test func `codes of the application have a range and a status of their own`() {
         #expect(Code.noPaper.description == "1001 NO_PAPER")
         #expect(Code.noPaper.status == .failed)

@@ -46,8 +46,10 @@ struct CommandResult: Sendable {
 
 extension CommandResult {
     init(_ failure: Failure, origin: FailureReport.Origin, url: String? = nil) {
+        // What a program throws is bounded here, as the protocol has it.
         self.init(
-            code: failure.code, detail: failure.detail, nearest: failure.nearest, payload: failure.payload,
+            code: failure.code, detail: failure.detail.isEmpty ? "no detail given" : failure.detail,
+            nearest: failure.nearest.prefix(3).map { $0.cut(to: 512) }, payload: failure.payload,
             origin: origin, url: url)
     }
 

@@ -207,7 +207,9 @@ package struct CodeExplanation {
     package var json: JSONValue {
         [
             "code": .int(Int64(code.number)), "name": .string(code.name),
-            "status": code.status.map { .string($0.rawValue) } ?? .null, "retryable": .bool(code.isRetryable),
+            "status": code.status.map { .string($0.rawValue) } ?? .null,
+            // Of a code of the application only the program knows it.
+            "retryable": Code.applicationNumbers.contains(code.number) ? .null : .bool(code.isRetryable),
             "means": .string(meaning), "do": .string(advice),
         ]
     }
