@@ -5,6 +5,7 @@ import PackageDescription
 let whenMacros: TargetDependencyCondition? = .when(traits: ["Macros"])
 // What only the agent, the backend's library and the command line need.
 let whenAgent: TargetDependencyCondition? = .when(traits: ["Agent"])
+let whenConsole: TargetDependencyCondition? = .when(traits: ["Console"])
 
 let package = Package(
     name: "waypost",
@@ -14,11 +15,16 @@ let package = Package(
         .library(name: "WaypostAgent", targets: ["WaypostAgent"]),
         .library(name: "WaypostBackend", targets: ["WaypostBackend"]),
         .executable(name: "waypost", targets: ["WaypostCLI"]),
+        .executable(name: "waypost-console", targets: ["WaypostConsole"]),
     ],
     traits: [
         .default(enabledTraits: ["Agent"]),
         // Whoever wants only the router leaves it out, and fetches no other package.
         .trait(name: "Agent", description: "The agent, the library for backends, and the command line."),
+        // Off by default, so that a first build stays short and a device gets no web server.
+        .trait(
+            name: "Console", description: "The console: waypost-console, a page for the browser.",
+            enabledTraits: ["Agent"]),
         // Off by default: swift-syntax takes minutes to build, and what the macros emit can be written by hand.
         .trait(name: "Macros", description: "Registration by macros: @Routable, #route, @Service, @Exposed."),
     ],
@@ -36,6 +42,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         // Start and graceful stop of services in order, with signals.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        // The console's web server, and only with the trait `Console`; without it nothing is fetched or built. No traits:
+        // they are for configuration files, and for what needs all of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         // Queues that are taken from at the front.
         .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
     ],
@@ -110,6 +119,20 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
             ]),
+        // Sources/WaypostConsole/Settings and Output are links into WaypostCLI: one set of options for both programs.
+        .executableTarget(
+            name: "WaypostConsole",
+            dependencies: [
+                "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
+                .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
+                .product(name: "Hummingbird", package: "hummingbird", condition: whenConsole),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: whenConsole),
+                .product(name: "Logging", package: "swift-log", condition: whenAgent),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: whenAgent),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: whenAgent),
+            ],
+            resources: [.copy("Page")]),
         .target(
             name: "TestSupport", dependencies: ["Threading", "Waypost", "MQTTLink", "WaypostMessages"],
             path: "Tests/TestSupport"),
@@ -142,6 +165,10 @@ let package = Package(
                 "CSQLite", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "TestSupport",
                 .product(name: "Logging", package: "swift-log", condition: whenAgent),
             ]),
+        // Without its web server, which is there only with the trait; the page is tested by scripts/test --console.
+        .testTarget(
+            name: "WaypostConsoleTests",
+            dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostBackend", "WaypostConsole"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["Waypost", "MQTTLink", "WaypostMessages", "WaypostCLI", "TestSupport"],
@@ -207,13 +234,33 @@ if let fuzzing = Context.environment["WAYPOST_FUZZ"] {
     }
 }
 
+// Only for scripts/benchmark router: the table is no public interface, and its peer is fetched for the console anyway.
+if Context.environment["WAYPOST_BENCHMARK"] != nil {
+    package.targets += [
+        .target(
+            name: "CProbe", path: "Tests/Benchmarks/Sources/CProbe", cSettings: [.unsafeFlags(["-O2"])]),
+        .executableTarget(
+            name: "RouterBenchmark",
+            dependencies: [
+                "CProbe", "Waypost",
+                .product(name: "Hummingbird", package: "hummingbird", condition: whenConsole),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: whenConsole),
+            ],
+            path: "Tests/Benchmarks/Sources/RouterBenchmark"),
+    ]
+}
+
 for target in package.targets where target.type != .system && target.type != .plugin {
     target.swiftSettings =
         (target.swiftSettings ?? []) + [
             .enableUpcomingFeature("ExistentialAny"),
-            .enableUpcomingFeature("MemberImportVisibility"),
             .enableUpcomingFeature("InternalImportsByDefault"),
         ]
+    // Not beside SwiftNIO, which has modules of its own of the C library: which of them a member comes from is not to be
+    // said in a source that another program shares.
+    if target.name != "WaypostConsole" {
+        target.swiftSettings?.append(.enableUpcomingFeature("MemberImportVisibility"))
+    }
     // Not in the library that apps implement protocols of: a type of the main actor could then not implement an async
     // requirement as one of its own methods. There it is written where it is meant.
     if target.name != "Waypost" {

@@ -33,6 +33,10 @@ has() {
     libssl-dev) pkg-config --exists libcrypto ;;
     libyaml-dev) pkg-config --exists yaml-0.1 ;;
     python3-jsonschema) /usr/bin/python3 -c 'import jsonschema' ;;
+    python3-selenium) /usr/bin/python3 -c 'import selenium' ;;
+    chromium-driver) command -v chromedriver ;;
+    node-typescript) command -v tsc ;;
+    nodejs) command -v node ;;
     python3-yaml) /usr/bin/python3 -c 'import yaml' ;;
     mosquitto-clients) command -v mosquitto_pub && command -v mosquitto_sub ;;
     *) command -v "$1" ;;

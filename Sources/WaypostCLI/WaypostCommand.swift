@@ -10,7 +10,7 @@ struct WaypostCommand: AsyncParsableCommand {
             Try it:        waypost demo
             Run an agent:  waypost agent --agent k1 --demo
             Control it:    waypost open scheme://router/demo --agent k1
-            Watch it:      waypost watch
+            Watch it:      waypost watch, or waypost console for a browser
             Find problems: waypost doctor
 
             Times are written 500ms, 10s, 5m, 2h. Brokers, user names and TLS: waypost help broker. Shell \
@@ -34,7 +34,7 @@ struct WaypostCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Watch agents",
                 subcommands: [
-                    AgentsCommand.self, WatchCommand.self, LogcatCommand.self, ReplayCommand.self,
+                    AgentsCommand.self, WatchCommand.self, ConsoleCommand.self, LogcatCommand.self, ReplayCommand.self,
                     FailuresCommand.self,
                     PingCommand.self,
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,

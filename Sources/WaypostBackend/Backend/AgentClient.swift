@@ -59,6 +59,42 @@ public struct AgentClient: Sendable {
         _ = try await send(.navigate(move), options).result()
     }
 
+    /// Changes which events the agent publishes, for a time.
+    ///
+    /// - Parameters:
+    ///   - level: The lowest that is published.
+    ///   - tag: Only for events with this tag; nil for all.
+    ///   - duration: How long, at most an hour.
+    public func setLogLevel(
+        _ level: AgentEvent.Level, tag: String? = nil, for duration: Duration = .seconds(600),
+        _ options: SendOptions = SendOptions()
+    ) async throws(BackendError) {
+        _ = try await send(.log(level, tag: tag, for: duration), options).result()
+    }
+
+    /// Removes what the broker keeps of an agent that will not come back: its state, health, routes and map.
+    ///
+    /// - Throws: ``BackendError``; of kind `notSent` when it is online, of kind `denied` naming the topics that this
+    ///   backend may not write.
+    public func forget() async throws(BackendError) {
+        try checkName()
+        let left: [String]
+        do {
+            let retired = try await RetiredAgent.find(name, backend.settings)
+            guard retired.state?.isOnline != true else {
+                throw BackendError(.notSent, "\(name) is online; stop it before it is forgotten")
+            }
+            left = try await retired.remove()
+        } catch {
+            throw BackendError(error)
+        }
+        guard left.isEmpty else {
+            throw BackendError(
+                .denied,
+                "the broker still keeps \(left.joined(separator: ", ")); its rules must let this user write there")
+        }
+    }
+
     /// Cancels a command of this backend that waits or runs.
     public func cancel(_ id: String, _ options: SendOptions = SendOptions()) async throws(BackendError) {
         _ = try await send(.cancel(id), options).result()

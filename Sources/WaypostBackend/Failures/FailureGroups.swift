@@ -8,6 +8,14 @@ package struct FailureGroup: Sendable {
     /// The longest text of a group, in bytes: an agent cuts its own there.
     fileprivate static let maximumText = 2_048
 
+    /// What its failures have in common.
+    package struct Key: Sendable, Hashable {
+        fileprivate var code: Code
+        fileprivate var subject: String
+        fileprivate var map: FailureReport.MapInForce?
+    }
+
+    package var key: Key { Key(code: code, subject: subject, map: map) }
     package let code: Code
     /// The URL without its parameters; the detail where there is no URL.
     package let subject: String
@@ -17,9 +25,10 @@ package struct FailureGroup: Sendable {
     package private(set) var count: Int64 = 0
     package private(set) var first = Int64.max
     package private(set) var last = Int64.min
-    private var agents: Set<String> = []
+    /// Their names; of many only some.
+    package private(set) var agents: Set<String> = []
 
-    fileprivate init(_ key: FailureGroups.Key, _ report: FailureReport) {
+    fileprivate init(_ key: Key, _ report: FailureReport) {
         (code, subject, hasURL, map) = (key.code, key.subject, report.url != nil, key.map)
         detail = report.detail.cut(to: Self.maximumText)
     }
@@ -55,42 +64,39 @@ package struct FailureGroup: Sendable {
 
 /// Failures of the past, grouped.
 package struct FailureGroups: Sendable {
-    fileprivate struct Key: Hashable {
-        var code: Code
-        var subject: String
-        var map: FailureReport.MapInForce?
-    }
-
     /// Further groups are not kept; more than anyone reads.
     private static let maximum = 10_000
     /// The most bytes that their texts may have.
     private static let maximumBytes = 32 << 20
 
-    private var groups: [Key: FailureGroup] = [:]
+    private var groups: [FailureGroup.Key: FailureGroup] = [:]
     private var bytes = 0
     /// Whether there are more groups than are kept.
     package private(set) var isFull = false
 
     package init() {}
 
-    package mutating func add(_ report: FailureReport, of agent: String) {
+    /// - Returns: What its group is known by; nil when that is not kept.
+    @discardableResult
+    package mutating func add(_ report: FailureReport, of agent: String) -> FailureGroup.Key? {
         // By bytes: a single character can be as long as a message.
         let url = report.url.map {
             String(decoding: $0.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
         }
         let subject = (url ?? report.detail).cut(to: FailureGroup.maximumText)
-        let key = Key(code: report.code, subject: subject, map: report.map)
+        let key = FailureGroup.Key(code: report.code, subject: subject, map: report.map)
         if groups[key] == nil {
             let size =
                 subject.utf8.count + report.code.name.utf8.count + (report.map?.layer.utf8.count ?? 0)
                 + FailureGroup.maximumText
             guard groups.count < Self.maximum, bytes + size <= Self.maximumBytes else {
                 isFull = true
-                return
+                return nil
             }
             bytes += size
         }
         groups[key, default: FailureGroup(key, report)].add(report, of: agent)
+        return key
     }
 
     package var isEmpty: Bool { groups.isEmpty }

@@ -1,0 +1,156 @@
+#if Console
+import ArgumentParser
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Logging
+import MQTTLink
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+struct ConsoleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "waypost-console",
+        abstract: "A page for the browser: which agents have a problem, what they log, and where a URL leads.",
+        discussion: """
+            It prints an address with a token; open that. It has one connection to the broker for all tabs, stores \
+            nothing, and needs no other server. It only reads unless --allow-commands is given.
+
+            Examples:
+              waypost-console
+              waypost-console --profile shop --allow-commands
+              waypost-console --listen 10.0.0.5:8750 \\
+                --behind-proxy https://console.example
+            """,
+        version: Version.current)
+
+    @Option(
+        help: ArgumentHelp(
+            "Where it listens. An address that others reach needs --behind-proxy.",
+            discussion: "Default: 127.0.0.1:8750. Port 0 takes a free one.", valueName: "address:port"))
+    var listen = "127.0.0.1:8750"
+
+    @Flag(help: "Let the page open, call, send maps, undo and forget.")
+    var allowCommands = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The address under which a proxy with TLS serves it: https://console.example", valueName: "url"))
+    var behindProxy: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file whose first line is the token; or set WAYPOST_CONSOLE_TOKEN.",
+            discussion: "Default: a new one each time.", valueName: "file"), completion: .file())
+    var tokenFile: String?
+
+    @Option(name: .customLong("as"), help: ArgumentHelp("The sender's name.", valueName: "name"))
+    var name: String?
+
+    @OptionGroup(title: "Broker")
+    var broker: BrokerOptions
+
+    private static let maximumConnections = 64
+    private static let maximumHeaders = 8 * 1_024
+    private static let idleTimeout = TimeAmount.seconds(5)
+
+    func run() async throws {
+        let (address, port) = try place()
+        let settings = try await broker.resolved(as: name)
+        let token = try self.token()
+        let files = try PageFiles(folder: Bundle.module.bundleURL.appendingPathComponent("Page"))
+        let proxy = try self.proxy()
+        let backend = Backend(settings)
+        let reader = FleetReader(backend)
+        let tabs = Tabs()
+        let status = StatusView(backend: backend, reader: reader, tabs: tabs, allowsCommands: allowCommands)
+        var logger = Logger(label: "waypost-console") { _ in PlainLogHandler(LogThreshold(.warning)) }
+        logger.logLevel = .warning
+        let gates = GateBox()
+        let server = Application(
+            responder: CallbackResponder<BasicRequestContext> { request, context in
+                // It exists before the first request comes: the port is known then.
+                guard let gate = gates.gate else { return Response(status: .serviceUnavailable) }
+                return try await ConsoleServer(
+                    gate: gate, files: files, reader: reader, tabs: tabs, status: status,
+                    asking: AskingViews(backend: backend, reader: reader),
+                    changes: allowCommands ? Changes(backend: backend, reader: reader) : nil
+                ).respond(to: request, context: context)
+            },
+            server: .http1(
+                configuration: HTTP1Channel.Configuration(
+                    idleTimeout: Self.idleTimeout,
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: Self.maximumHeaders, maxHeaderListSize: Self.maximumHeaders,
+                        maxHeaderFieldCount: 64))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(address, port: port), reuseAddress: true,
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? port
+                gates.open(Gatekeeper(token: token, address: address, port: port, proxy: proxy))
+                let base = proxy.map { "\($0.scheme)://\($0.host)" } ?? Self.base(address, port)
+                Terminal.print(TerminalText("\(base)/#token=\(token)"))
+            },
+            logger: logger)
+        try await ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: backend, failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: reader, failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
+                ],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                cancellationSignals: [.sigquit],
+                logger: logger)
+        ).run()
+    }
+
+    private static func base(_ address: String, _ port: Int) -> String {
+        let host = address.contains(":") ? "[\(address)]" : address == "0.0.0.0" ? "127.0.0.1" : address
+        return "http://\(host):\(port)"
+    }
+
+    private func place() throws(CommandError) -> (address: String, port: Int) {
+        guard let mark = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: mark)...]) else {
+            throw CommandError(.usage, "--listen must be address:port; found \(listen.quoted)")
+        }
+        let address = listen[..<mark].trimmingPrefix("[")
+        let host = address.hasSuffix("]") ? String(address.dropLast()) : String(address)
+        let isLoopback = host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        guard isLoopback || behindProxy != nil else {
+            throw CommandError(
+                .usage,
+                "--listen \(listen) can be reached by others, and there is no TLS: put a proxy before it, see --behind-proxy")
+        }
+        return (host, Int(port))
+    }
+
+    private func proxy() throws(CommandError) -> (scheme: String, host: String)? {
+        guard let behindProxy else { return nil }
+        guard let url = URL(string: behindProxy), let scheme = url.scheme, scheme == "https" || scheme == "http",
+            let host = url.host, url.path.isEmpty || url.path == "/"
+        else {
+            throw CommandError(
+                .usage, "--behind-proxy must be https://host without a path; found \(behindProxy.quoted)")
+        }
+        return (scheme, url.port.map { "\(host):\($0)" } ?? host)
+    }
+
+    private func token() throws(CommandError) -> String {
+        let given =
+            try tokenFile.map { (file) throws(CommandError) in
+                try GuardedFile.readSecret(file, purpose: "token file")
+            } ?? ProcessInfo.processInfo.environment["WAYPOST_CONSOLE_TOKEN"]
+        guard let given, !given.isEmpty else { return Gatekeeper.secret() }
+        guard given.utf8.count >= 16, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw CommandError(.usage, "the token must have 16 or more characters of ASCII, and no space")
+        }
+        return given
+    }
+}
+#endif

@@ -1,0 +1,111 @@
+import MQTTLink
+import ServiceLifecycle
+import Threading
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// Reads the bus for all tabs, with one subscription to each topic, over lost connections.
+final class FleetReader: Service {
+    /// Whether the console hears the fleet.
+    struct Connection: Sendable {
+        /// The broker; nil while there is no connection.
+        var broker: String?
+        /// Since when it is so, in milliseconds since 1970.
+        var since: Int64
+        /// Why there is none.
+        var reason: String?
+        /// When the last message came.
+        var heard: Int64?
+        /// Whether what the broker keeps has been read.
+        var isComplete = false
+        /// Messages that did not reach the console: it was too slow, or they were too large.
+        var lost = 0
+        /// The topics that the broker does not let it read.
+        var denied: [String] = []
+    }
+
+    private let backend: Backend
+    private let state: Guarded<FleetState>
+    private let connectionState: Guarded<Connection>
+
+    init(_ backend: Backend) {
+        self.backend = backend
+        let now = WallClock.now()
+        state = Guarded(FleetState(topics: backend.settings.topics, began: now))
+        connectionState = Guarded(Connection(since: now, reason: "connecting"))
+    }
+
+    var connection: Connection { connectionState.withLock { $0 } }
+
+    /// Looks at what is known, under the lock: nothing else may be called there.
+    func read<Value>(_ body: (FleetState) -> Value) -> Value { state.withLock { body($0) } }
+
+    func sends(_ id: String, to agent: String, _ type: String, _ subject: String?) {
+        state.withLock { $0.sends(id, to: agent, type, subject, now: WallClock.now()) }
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await self.follow() }
+    }
+
+    private func follow() async {
+        var pause = ReconnectPause()
+        while !Task.isCancelled {
+            do {
+                try await session { pause.connectionMade() }
+            } catch is CancellationError {
+                return
+            } catch {
+                connectionState.withLock { connection in
+                    if connection.broker != nil { connection.since = WallClock.now() }
+                    connection.broker = nil
+                    connection.isComplete = false
+                    connection.reason = "\(error)"
+                }
+            }
+            guard (try? await Task.sleep(for: pause.next())) != nil else { return }
+        }
+    }
+
+    private func session(_ connected: () -> Void) async throws {
+        let settings = backend.settings
+        let topics = settings.topics
+        let useful = [
+            topics.applied(of: "+"), topics.logs(of: "+"), topics.failures(of: "+"),
+            topics.reply(of: "+", to: settings.name),
+        ]
+        let session = try await BackendSession.connect(
+            settings, required: [topics.state(of: "+"), topics.health(of: "+")])
+        do {
+            connected()
+            var denied: [String] = []
+            for filter in useful where await !session.subscribe(filter) { denied.append(filter) }
+            connectionState.withLock { [denied] connection in
+                connection = Connection(
+                    broker: session.connection.broker.description, since: WallClock.now(),
+                    heard: connection.heard, lost: connection.lost, denied: denied)
+            }
+            let isComplete = try await session.readRetained(within: .seconds(60)) { saw($0) }
+            connectionState.withLock { $0.isComplete = isComplete }
+            var loss = MessageLoss()
+            while true {
+                guard case .message(let message) = try await session.next() else { continue }
+                saw(message)
+                guard session.loss != loss else { continue }
+                let new = session.loss - loss
+                loss = session.loss
+                connectionState.withLock { $0.lost += new.dropped + new.skipped }
+            }
+        } catch {
+            await session.close()
+            throw error
+        }
+    }
+
+    private func saw(_ message: MQTTMessage) {
+        let now = WallClock.now()
+        state.withLock { $0.saw(message, now: now) }
+        connectionState.withLock { $0.heard = now }
+    }
+}

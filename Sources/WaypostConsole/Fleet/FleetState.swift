@@ -1,0 +1,197 @@
+import MQTTLink
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// What the console knows of the fleet: it takes message after message, and decides nothing else.
+struct FleetState: Sendable {
+    /// What is shown of an agent in the list, made when something of it came.
+    struct Row: Sendable {
+        var summary: AgentSummary
+        /// When the last message of it came, in milliseconds since 1970; nil when there is only what the broker kept.
+        var heard: Int64?
+    }
+
+    private(set) var roster: Roster
+    private(set) var rows: [String: Row] = [:]
+    private(set) var lines: LineRing
+    private(set) var failures = FailureBook()
+    private(set) var commands = SeenCommands()
+    private var timelines: [String: AgentTimeline] = [:]
+    private var deduplicator = EventDeduplicator()
+    private var reports = SeenReports()
+    /// Rises with each change of what the list of agents shows.
+    private(set) var revision: Int64 = 0
+    /// Rises with each change of one agent.
+    private(set) var revisions: [String: Int64] = [:]
+    /// Since when the console watches.
+    let began: Int64
+
+    init(topics: Topics, began: Int64, lines: LineRing = LineRing()) {
+        roster = Roster(topics: topics)
+        self.began = began
+        self.lines = lines
+    }
+
+    func timeline(of agent: String) -> [TimelineEvent] { timelines[agent]?.events ?? [] }
+
+    /// Takes note of a message.
+    mutating func saw(_ message: MQTTMessage, now: Int64) {
+        guard let (agent, content) = roster.topics.outbound(message.topic) else { return }
+        if !message.retain { rows[agent]?.heard = now }
+        switch content {
+        case .state, .health, .applied: sawPresence(message, of: agent, content, now: now)
+        case .log: for line in LogLine.events(message.payload, from: agent) { saw(event: line, now: now) }
+        case .failure: LogLine.failure(message.payload, from: agent).map { saw(report: $0, message, now: now) }
+        case .reply: if let json = message.json { saw(reply: json, of: agent, now: now) }
+        case .routes, .contract, .navigation: break
+        }
+    }
+
+    // MARK: Presence
+
+    private mutating func sawPresence(
+        _ message: MQTTMessage, of agent: String, _ content: OutboundTopic, now: Int64
+    ) {
+        let before = rows[agent]?.summary
+        roster.saw(message, now: now)
+        guard let member = roster.members[agent] else {
+            if rows.removeValue(forKey: agent) != nil { changed(agent) }
+            return
+        }
+        let summary = AgentSummary(agent, member, now: now)
+        let heard = message.retain ? rows[agent]?.heard : now
+        rows[agent] = Row(summary: summary, heard: heard)
+        guard before.map({ !$0.saysTheSame(as: summary) }) ?? true else { return }
+        changed(agent)
+        guard let before else { return }
+        if before.condition != summary.condition || before.state != summary.state {
+            let tone: TimelineEvent.Tone =
+                summary.condition.isTrouble ? .bad : summary.condition == .healthy ? .ok : .warn
+            note(
+                agent,
+                TimelineEvent(
+                    time: now, kind: content == .health ? .health : .state,
+                    title: summary.condition.word, detail: summary.problem, tone: tone))
+        } else if before.problem != summary.problem {
+            note(
+                agent,
+                TimelineEvent(
+                    time: now, kind: .health, title: summary.problem.isEmpty ? "problem is over" : "problem",
+                    detail: summary.problem.isEmpty ? before.problem : summary.problem,
+                    tone: summary.problem.isEmpty ? .ok : .warn))
+        }
+        if before.version != summary.version {
+            note(
+                agent,
+                TimelineEvent(time: now, kind: .state, title: "version", detail: "\(before.version) → \(summary.version)"))
+        }
+        if before.map != summary.map {
+            note(
+                agent, TimelineEvent(time: now, kind: .map, title: "map", detail: "\(before.map) → \(summary.map)"))
+        }
+    }
+
+    private mutating func changed(_ agent: String) {
+        revision += 1
+        revisions[agent] = revision
+    }
+
+    private mutating func note(_ agent: String, _ event: TimelineEvent) {
+        timelines[agent, default: AgentTimeline()].add(event)
+        revisions[agent] = (revisions[agent] ?? 0) + 1
+    }
+
+    // MARK: Log
+
+    private mutating func saw(event line: LogLine, now: Int64) {
+        guard deduplicator.isNew(line.event, from: line.agent) else { return }
+        add(line, now: now)
+        guard let ref = line.event.ref else { return }
+        commands.note(ref, of: line.agent, at: now) { command in
+            command.subject = command.subject ?? line.event.url.map { RouteURL.withoutValues($0) }
+        }
+    }
+
+    private mutating func saw(report line: LogLine, _ message: MQTTMessage, now: Int64) {
+        guard var report = message.json.flatMap({ try? FailureReport($0) }) else { return }
+        report.count = reports.news(of: report, line.agent)
+        guard report.count > 0 else { return }
+        failures.add(report, of: line.agent, at: now)
+        let title = "\(report.code.number) \(report.code.name)"
+        note(
+            line.agent,
+            TimelineEvent(
+                time: now, kind: .failure, title: title, detail: report.detail, tone: .bad, ref: report.ref,
+                code: report.code.number, url: report.url, count: report.count))
+        if let ref = report.ref {
+            commands.note(ref, of: line.agent, at: now) { command in
+                (command.code, command.detail) = (report.code, report.detail)
+                command.subject = command.subject ?? report.url
+            }
+        }
+        // One line for each failure: the event knows the process and the thread, the report does not.
+        guard !lines.lines(before: lines.next).prefix(64).contains(where: { $0.line.tells(of: line) }) else {
+            return
+        }
+        add(line, now: now)
+    }
+
+    private mutating func add(_ line: LogLine, now: Int64) {
+        let error = roster.clockError(of: line.agent, now: now)
+        lines.append(line.corrected(by: error, now: now), at: now)
+    }
+
+    // MARK: Commands
+
+    private mutating func saw(reply: JSONValue, of agent: String, now: Int64) {
+        guard let id = reply["id"]?.stringValue, Name.isValid(id),
+            let status = reply["status"]?.stringValue, status != "accepted"
+        else { return }
+        commands.note(id, of: agent, at: now) { command in
+            command.ended = now
+            command.code = reply["code"]?.intValue.map {
+                Code(number: Int(clamping: $0), name: reply["name"]?.stringValue ?? "?")
+            }
+            command.detail = reply["detail"]?.stringValue
+        }
+    }
+
+    /// Takes note of a command that the console sends itself.
+    mutating func sends(_ id: String, to agent: String, _ type: String, _ subject: String?, now: Int64) {
+        commands.note(id, of: agent, at: now) { command in
+            (command.type, command.subject, command.sent) = (type, subject, now)
+        }
+    }
+}
+
+extension AgentSummary {
+    /// Whether a list shows the same, whatever the times are.
+    fileprivate func saysTheSame(as other: AgentSummary) -> Bool {
+        var (one, two) = (self, other)
+        (one.since, one.asOf, one.started, one.isSinceAtLeast) = (nil, nil, nil, false)
+        (two.since, two.asOf, two.started, two.isSinceAtLeast) = (nil, nil, nil, false)
+        (one.clockLag, two.clockLag) = (one.clockLag?.signum(), two.clockLag?.signum())
+        return one == two
+    }
+}
+
+extension Roster.Condition {
+    /// The word in the page's interface.
+    var word: String {
+        switch self {
+        case .lost: "lost"
+        case .failing: "failing"
+        case .mapRefused: "map refused"
+        case .unclear: "unclear"
+        case .unknown: "unknown"
+        case .stopped: "shut down"
+        case .healthy: "healthy"
+        }
+    }
+
+    /// The key in JSON.
+    var key: String { self == .mapRefused ? "mapRefused" : self == .stopped ? "stopped" : word }
+
+    static let all: [Roster.Condition] = [.lost, .failing, .mapRefused, .unclear, .unknown, .stopped, .healthy]
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Glibc
+import WaypostBackend
+
+/// Where the process begins.
+@main
+enum Main {
+    static func main() async {
+        signal(SIGPIPE, SIG_IGN)
+        Descriptor.fillStandard()
+        let status = await run()
+        _ = Terminal.finish()
+        Terminal.flushNotes()
+        exit(status)
+    }
+
+    private static func run() async -> Int32 {
+        do {
+            #if Console
+            let command = try ConsoleCommand.parse()
+            try await command.run()
+            return Exit.ok.rawValue
+            #else
+            throw CommandError(
+                .failed, "this program was built without the console; build it with: swift build --traits default,Console")
+            #endif
+        } catch is CancellationError {
+            return Signals.exit.rawValue
+        } catch {
+            if let error = CommandError(error) {
+                Terminal.error(error.description)
+                return error.exit.rawValue
+            }
+            #if Console
+            let text = ConsoleCommand.fullMessage(for: error)
+            let code = ConsoleCommand.exitCode(for: error).rawValue
+            if code == 0 { Terminal.print(TerminalText(lines: text)) } else { Terminal.note(TerminalText(lines: text)) }
+            return code
+            #else
+            return Exit.failed.rawValue
+            #endif
+        }
+    }
+}

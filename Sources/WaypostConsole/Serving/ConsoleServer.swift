@@ -1,0 +1,251 @@
+#if Console
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// Answers the requests of the page.
+struct ConsoleServer: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    /// The largest body of a request, in bytes: a map, and what JSON needs to quote it.
+    private static let maximumBody = 1 << 20
+
+    let gate: Gatekeeper
+    let files: PageFiles
+    let reader: FleetReader
+    let tabs: Tabs
+    let status: StatusView
+    let asking: AskingViews
+    /// Nil where the console only reads.
+    let changes: Changes?
+
+    func respond(to request: Request, context: Context) async throws -> Response {
+        let path = request.uri.path
+        let isAPI = path.hasPrefix("/api/")
+        let isLogin = path == "/api/session"
+        do throws(Gatekeeper.Refusal) {
+            try gate.check(
+                Gatekeeper.Request(
+                    isPost: request.method != .get && request.method != .head, path: path,
+                    host: request.head.authority, origin: request.headers[.origin],
+                    cookie: request.headers[.cookie], authorization: request.headers[.authorization]),
+                needsSession: isAPI && !isLogin)
+        } catch {
+            switch error {
+            case .foreign(let what):
+                return Self.failure(403, "FOREIGN", "\(what): this console does not answer under that name")
+            case .noToken:
+                return Self.failure(401, "NO_TOKEN", "open the address that waypost-console printed, with its token")
+            }
+        }
+        guard isAPI else { return file(path, request) }
+        do {
+            let query = QueryItems(
+                Dictionary(
+                    request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { $1 }))
+            let words = path.split(separator: "/").dropFirst().map(String.init)
+            switch request.method {
+            case .get where words == ["events"]: return try stream(query, request)
+            case .get: return Self.answer(try await read(words, query))
+            case .post: return try await post(words, query, request)
+            default: return Self.failure(405, "METHOD", "\(request.method) is not answered here")
+            }
+        } catch {
+            let error = ViewError(error)
+            return Self.answer(error.json, status: error.status)
+        }
+    }
+
+    // MARK: Files
+
+    private func file(_ path: String, _ request: Request) -> Response {
+        guard request.method == .get || request.method == .head, let file = files[path] else {
+            return Self.failure(404, "NOT_FOUND", "there is no such page")
+        }
+        var headers = Self.headers(type: file.type)
+        headers[.eTag] = file.tag
+        headers[.cacheControl] = "no-cache"
+        guard request.headers[.ifNoneMatch] != file.tag else {
+            return Response(status: .notModified, headers: headers)
+        }
+        let body = ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes))
+        return Response(status: .ok, headers: headers, body: request.method == .head ? ResponseBody() : body)
+    }
+
+    // MARK: Reading
+
+    private func read(_ words: [String], _ query: QueryItems) async throws -> JSONValue {
+        let now = WallClock.now()
+        switch (words.first, words.count) {
+        case ("fleet", 1):
+            let view = try FleetView(query)
+            let isComplete = reader.connection.isComplete
+            return reader.read { view.json(of: $0, isComplete: isComplete, now: now) }
+        case ("maps", 1): return reader.read { $0.mapsJSON(now: now) }
+        case ("failures", 1): return reader.read { $0.failuresJSON(now: now) }
+        case ("health", 1): return status.health
+        case ("status", 1): return status.json
+        case ("log", 1):
+            let view = try LogView(query["log"], agent: query["agent"])
+            let before = try query.number("before")
+            let limit = try query.number("limit", in: 1...LogView.maximumLines) ?? 200
+            return reader.read { view.json(of: $0.lines, before: before, limit: limit, now: now) }
+        case ("commands", 1):
+            let limit = try query.number("limit", in: 1...500) ?? 100
+            return reader.read { state in
+                [
+                    "asOf": .int(now), "commands": .array(state.commands.newest(limit).map(\.json)),
+                    "since": .int(state.began),
+                ]
+            }
+        case ("commands", 2):
+            guard let agent = query["agent"] else { throw ViewError.invalid("agent is missing") }
+            return try await asking.command(words[1], agent)
+        case ("contract", 2): return try await asking.routes(words[1])
+        case ("agents", 2): return reader.read { $0.agentJSON(words[1], now: now) }
+        case ("agents", 3): return try await readAgent(words[1], words[2], query, now)
+        default: throw ViewError.notFound("there is no /\(words.joined(separator: "/"))")
+        }
+    }
+
+    private func readAgent(
+        _ agent: String, _ what: String, _ query: QueryItems, _ now: Int64
+    ) async throws -> JSONValue {
+        switch what {
+        case "timeline":
+            let before = try query.number("before")
+            let limit = try query.number("limit", in: 1...500) ?? 100
+            return reader.read { $0.timelineJSON(of: agent, before: before, limit: limit, now: now) }
+        case "routes": return try await asking.routes(agent)
+        case "maps": return try await asking.maps(agent)
+        case "history": return try await asking.history(agent, layer: query["layer"])
+        default: throw ViewError.notFound("there is no \(what.quoted) of an agent")
+        }
+    }
+
+    // MARK: Posting
+
+    private func post(_ words: [String], _ query: QueryItems, _ request: Request) async throws -> Response {
+        guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
+            return Self.failure(415, "CONTENT_TYPE", "Content-Type must be application/json")
+        }
+        let body = try await json(of: request)
+        if words == ["session"] {
+            guard let cookie = gate.openSession(body["token"]?.stringValue ?? "") else {
+                return Self.failure(401, "NO_TOKEN", "the token is not that of this console; it changes with each start")
+            }
+            var headers = Self.headers(type: "application/json")
+            headers[.setCookie] = cookie
+            return Response(status: .noContent, headers: headers)
+        }
+        let isDry = query["dry"] == "1"
+        switch words {
+        case ["resolve"]: return Self.answer(try await asking.resolve(body))
+        case ["maps", "diff"]: return Self.answer(try await asking.diff(body))
+        case ["maps"]: return Self.answer(try await allowed().relocate(body, isDry: isDry))
+        case ["maps", "undo"]: return Self.answer(try await allowed().undo(body, isDry: isDry))
+        default:
+            guard words.count == 3, words[0] == "agents" else {
+                throw ViewError.notFound("there is no /\(words.joined(separator: "/"))")
+            }
+            return Self.answer(try await allowed().perform(words[2], at: words[1], body, isDry: isDry))
+        }
+    }
+
+    private func allowed() throws(ViewError) -> Changes {
+        guard let changes else {
+            throw .forbidden("this console only reads; start it with --allow-commands")
+        }
+        return changes
+    }
+
+    private func json(of request: Request) async throws(ViewError) -> JSONValue {
+        let bytes: [UInt8]
+        do {
+            var request = request
+            bytes = Array(try await request.collectBody(upTo: Self.maximumBody).readableBytesView)
+        } catch {
+            throw .invalid("the body is larger than 1 MiB, or did not come whole")
+        }
+        do {
+            return try JSONValue(parsing: bytes, limits: .trustedFile)
+        } catch {
+            throw .invalid("the body is not JSON: \(error)")
+        }
+    }
+
+    // MARK: The stream
+
+    private func stream(_ query: QueryItems, _ request: Request) throws -> Response {
+        let follows = query["follow"] == "1" || query["log"] != nil
+        let log = follows ? try LogView(query["log"], agent: query["agent"]) : nil
+        let last = Self.lastEventID.flatMap { request.headers[$0] }.flatMap { Int64($0) }
+        guard tabs.enter() else {
+            return Self.failure(503, "TOO_MANY_TABS", "\(Tabs.maximum) tabs are open; close one")
+        }
+        let lease = TabLease(tabs)
+        let status = status
+        let tab = TabStream(
+            reader, log: log, agent: query["agent"], lastLine: last, tabs: tabs, status: { status.json })
+        var headers = Self.headers(type: "text/event-stream")
+        if let buffering = Self.buffering { headers[buffering] = "no" }
+        return Response(
+            status: .ok, headers: headers,
+            body: ResponseBody { writer in
+                var tab = tab
+                try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+                while !Task.isCancelled {
+                    let bytes = tab.next()
+                    // It waits here as long as the tab does not read.
+                    if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
+                    try await Task.sleep(for: TabStream.pace)
+                }
+                withExtendedLifetime(lease) {}
+                try await writer.finish(nil)
+            })
+    }
+
+    // MARK: Headers
+
+    private static let lastEventID = HTTPField.Name("Last-Event-ID")
+    /// Against a proxy that would gather what the stream sends.
+    private static let buffering = HTTPField.Name("X-Accel-Buffering")
+    private static let security: [(HTTPField.Name, String)] = [
+        (
+            "Content-Security-Policy",
+            "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+        ),
+        ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+    ].compactMap { name, value in HTTPField.Name(name).map { ($0, value) } }
+
+    private static func headers(type: String) -> HTTPFields {
+        var headers = HTTPFields()
+        headers[.contentType] = type
+        headers[.cacheControl] = "no-store"
+        for (name, value) in security { headers[name] = value }
+        return headers
+    }
+
+    private static func answer(_ json: JSONValue, status: Int = 200) -> Response {
+        Response(
+            status: HTTPResponse.Status(code: status), headers: headers(type: "application/json"),
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.serialized())))
+    }
+
+    private static func failure(_ status: Int, _ code: String, _ message: String) -> Response {
+        answer(
+            ["error": ["code": .string(code), "message": .string(message), "detail": .null]], status: status)
+    }
+}
+
+/// A place among the tabs, given back when the stream is gone, however it ended.
+private final class TabLease: Sendable {
+    private let tabs: Tabs
+    init(_ tabs: Tabs) { self.tabs = tabs }
+    deinit { tabs.leave() }
+}
+#endif

@@ -1,0 +1,163 @@
+import Waypost
+import WaypostBackend
+import WaypostMessages
+
+/// What changes something at agents or at the broker; only where the console was started with `--allow-commands`.
+struct Changes: Sendable {
+    let backend: Backend
+    let reader: FleetReader
+
+    /// Does what a page asks for.
+    ///
+    /// - Parameters:
+    ///   - action: `open`, `call`, `level`, `cancel`, `ping` or `forget`.
+    ///   - isDry: Whether only the line for the shell is wanted.
+    func perform(_ action: String, at name: String, _ body: JSONValue, isDry: Bool) async throws -> JSONValue {
+        guard Name.isValid(name) else { throw ViewError.notFound("\(name.quoted) is not a name of an agent") }
+        if action == "forget" { return try await forget(name, body, isDry: isDry) }
+        let (command, words, subject) = try Self.command(action, at: name, body)
+        let line = JSONValue.string(CommandLineText(words, broker: backend.settings).text)
+        guard !isDry else { return ["command": line] }
+        let id = Identifier.ulid()
+        reader.sends(id, to: name, action, subject)
+        let pending = try backend.agent(name).send(command, SendOptions(id: id))
+        let reply = try await pending.reply()
+        return [
+            "id": .string(id), "command": line,
+            "reply": [
+                "status": .string(reply.code.status?.rawValue ?? "failed"), "code": .int(Int64(reply.code.number)),
+                "name": .string(reply.code.name), "detail": .init(reply.detail),
+                "nearest": .array(reply.nearest.map(JSONValue.string)), "result": reply.result,
+                "payload": reply.payload ?? .null, "ms": .int(reply.time.milliseconds),
+                "attempt": .int(Int64(reply.attempt)),
+                "warnings": .array(reply.warnings.map(JSONValue.string)),
+            ],
+        ]
+    }
+
+    private static func command(
+        _ action: String, at name: String, _ body: JSONValue
+    ) throws(ViewError) -> (AgentCommand, words: [String], subject: String?) {
+        func text(_ key: String) throws(ViewError) -> String {
+            guard let text = body[key]?.stringValue, !text.isEmpty else { throw .invalid("\(key) is missing") }
+            return text
+        }
+        switch action {
+        case "open":
+            let url = try text("url")
+            let parameters = body["parameters"]?.objectValue ?? [:]
+            let more = parameters.isEmpty ? [] : ["--params", JSONValue.object(parameters).text]
+            return (.open(url, parameters: parameters), ["open", url, "--agent", name] + more, url)
+        case "call":
+            let (service, method) = (try text("service"), try text("method"))
+            let subject = "\(service).\(method)"
+            if let labeled = body["arguments"]?.objectValue {
+                return (
+                    .call(service, method, labeled: labeled),
+                    ["call", service, method, "--agent", name, "--args", JSONValue.object(labeled).text], subject
+                )
+            }
+            let arguments = body["arguments"]?.arrayValue ?? []
+            return (
+                .call(service, method, arguments),
+                ["call", service, method, "--agent", name]
+                    + (arguments.isEmpty ? [] : ["--args", JSONValue.array(arguments).text]), subject
+            )
+        case "level":
+            let letter = try text("level")
+            guard let level = LogLevel(letter: letter), let wanted = AgentEvent.Level(rawValue: level.rawValue)
+            else { throw .invalid("level must be one of V D I W E F") }
+            let span = min(max(body["for"]?.intValue ?? 600_000, 1_000), Command.maximumLogDuration)
+            let tag = body["tag"]?.stringValue
+            return (
+                .log(wanted, tag: tag, for: .milliseconds(span)),
+                ["log", letter.uppercased(), "--agent", name, "--for", "\(span / 1_000)s"]
+                    + (tag.map { ["--tag", $0] } ?? []), letter.uppercased()
+            )
+        case "cancel":
+            let id = try text("id")
+            return (.cancel(id), ["cancel", id, "--agent", name], id)
+        case "ping": return (.ping, ["ping", "--agent", name], nil)
+        default: throw .notFound("there is no action \(action.quoted)")
+        }
+    }
+
+    private func forget(_ name: String, _ body: JSONValue, isDry: Bool) async throws -> JSONValue {
+        let line = JSONValue.string(CommandLineText(["forget", name, "--yes"], broker: backend.settings).text)
+        guard !isDry else { return ["command": line] }
+        try confirm(name, body)
+        try await backend.agent(name).forget()
+        return ["cleared": .bool(true), "command": line]
+    }
+
+    private func confirm(_ name: String, _ body: JSONValue) throws(ViewError) {
+        guard body["confirm"]?.stringValue == name else {
+            throw .forbidden("it is not confirmed: type \(name)")
+        }
+    }
+
+    // MARK: Maps
+
+    /// Sends a draft.
+    func relocate(_ body: JSONValue, isDry: Bool) async throws -> JSONValue {
+        let draft = try MapDraft(body, author: backend.settings.name)
+        let line = JSONValue.string(draft.command(backend.settings))
+        guard !isDry else { return ["command": line] }
+        if case .group = draft.audience { try confirm(draft.audience.description, body) }
+        return try await send(draft.relocation, to: draft.audience).merging(["command": line])
+    }
+
+    /// Sends the map before the one in force again, or says what that would be.
+    func undo(_ body: JSONValue, isDry: Bool) async throws -> JSONValue {
+        let audience = try MapDraft.audience(body)
+        let revision = body["revision"]?.intValue
+        let words =
+            ["map", "undo"] + audience.words + (revision.map { ["--to", "\($0)"] } ?? []) + ["--yes"]
+        let line = JSONValue.string(CommandLineText(words, broker: backend.settings).text)
+        guard !isDry else { return ["command": line] }
+        let client = MapClient(backend.settings, of: audience)
+        let undo = try await client.undo(to: revision)
+        guard body["send"] == true else {
+            let plan = try await client.plan(undo.relocation)
+            return plan.pageJSON.merging([
+                "origin": .string(undo.origin), "command": line, "revision": .int(undo.revision),
+                "document": .array(undo.entries.map(\.json)),
+            ])
+        }
+        if case .group = audience { try confirm(audience.description, body) }
+        return try await send(undo.relocation, to: audience).merging([
+            "command": line, "origin": .string(undo.origin),
+        ])
+    }
+
+    private func send(_ relocation: Relocation, to audience: Audience) async throws -> JSONValue {
+        var answers: [RelocationAnswer] = []
+        var silent: [String] = []
+        do {
+            _ = try await MapClient(backend.settings, of: audience).relocate(relocation) { answers.append($0) }
+        } catch let error as BackendError where error.kind == .noReply {
+            silent = error.silent.map(\.name)
+            if silent.isEmpty, case .agent(let name) = audience { silent = [name] }
+        }
+        return [
+            "answers": .array(
+                answers.sorted { $0.agent < $1.agent }.map { answer in
+                    [
+                        "agent": .string(answer.agent),
+                        "state": .string(answer.isApplied ? "applied" : "refused"),
+                        "detail": .init(answer.refusal?.description),
+                        "inactive": .array(
+                            answer.inactive.map {
+                                ["number": .int(Int64($0.number)), "reason": .string($0.reason)]
+                            }),
+                    ]
+                }),
+            "silent": .array(silent.map(JSONValue.string)),
+        ]
+    }
+}
+
+extension JSONValue {
+    /// As it is written on the wire.
+    fileprivate var text: String { String(decoding: serialized(), as: UTF8.self) }
+}

@@ -1,0 +1,114 @@
+"""What the console costs with a large fleet, and what the page costs the browser; prints a Markdown table.
+Usage: scripts/benchmark console [--agents N] [--seconds N]"""
+
+import argparse
+import json
+import tempfile
+import threading
+import time
+
+from harness import TOKEN, Broker, Console, Fleet, browser, publish, wait_for
+
+WATCH = """
+window.longTasks = [];
+new PerformanceObserver((list) => { for (const one of list.getEntries()) window.longTasks.push(one.duration); })
+  .observe({ type: 'longtask', buffered: true });
+window.mostRows = 0;
+setInterval(() => {
+  window.mostRows = Math.max(window.mostRows, document.querySelectorAll('virtual-list .list-body > .row').length);
+}, 50);
+window.paints = [];
+new MutationObserver(() => {
+  const now = Date.now();
+  requestAnimationFrame(() => {
+    for (const cell of document.querySelectorAll('virtual-list .message')) {
+      const found = /^painted (\\d+)$/.exec(cell.textContent);
+      if (found && !window.paints.some((one) => one[0] === found[1])) window.paints.push([found[1], Date.now() - Number(found[1])]);
+    }
+  });
+}).observe(document.documentElement, { childList: true, subtree: true, characterData: true });
+"""
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--agents", type=int, default=10_000)
+    arguments.add_argument("--seconds", type=int, default=60)
+    arguments.add_argument("--tabs", type=int, default=5)
+    given = arguments.parse_args()
+    rows = []
+
+    def row(what, found, goal, text):
+        rows.append(f"| {what} | {text} | {goal} | {'yes' if found else 'no'} |")
+
+    with tempfile.TemporaryDirectory() as folder:
+        broker = Broker(folder)
+        fleet = Fleet(broker, given.agents, "--seed", "1", "--log-rate", "200", "--failure-rate", "20")
+        console = Console(broker)
+        drivers = []
+        try:
+            wait_for("the fleet", lambda: console.get("/api/fleet")["total"] == given.agents
+                     and console.get("/api/fleet")["complete"], 300)
+            driver = browser()
+            drivers.append(driver)
+            began = time.monotonic()
+            driver.get(f"{console.base}/#/fleet?token={TOKEN}")
+            wait_for("the first page", lambda: driver.execute_script(
+                "return document.querySelectorAll('virtual-list .list-body > .row:not(.missing)').length > 10"))
+            first = time.monotonic() - began
+            row("first page complete", first <= 1.5, "≤ 1.5 s", f"{first:.2f} s")
+
+            views = ["#/log", "#/fleet", "#/log?q=level%3AW", "#/failures", "#/console"][:given.tabs]
+            while len(drivers) < len(views):
+                drivers.append(browser())
+            for driver, view in zip(drivers, views):
+                driver.get("about:blank")
+                driver.get(f"{console.base}/{view}{'&' if '?' in view else '?'}token={TOKEN}")
+            time.sleep(3)
+            log = drivers[0]
+            for driver in drivers:
+                driver.execute_script(WATCH)
+            log.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+            heap = log.execute_script("return performance.memory.usedJSHeapSize")
+            lines = console.get("/api/log?limit=1")["lines"][-1]["n"]
+            _, processor = console.usage()
+            began = time.monotonic()
+            while time.monotonic() - began < given.seconds:
+                now = int(time.time() * 1000)
+                event = {"t": now, "l": "I", "tag": "Paint", "boot": "B", "seq": 0, "pid": 1, "tid": 1,
+                         "msg": f"painted {now}", "type": 0}
+                publish(broker, "waypost/v1/painter/log/i", json.dumps(event))
+                time.sleep(0.4)
+            elapsed = time.monotonic() - began
+            memory, after = console.usage()
+            count = console.get("/api/log?limit=1")["lines"][-1]["n"] - lines
+            log.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+            growth = log.execute_script("return performance.memory.usedJSHeapSize") - heap
+            most = max(driver.execute_script("return window.mostRows") for driver in drivers)
+            tasks = [one for driver in drivers for one in driver.execute_script("return window.longTasks")]
+            paints = sorted(one[1] for one in log.execute_script("return window.paints"))
+            share = (after - processor) / elapsed
+            row("rows in the document", most <= 120, "≤ 120", f"{most}")
+            row("longest task of a page", max(tasks, default=0) <= 100, "≤ 100 ms",
+                f"{max(tasks, default=0):.0f} ms" if tasks else "under 50 ms")
+            row(f"growth of the heap over {count} lines", growth < 20 << 20, "< 20 MB", f"{growth / 1e6:.1f} MB")
+            row("memory of the console", memory <= 300 << 20, "≤ 300 MB", f"{memory / 1e6:.0f} MB")
+            row("processor of the console", share <= 0.6, "≤ 60 % of a core", f"{share * 100:.0f} %")
+            if paints:
+                p99 = paints[min(len(paints) - 1, len(paints) * 99 // 100)]
+                row(f"from publish to paint, p99 of {len(paints)}", p99 <= 300, "≤ 300 ms", f"{p99} ms")
+            else:
+                row("from publish to paint", False, "≤ 300 ms", "none was seen")
+        finally:
+            for driver in drivers:
+                driver.quit()
+            console.stop()
+            fleet.stop()
+            broker.stop()
+    print(f"{given.agents} agents, {given.tabs} tabs, {given.seconds} s\n")
+    print("| What | Found | Goal | Holds |\n|---|---|---|---|")
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()

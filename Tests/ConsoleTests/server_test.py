@@ -1,0 +1,363 @@
+"""The console's server, asked and attacked over HTTP, without a browser."""
+
+import json
+import pathlib
+import socket
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import LIMIT, TOKEN, Broker, Console, Fleet, publish, wait_for
+
+
+class ServerTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.broker = Broker(cls.folder.name)
+        cls.fleet = Fleet(cls.broker, 30, "--seed", "1", "--log-rate", "20")
+        cls.console = Console(cls.broker, "--allow-commands")
+        cls.reading = Console(cls.broker)
+        for console in (cls.console, cls.reading):
+            wait_for("30 agents", lambda: console.get("/api/fleet")["total"] == 30)
+
+    @classmethod
+    def tearDownClass(cls):
+        for part in (cls.console, cls.reading, cls.fleet, cls.broker):
+            part.stop()
+        cls.folder.cleanup()
+
+    def healthy(self):
+        rows = self.console.get("/api/fleet?state=healthy")["rows"]
+        return rows[0]["agent"]
+
+    # What it answers
+
+    def test_the_fleet_shows_problems_first_and_together(self):
+        fleet = self.console.get("/api/fleet")
+        self.assertEqual(fleet["total"], 30)
+        self.assertEqual(sum(fleet["counts"].values()), 30)
+        self.assertTrue(fleet["problems"])
+        self.assertEqual(fleet["rows"][0]["condition"] == "healthy", False)
+        self.assertTrue(all(fleet["asOf"] for _ in fleet["rows"]))
+
+    def test_one_agent_with_health_routes_maps_and_a_url(self):
+        name = self.healthy()
+        agent = self.console.get(f"/api/agents/{name}")
+        self.assertTrue(agent["found"])
+        self.assertTrue(agent["health"]["checks"])
+        routes = self.console.get(f"/api/agents/{name}/routes")
+        self.assertTrue(routes["routes"])
+        self.assertIn("layers", self.console.get(f"/api/agents/{name}/maps"))
+        status, answer = self.console.request(
+            "/api/resolve", {"url": "scheme://router/demo", "agents": [name]})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer["results"][0]["route"], "scheme://router/demo")
+        self.assertIn(f"waypost resolve scheme://router/demo --agent {name}", answer["command"])
+
+    def test_an_unknown_agent_has_names_that_are_near(self):
+        agent = self.console.get(f"/api/agents/{self.healthy()}x")
+        self.assertFalse(agent["found"])
+        self.assertTrue(agent["nearest"])
+
+    def test_a_map_is_compared_sent_and_taken_back(self):
+        name = self.healthy()
+        entry = {"routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"}
+        draft = {"target": name, "document": [entry]}
+        status, diff = self.console.request("/api/maps/diff", draft)
+        self.assertEqual(status, 200, diff)
+        self.assertEqual(diff["diffs"][0]["added"][0]["text"], "scheme://router/demo → scheme://router/demo1")
+        status, sent = self.console.request("/api/maps", draft)
+        self.assertEqual(status, 200, sent)
+        self.assertEqual(sent["answers"][0]["state"], "applied", sent)
+        layers = self.console.get(f"/api/agents/{name}/maps")["layers"]
+        self.assertTrue(any(layer["layer"] == "patch" for layer in layers))
+
+    def test_a_map_for_a_group_needs_its_name(self):
+        document = {"type": "map", "rev": 900, "entries": []}
+        for confirm in (None, "", "lobby", "@all"):
+            status, answer = self.console.request(
+                "/api/maps", {"target": "@lobby", "document": document, "confirm": confirm})
+            self.assertEqual(status, 403, answer)
+
+    def test_commands_run_and_are_found_again(self):
+        name = self.healthy()
+        status, answer = self.console.request(
+            f"/api/agents/{name}/open", {"url": "scheme://router/demo?id=2", "parameters": {"a": "it's"}})
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer["reply"]["code"], 0)
+        self.assertIn("'{\"a\":\"it'\\''s\"}'", answer["command"])
+        commands = wait_for(
+            "the command", lambda: [one for one in self.console.get("/api/commands")["commands"]
+                                    if one["id"] == answer["id"] and one["ended"]])
+        self.assertEqual(commands[0]["type"], "open")
+
+    def test_the_level_of_a_log_is_changed_for_a_time(self):
+        name = self.healthy()
+        status, answer = self.console.request(
+            f"/api/agents/{name}/level", {"level": "D", "for": 60000})
+        self.assertEqual((status, answer["reply"]["code"]), (200, 0))
+        log = wait_for("the level", lambda: self.console.get(f"/api/agents/{name}")["log"])
+        self.assertEqual(log["level"].upper(), "D")
+        self.assertGreater(log["until"], time.time() * 1000)
+
+    def test_reading_only_is_reading_only(self):
+        name = self.healthy()
+        for path in (f"/api/agents/{name}/open", f"/api/agents/{name}/forget", "/api/maps", "/api/maps/undo"):
+            status, answer = self.reading.request(path, {"url": "scheme://router/demo", "target": name})
+            self.assertEqual(status, 403, answer)
+        self.assertFalse(self.reading.get("/api/status")["commands"])
+
+    def test_questions_that_make_no_sense_are_named(self):
+        for path, word in (
+            ("/api/fleet?sort=mood", "mood"), ("/api/log?log=levl:W", "levl"),
+            ("/api/log?limit=100000", "limit"), ("/api/commands/x", "agent"),
+        ):
+            status, answer = self.console.request(path)
+            self.assertEqual(status, 400)
+            self.assertIn(word, answer["error"]["message"])
+        for body in ("[", "null", "5"):
+            status, _ = self.console.request("/api/resolve", body)
+            self.assertEqual(status, 400)
+
+    # The stream
+
+    def stream(self, console, path, headers=()):
+        connection = socket.create_connection(("127.0.0.1", console.port), timeout=LIMIT)
+        lines = [
+            f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{console.port}",
+            f"Authorization: Bearer {TOKEN}", *headers, "", "",
+        ]
+        connection.sendall("\r\n".join(lines).encode())
+        return connection
+
+    def events(self, connection, wanted, number=1):
+        found, text = [], ""
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            text += connection.recv(65536).decode(errors="replace")
+            *blocks, text = text.split("\n\n")
+            for block in blocks:
+                fields = [line.split(": ", 1) for line in block.splitlines() if ": " in line]
+                fields = {key: value for key, value in fields if key in ("id", "event", "data")}
+                if fields.get("event") == wanted:
+                    found.append((fields.get("id"), json.loads(fields["data"])))
+            if len(found) >= number:
+                return found
+        raise AssertionError(f"no {number} events {wanted}")
+
+    def test_lines_come_in_order_and_go_on_behind_the_last_one(self):
+        with self.stream(self.console, "/api/events?follow=1&log=") as one:
+            seen = self.events(one, "log", 5)
+        numbers = [line["n"] for _, frame in seen for line in frame["lines"]]
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        last = seen[-1][0]
+        with self.stream(self.console, "/api/events?follow=1&log=", [f"Last-Event-ID: {last}"]) as two:
+            _, frame = self.events(two, "log")[0]
+        self.assertEqual(frame["lines"][0]["n"], int(last) + 1)
+
+    def test_a_tab_that_does_not_read_costs_nothing_and_is_told_what_it_missed(self):
+        slow = self.stream(self.console, "/api/events?follow=1&log=")
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        before, _ = self.console.usage()
+        # More than fits into the buffers of the kernel, and more than a tab may be behind.
+        event = {"l": "I", "tag": "Load", "boot": "B", "pid": 1, "tid": 1, "type": 0}
+        for batch in range(400):
+            lines = [
+                json.dumps({**event, "t": 1, "seq": batch * 60 + one + 1, "msg": "x" * 400})
+                for one in range(60)
+            ]
+            publish(self.broker, "waypost/v1/load-1/log/i", "\n".join(lines))
+        wait_for("the load", lambda: self.console.get("/api/log?log=agent:load-1&limit=1")["lines"])
+        after, _ = self.console.usage()
+        self.assertLess(after - before, 64 << 20)
+        slow.settimeout(LIMIT)
+        dropped = 0
+        end = time.monotonic() + LIMIT
+        while not dropped and time.monotonic() < end:
+            for _, frame in self.events(slow, "log"):
+                dropped += frame["dropped"]
+        slow.close()
+        self.assertGreater(dropped, 0)
+
+    # Attacks
+
+    def test_a_name_of_someone_else_that_leads_here_gets_nothing(self):
+        for host in ("attacker.example", f"attacker.example:{self.console.port}", "127.0.0.1"):
+            for path in ("/", "/api/fleet"):
+                status, answer = self.console.request(path, headers={"Host": host})
+                self.assertEqual(status, 403, answer)
+
+    def test_another_page_can_not_post(self):
+        status, answer = self.console.request("/api/session", {"token": TOKEN}, {"Authorization": None})
+        self.assertEqual(status, 403, answer)
+        own = {"Authorization": None, "Origin": self.console.base}
+        status, _ = self.console.request("/api/session", {"token": TOKEN}, own)
+        self.assertEqual(status, 204)
+        for origin in ("http://attacker.example", "null", f"http://127.0.0.1:{self.console.port + 1}"):
+            status, _ = self.console.request(
+                f"/api/agents/{self.healthy()}/open", {"url": "scheme://router/demo"}, {"Origin": origin})
+            self.assertEqual(status, 403)
+        # What a form of another page can send.
+        status, _ = self.console.request(
+            "/api/session", {"token": TOKEN},
+            {**own, "Content-Type": "text/plain"})
+        self.assertEqual(status, 415)
+
+    def test_without_the_token_there_is_no_answer(self):
+        for headers in ({"Authorization": None}, {"Authorization": "Bearer wrong"},
+                        {"Authorization": None, "Cookie": f"waypost-console={TOKEN}"}):
+            for path in ("/api/fleet", "/api/events", "/api/health"):
+                status, _ = self.console.request(path, headers=headers)
+                self.assertEqual(status, 401)
+
+    def test_paths_lead_to_no_other_files(self):
+        for path in (
+            "/../Package.swift", "/%2e%2e/Package.swift", "/..%2fPackage.swift", "//etc/passwd",
+            "/Page/../../Main.swift", "/index.html/../../Main.swift", "/%00", "/api/../index.html%00.js",
+            "/api/agents/..%2f..%2fx", "/api/agents/%2e%2e/routes",
+        ):
+            connection = socket.create_connection(("127.0.0.1", self.console.port), timeout=LIMIT)
+            connection.sendall(
+                f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.console.port}\r\nConnection: close\r\n"
+                f"Authorization: Bearer {TOKEN}\r\n\r\n".encode())
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+            connection.close()
+            self.assertNotIn(b"swift-tools-version", answer, path)
+            self.assertNotIn(b"root:", answer, path)
+            self.assertRegex(answer.split(b"\r\n")[0], rb"HTTP/1.1 (4\d\d|200)")
+            if b" 200 " in answer.split(b"\r\n")[0]:
+                self.assertTrue(b'"found":false' in answer or b"<!doctype html>" in answer, path)
+
+    def test_each_answer_forbids_what_the_page_does_not_need(self):
+        connection = socket.create_connection(("127.0.0.1", self.console.port), timeout=LIMIT)
+        connection.sendall(
+            f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{self.console.port}\r\nConnection: close\r\n\r\n".encode())
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+        connection.close()
+        head = answer.split(b"\r\n\r\n")[0].lower()
+        for words in (b"content-security-policy: default-src 'self'", b"frame-ancestors 'none'",
+                      b"x-content-type-options: nosniff", b"referrer-policy: no-referrer"):
+            self.assertIn(words, head)
+
+    def test_the_token_is_in_no_log(self):
+        self.console.request("/api/fleet")
+        self.console.request("/api/session", {"token": TOKEN}, {"Origin": self.console.base})
+        self.console.request("/api/session", {"token": "wrong"}, {"Origin": self.console.base})
+        text = pathlib.Path(self.console.log.name).read_text()
+        self.assertNotIn(TOKEN, text)
+
+    def test_giant_headers_and_bodies_are_refused(self):
+        status, _ = self.console.request("/api/resolve", {"url": "x" * (2 << 20)})
+        self.assertEqual(status, 400)
+        connection = socket.create_connection(("127.0.0.1", self.console.port), timeout=LIMIT)
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * (64 << 10))
+            connection.sendall(b"a" * (1 << 20))
+            answer = connection.recv(65536)
+            self.assertFalse(answer.startswith(b"HTTP/1.1 200"))
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        connection.close()
+        self.assertEqual(self.console.get("/api/fleet")["total"], 30)
+
+    def test_headers_that_never_end_do_not_hold_a_place(self):
+        connection = socket.create_connection(("127.0.0.1", self.console.port), timeout=LIMIT)
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        # The server ends it, however long the next byte would take.
+        self.assertEqual(connection.recv(1), b"")
+        connection.close()
+
+    def test_a_thousand_idle_connections_end_and_the_page_answers_again(self):
+        idle = []
+        for _ in range(1000):
+            connection = socket.socket()
+            connection.setblocking(False)
+            try:
+                connection.connect(("127.0.0.1", self.console.port))
+            except (BlockingIOError, OSError):
+                pass
+            idle.append(connection)
+        memory, _ = self.console.usage()
+        self.assertLess(memory, 300 << 20)
+        wait_for("an answer", lambda: self.console.get("/api/fleet")["total"] == 30, limit=180)
+        for connection in idle:
+            connection.close()
+
+    def test_many_tabs_are_limited_and_places_come_back(self):
+        tabs = [self.stream(self.reading, "/api/events") for _ in range(60)]
+        heads = []
+        for tab in tabs[:48]:
+            heads.append(tab.recv(64))
+        self.assertTrue(all(head.startswith(b"HTTP/1.1 ") for head in heads))
+        for tab in tabs:
+            tab.close()
+        wait_for("the places of closed tabs", lambda: self.reading.get("/api/health")["tabs"] == 0)
+
+    def test_hostile_messages_do_not_end_it(self):
+        for topic, payload in (
+            ("k1/state", "{"), ("k1/health", "[" * 5000), ("k1/log/i", '{"t":1e400}'),
+            ("k1/fail", '{"code":' + "9" * 400 + "}"), ("k1/map/applied", '"' + "x" * 100000 + '"'),
+            ("x" * 64 + "/state", "null"),
+        ):
+            publish(self.broker, f"waypost/v1/{topic}", payload)
+        self.assertEqual(self.console.get("/api/fleet")["total"], 30)
+
+    def test_requests_side_by_side_are_all_answered(self):
+        answers = []
+
+        def ask():
+            for _ in range(20):
+                answers.append(self.console.get("/api/fleet?limit=200")["total"])
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(answers), 160)
+
+
+class LostBrokerTests(unittest.TestCase):
+    def test_a_lost_broker_is_said_and_found_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broker = Broker(folder)
+            fleet = Fleet(broker, 5, "--seed", "2")
+            console = Console(broker)
+            try:
+                wait_for("5 agents", lambda: console.get("/api/fleet")["total"] == 5)
+                broker.stop()
+                wait_for("the loss", lambda: not console.get("/api/status")["connected"])
+                status = console.get("/api/status")
+                self.assertTrue(status["reason"])
+                # What was known is still shown, with its time.
+                self.assertEqual(console.get("/api/fleet")["total"], 5)
+                self.assertFalse(console.get("/api/fleet")["complete"])
+                broker.start()
+                wait_for("the broker", lambda: console.get("/api/status")["connected"])
+            finally:
+                console.stop()
+                fleet.stop()
+                broker.stop()
+
+    def test_no_broker_at_the_start_is_no_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broker = Broker(folder)
+            broker.stop()
+            console = Console(broker)
+            try:
+                self.assertFalse(console.get("/api/status")["connected"])
+                broker.start()
+                wait_for("the broker", lambda: console.get("/api/status")["connected"])
+            finally:
+                console.stop()
+                broker.stop()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

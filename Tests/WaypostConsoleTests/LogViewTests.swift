@@ -1,0 +1,81 @@
+import Testing
+import WaypostBackend
+import WaypostMessages
+
+@testable import WaypostConsole
+
+/// What a tab gets of the log, and what it is told that it does not get.
+@Suite struct LogViewTests {
+    private func line(_ number: Int, tag: String = "Router", agent: String = "k1") -> LogLine {
+        LogLine(
+            agent: agent,
+            event: LogEvent(
+                time: Int64(number), level: .info, tag: tag, boot: "B", sequence: Int64(number), process: 1,
+                thread: 1, message: "line \(number)"),
+            source: Array("{}".utf8))
+    }
+
+    private func ring(_ count: Int, capacity: Int = 100) -> LineRing {
+        var ring = LineRing(capacity: capacity)
+        for number in 1...count { ring.append(line(number, tag: number % 2 == 0 ? "Router" : "Link"), at: 0) }
+        return ring
+    }
+
+    @Test func `the ring keeps the newest and gives each its number`() {
+        let ring = ring(250)
+        #expect(ring.first == 151 && ring.next == 251 && ring.count == 100)
+        #expect(ring[151]?.line.event.message == "line 151")
+        #expect(ring[250]?.line.event.message == "line 250")
+        #expect(ring[150] == nil && ring[251] == nil)
+        #expect(ring[200]?.line.source.isEmpty == true)
+        #expect(Array(ring.lines(before: ring.next).prefix(2)).map(\.number) == [250, 249])
+        #expect(Array(ring.lines(from: 0).prefix(2)).map(\.number) == [151, 152])
+    }
+
+    @Test func `frames follow each other without a gap`() throws {
+        let (ring, view) = (ring(90), try LogView("tag:Router"))
+        var (next, seen): (Int64, [Int64]) = (1, [])
+        for _ in 0..<5 {
+            let frame = view.frame(of: ring, from: next, limit: 10, backlog: 1_000, now: 0)
+            #expect(frame.dropped == 0 && frame.lines.count <= 10)
+            seen += frame.lines.map(\.number)
+            next = frame.next
+        }
+        #expect(seen == Array(stride(from: 2, through: 90, by: 2)))
+        #expect(next == 91)
+    }
+
+    @Test func `a slow tab is told how many lines it does not get`() throws {
+        let (ring, view) = (ring(250), try LogView(nil))
+        // Those that the ring has no more, then those that are too far behind.
+        let frame = view.frame(of: ring, from: 1, limit: 64, backlog: 40, now: 0)
+        #expect(frame.dropped == 150 + 60)
+        #expect(frame.lines.first?.number == 211 && frame.lines.count == 40 && frame.next == 251)
+    }
+
+    @Test func `what the query hides is not counted as dropped`() throws {
+        let (ring, view) = (ring(100), try LogView("tag:Router"))
+        let frame = view.frame(of: ring, from: 1, limit: 64, backlog: 40, now: 0)
+        #expect(frame.dropped == 30)
+        #expect(frame.lines.map(\.number) == Array(stride(from: 62, through: 100, by: 2)))
+    }
+
+    @Test func `scrolling back ends at the oldest line that is kept`() throws {
+        let (ring, view) = (ring(250), try LogView("tag:Link", agent: "k1"))
+        let page = view.json(of: ring, before: 200, limit: 20, now: 0)
+        #expect(page["lines"]?.arrayValue?.last?["n"]?.intValue == 199)
+        #expect(page["lines"]?.arrayValue?.first?["n"]?.intValue == 161)
+        #expect(page["more"] == true)
+        let last = view.json(of: ring, before: 161, limit: 20, now: 0)
+        #expect(last["lines"]?.arrayValue?.count == 5 && last["more"] == false)
+    }
+
+    @Test func `a query that can't be read names its term`() {
+        #expect {
+            try LogView("levl:W")
+        } throws: { error in
+            guard case .invalid(let text)? = error as? ViewError else { return false }
+            return text.contains("levl")
+        }
+    }
+}
