@@ -1,0 +1,88 @@
+// Requests to the console.
+
+/** An answer that is an error, with what the server says of it. */
+export class ApiError extends Error {
+  /** @param {number} status @param {string} code @param {string} message */
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** @type {{ ask: () => Promise<void> }} asks the user for the token; set by the app */
+export const session = { ask: async () => undefined };
+
+/** @type {Promise<void> | null} */
+let signingIn = null;
+
+/** Ends when there is a session again, however many asked for one. */
+export function signIn() {
+  signingIn ??= session.ask().finally(() => { signingIn = null; });
+  return signingIn;
+}
+
+/** @param {string} token */
+export async function sendToken(token) {
+  await request('/api/session', { method: 'POST', body: { token } }, true);
+}
+
+/**
+ * @param {string} path
+ * @param {{ method?: string, body?: unknown, signal?: AbortSignal }} options
+ * @param {boolean} [isLast] whether a missing session is an error
+ * @returns {Promise<any>}
+ */
+async function request(path, { method = 'GET', body, signal }, isLast = false) {
+  let answer;
+  try {
+    answer = await fetch(path, {
+      method, signal, cache: 'no-store', credentials: 'same-origin',
+      ...(body === undefined
+        ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, 'UNREACHABLE', 'The console does not answer; it was stopped, or the network is down.');
+  }
+  if (answer.status === 401 && !isLast) {
+    await signIn();
+    return request(path, { method, body, signal }, true);
+  }
+  if (answer.status === 204) return null;
+  const text = await answer.text();
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new ApiError(answer.status, 'BAD_ANSWER', `The console answered ${answer.status} with what is no JSON.`);
+  }
+  if (!answer.ok) {
+    const { code = '', message = `The console answered ${answer.status}.` } = value?.error ?? {};
+    throw new ApiError(answer.status, code, message);
+  }
+  return value;
+}
+
+/**
+ * @param {string} path
+ * @param {Record<string, string | number | null | undefined>} [query] what is empty is left out
+ * @param {AbortSignal} [signal]
+ */
+export function get(path, query = {}, signal) {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== '') parameters.set(key, String(value));
+  }
+  const text = parameters.toString();
+  return request(text ? `${path}?${text}` : path, { signal });
+}
+
+/** @param {string} path @param {unknown} body @param {AbortSignal} [signal] */
+export function post(path, body, signal) {
+  return request(path, { method: 'POST', body, signal });
+}
+
+// The path of something of an agent.
+/** @param {string} name @param {string} [rest] */
+export const agentPath = (name, rest = '') => `/api/agents/${encodeURIComponent(name)}${rest}`;

@@ -1,0 +1,412 @@
+// A log that goes on: the newest lines follow, older ones come when one scrolls back.
+import { ApiError, get } from './api.js';
+import { badge, button, choice, copyButton, emptyState, errorState, fill, h, link, loading, since } from './dom.js';
+import { icon } from './icons.js';
+import { live } from './live.js';
+import { LEVELS, LEVEL_NAMES, Query, check, quoted, replaceTerm } from './query.js';
+import { QueryLine } from './query-line.js';
+import { clock, count, day, exact, plural } from './time.js';
+import { viewHash } from './view.js';
+import { VirtualList } from './virtual-list.js';
+
+/** @typedef {import('./types.js').Line} Line */
+/** @typedef {{ note: string, id: number }} Note a row that is no line */
+/** @typedef {Line | Note} Item */
+
+/** The most lines that the browser holds. */
+const MOST_LINES = 5_000;
+const WINDOW = 200;
+
+/** @param {Item} item @returns {item is Note} */
+const isNote = (item) => 'note' in item;
+
+export class LogView extends HTMLElement {
+  constructor() {
+    super();
+    /** @type {Item[]} oldest first */
+    this.items = [];
+    /** @type {Item[]} came while the log stood still */
+    this.pending = [];
+    /** @type {Item[]} came since the last frame */
+    this.incoming = [];
+    this.query = new Query('');
+    this.text = '';
+    this.agent = '';
+    /** @type {number | null} the moment that is looked at; null for now */
+    this.at = null;
+    this.isPaused = false;
+    /** Whether the lines go on to the newest. */
+    this.isWhole = true;
+    /** Whether nothing older is kept. */
+    this.isFirst = false;
+    this.isReady = false;
+    this.isDrawn = false;
+    /** @type {number} */
+    this.lastN = -1;
+    this.notes = 0;
+    /** @type {AbortController | null} */
+    this.request = null;
+    this.isFetching = false;
+    this.end = new AbortController();
+    /** @type {(options: Record<string, string | null>) => void} says that another view is wanted */
+    this.changed = () => undefined;
+    this.line = new QueryLine();
+    this.line.addEventListener('query', (event) => this.typed(/** @type {CustomEvent} */ (event).detail));
+    this.pauseButton = button('Pause', () => this.pause());
+    this.level = h('span');
+    this.facts = h('span', { class: 'log-facts' });
+    this.more = h('button', { type: 'button', class: 'jump primary', hidden: true, onclick: () => this.resume() });
+    this.list = new VirtualList({
+      label: 'Log', source: this, key: (item) => (isNote(item) ? `note ${item.id}` : String(item.n)),
+      kind: (item) => (isNote(item) ? 'note' : `level-${item.level}${item.failure ? ' is-failure' : ''}`),
+      whole: (item) => (isNote(item) ? h('span', { class: 'note-text' }, icon('warn'), item.note) : null),
+      open: (item) => this.open(item),
+      columns: [
+        { name: 'time', label: 'Time', draw: (cell, line) => { cell.textContent = clock(line.t, true); cell.title = exact(line.t); } },
+        { name: 'level', label: 'Level', draw: (cell, line) => { cell.textContent = line.level; cell.title = LEVEL_NAMES[line.level] ?? ''; } },
+        { name: 'agent', label: 'Agent', draw: (cell, line) => { cell.textContent = cell.title = line.agent; } },
+        { name: 'tag', label: 'Tag', draw: (cell, line) => { cell.textContent = cell.title = line.tag; } },
+        { name: 'message', label: 'Message', draw: (cell, line) => { cell.textContent = cell.title = line.message; } },
+      ],
+    });
+    this.list.addEventListener('scroll', () => this.scrolled(), { passive: true });
+    this.list.addEventListener('moved', () => { if (this.isFollowing) this.pause(); });
+    this.state = h('div', { class: 'list-state' });
+    this.detail = h('aside', { class: 'detail', 'aria-label': 'The line', hidden: true });
+    this.append(h('div', { class: 'log-tools' }, this.line, h('div', { class: 'log-buttons' }, this.level, this.pauseButton, this.facts)),
+      h('div', { class: 'list-place' }, this.list, this.state, this.more), this.detail);
+    const listen = (/** @type {string} */ type, /** @type {(detail: any) => void} */ call) =>
+      live.addEventListener(type, (event) => call(/** @type {CustomEvent} */ (event).detail), { signal: this.end.signal });
+    listen('log', (frame) => this.took(frame));
+    listen('opened', () => void this.start());
+    listen('status', () => this.drawFacts());
+  }
+
+  /** Whether the newest line is in sight and stays there. */
+  get isFollowing() {
+    return !this.isPaused && this.isWhole && this.at === null;
+  }
+
+  disconnectedCallback() {
+    this.end.abort();
+    this.request?.abort();
+  }
+
+  /** The rows, for the list. */
+  get count() {
+    return this.items.length;
+  }
+
+  /** @param {number} index */
+  get(index) {
+    return this.items[index];
+  }
+
+  // The query as it is sent.
+  /** @param {string} agent @param {string} text */
+  static sent(agent, text) {
+    return agent ? `agent=:${quoted(agent)} ${text}`.trim() : text;
+  }
+
+  /** @param {{ agent: string, text: string, at: number | null }} view */
+  show({ agent, text, at }) {
+    const isOther = agent !== this.agent || text !== this.text || at !== this.at;
+    if (this.line && this.line.value !== text && document.activeElement !== this.line.input) this.line.value = text;
+    this.agent = agent;
+    this.text = text;
+    this.at = at;
+    this.classList.toggle('one-agent', agent !== '');
+    this.drawLevel();
+    if (!isOther && this.isDrawn) return;
+    const { query } = check(text);
+    if (query) this.filter(query);
+    this.isReady = false;
+    // The stream of the new query has its first event soon; then `start` asks for what was before.
+    if (at !== null) void this.start();
+  }
+
+  /** @param {Query} query */
+  typed(query) {
+    this.filter(query);
+    clearTimeout(this.typing);
+    /** @type {number | undefined} */
+    this.typing = setTimeout(() => this.changed({ q: query.text.trim(), at: null }), 350);
+  }
+
+  // Shows at once what is here already.
+  /** @param {Query} query */
+  filter(query) {
+    this.query = query;
+    const now = live.now();
+    const keep = (/** @type {Item} */ item) => isNote(item) || query.holds(item, now);
+    this.items = this.items.filter(keep);
+    this.pending = this.pending.filter(keep);
+    this.incoming = this.incoming.filter(keep);
+    this.list.refresh();
+  }
+
+  /** @param {Record<string, string | number | null>} where */
+  ask(where) {
+    this.request?.abort();
+    this.request = new AbortController();
+    return get('/api/log', { log: LogView.sent(this.agent, this.text), limit: WINDOW, ...where }, this.request.signal);
+  }
+
+  /** Asks for the lines that were there before the stream. */
+  async start() {
+    const isAgain = this.isDrawn && this.isReady;
+    if (isAgain && (this.at !== null || !this.isWhole)) return;
+    if (!this.isDrawn) fill(this.state, loading());
+    try {
+      const { lines, more } = await this.ask({ at: this.at });
+      const newest = lines.length ? lines[lines.length - 1].n : -1;
+      if (isAgain && newest >= this.lastN && this.lastN >= 0) {
+        // The stream went on behind what was shown last.
+        this.add(lines);
+        return;
+      }
+      if (isAgain && this.lastN >= 0) this.incoming = [];
+      this.isFirst = !more;
+      this.isWhole = this.at === null;
+      this.items = lines;
+      this.lastN = newest;
+      this.pending = [];
+      const early = this.incoming;
+      this.incoming = [];
+      this.isReady = this.isDrawn = true;
+      this.isPaused = this.at !== null;
+      this.add(early);
+      this.flush();
+      if (this.at === null) this.list.toEnd();
+      else this.toMoment(this.at);
+      this.line.showFault('');
+      fill(this.state);
+      this.drawFacts();
+    } catch (error) {
+      if (this.request?.signal.aborted) return;
+      const isFault = error instanceof ApiError && error.status === 400;
+      if (isFault) this.line.showFault(error.message);
+      fill(this.state, isFault ? null : errorState(error, () => void this.start()));
+    }
+  }
+
+  /** @param {number} at */
+  toMoment(at) {
+    const index = this.items.findIndex((item) => !isNote(item) && item.t >= at);
+    if (index < 0 || !this.list) return;
+    this.list.paint();
+    this.list.select(index);
+    this.list.scrollTop = Math.max(0, index * this.list.rowHeight - this.list.clientHeight / 2);
+  }
+
+  /** @param {{ lines: Line[], dropped: number }} frame */
+  took({ lines, dropped }) {
+    if (dropped) {
+      this.incoming.push({ note: `${plural(dropped, 'line')} dropped: this tab did not read as fast as they came`, id: this.notes += 1 });
+    }
+    this.add(lines);
+  }
+
+  /** @param {Item[]} items */
+  add(items) {
+    for (const item of items) {
+      if (!isNote(item)) {
+        if (this.isReady && item.n <= this.lastN) continue;
+        if (this.isReady) this.lastN = item.n;
+      }
+      this.incoming.push(item);
+    }
+    if (!this.isReady) return;
+    // A tab that is not seen has no frames; what it will show is bounded all the same.
+    if (this.incoming.length > 2 * MOST_LINES) this.flush();
+    if (this.isAsked) return;
+    this.isAsked = true;
+    requestAnimationFrame(() => {
+      this.isAsked = false;
+      this.flush();
+    });
+  }
+
+  /** Shows what came, once in a frame. */
+  flush() {
+    if (!this.incoming.length) {
+      this.drawState();
+      return;
+    }
+    const came = this.incoming;
+    this.incoming = [];
+    if (this.isFollowing) {
+      this.items.push(...came);
+      if (this.items.length > MOST_LINES) {
+        this.items.splice(0, this.items.length - MOST_LINES);
+        this.isFirst = false;
+      }
+      this.list.toEnd();
+    } else {
+      this.pending.push(...came);
+      if (this.pending.length > MOST_LINES) {
+        // What is between is no longer here, so that to go on is to begin anew.
+        this.pending.splice(0, this.pending.length - MOST_LINES);
+        this.isWhole = false;
+      }
+    }
+    this.drawState();
+    this.drawFacts();
+  }
+
+  drawState() {
+    if (!this.isReady) return;
+    const isEmpty = this.items.length === 0;
+    if (isEmpty === (this.state.childElementCount > 0)) return;
+    fill(this.state, isEmpty ? emptyState('log', this.text ? 'No line fits this query' : 'No line yet',
+      this.text ? 'New ones that fit appear here as they come.' : 'Lines appear here as agents write them.') : null);
+  }
+
+  scrolled() {
+    if (!this.isReady || !this.items.length) return;
+    if (this.isFollowing && !this.list.isAtEnd && this.list.scrollTop < (this.lastTop ?? 0)) this.pause();
+    this.lastTop = this.list.scrollTop;
+    if (this.isFollowing || this.isFetching) return;
+    if (this.list.scrollTop < 20 * this.list.rowHeight && !this.isFirst) void this.older();
+    else if (!this.isWhole && this.list.isAtEnd) void this.newer();
+  }
+
+  async older() {
+    const first = this.items.find((item) => !isNote(item));
+    if (!first || isNote(first)) return;
+    await this.fetching(async () => {
+      const { lines, more } = await this.ask({ before: first.n });
+      this.isFirst = !more;
+      this.items.unshift(...lines);
+      if (this.isFirst) this.items.unshift({ note: 'Older lines are not kept here. Agents may have them: waypost replay', id: this.notes += 1 });
+      if (this.items.length > MOST_LINES) {
+        this.items.length = MOST_LINES;
+        this.isWhole = false;
+      }
+      this.list.shift(lines.length + (this.isFirst ? 1 : 0));
+    });
+  }
+
+  async newer() {
+    const last = this.items[this.items.length - 1];
+    if (!last || isNote(last)) return;
+    await this.fetching(async () => {
+      const { lines } = await this.ask({ after: last.n });
+      this.items.push(...lines);
+      const cut = Math.max(0, this.items.length - MOST_LINES);
+      this.items.splice(0, cut);
+      if (cut) this.isFirst = false;
+      this.list.shift(-cut);
+    });
+  }
+
+  /** @param {() => Promise<void>} work */
+  async fetching(work) {
+    this.isFetching = true;
+    try {
+      await work();
+    } catch {
+      // The next scroll asks again; that the console is gone stands above.
+    } finally {
+      this.isFetching = false;
+      this.drawFacts();
+    }
+  }
+
+  pause() {
+    if (this.isPaused || this.at !== null) this.resume();
+    else {
+      this.isPaused = true;
+      this.drawFacts();
+    }
+    return true;
+  }
+
+  resume() {
+    this.isPaused = false;
+    if (this.at !== null) {
+      this.isReady = false;
+      this.changed({ at: null });
+      void Promise.resolve().then(() => this.start());
+      return;
+    }
+    if (!this.isWhole) {
+      this.isReady = false;
+      void this.start();
+      return;
+    }
+    this.incoming = [...this.pending, ...this.incoming];
+    this.pending = [];
+    this.list.toEnd();
+    this.flush();
+    this.drawFacts();
+  }
+
+  drawFacts() {
+    const isStill = !this.isFollowing;
+    if (this.pauseButton.dataset.still !== String(isStill)) {
+      this.pauseButton.dataset.still = String(isStill);
+      fill(this.pauseButton, icon(isStill ? 'play' : 'pause'), isStill ? 'Follow' : 'Pause');
+      this.pauseButton.title = isStill ? 'Go on with the newest lines (space)' : 'Stand still (space)';
+    }
+    const lines = this.items.length;
+    const word = this.at !== null ? `around ${day(this.at)} ${clock(this.at)}` : isStill ? 'paused' : 'following';
+    const text = `${plural(lines, 'line')}, ${word}`;
+    if (this.facts.textContent !== text) this.facts.textContent = text;
+    this.more.hidden = !isStill || (this.pending.length === 0 && this.isWhole);
+    const fresh = `${this.pending.length ? `${this.pending.length >= MOST_LINES ? 'over ' : ''}${count(this.pending.length)} new` : 'To the newest'}`;
+    if (!this.more.hidden && this.more.dataset.text !== fresh) {
+      this.more.dataset.text = fresh;
+      fill(this.more, icon('down'), fresh);
+    }
+  }
+
+  drawLevel() {
+    const found = /(?:^|\s)level:(\w+)/i.exec(this.text)?.[1] ?? '';
+    const chosen = [...LEVELS].find((level) => found.toUpperCase() === level || LEVEL_NAMES[level] === found.toLowerCase()) ?? '';
+    fill(this.level, choice('Lowest level', [['', 'All levels'], ...[...LEVELS].map((level) =>
+      /** @type {[string, string]} */ ([level, `${level} ${LEVEL_NAMES[level]}${level === 'F' ? '' : ' and higher'}`]))], chosen,
+    (level) => this.narrow(replaceTerm(this.text, 'level', level ? `level:${level}` : ''))));
+  }
+
+  /** @param {string} text */
+  narrow(text) {
+    if (this.line) this.line.value = text;
+    const { query } = check(text);
+    if (query) this.filter(query);
+    this.changed({ q: text, at: null });
+  }
+
+  // Shows one line whole.
+  /** @param {Item} item */
+  open(item) {
+    if (isNote(item)) return;
+    if (this.isFollowing) this.pause();
+    const term = (/** @type {string} */ text) => button(text, () => this.narrow(`${this.text} ${text}`.trim()), { class: 'quiet term' });
+    const facts = [
+      ['Time', since(item.t), ' ', exact(item.t)],
+      ['Level', `${item.level} ${LEVEL_NAMES[item.level] ?? ''}`, item.failure ? badge('bad', 'failure') : null],
+      ['Agent', link(viewHash('agent', item.agent), item.agent), this.agent ? null : term(`agent=:${quoted(item.agent)}`)],
+      ['Tag', item.tag, term(`tag=:${quoted(item.tag)}`), term(`-tag=:${quoted(item.tag)}`)],
+      item.code === null ? null : ['Code', `${item.code} ${item.name ?? ''}`, term(`code:${item.code}`)],
+      item.url === null ? null : ['URL', item.url, link(viewHash('where', '', { url: item.url, agent: item.agent }), 'where does it go?')],
+      item.ref === null ? null : ['Command', link(viewHash('commands', item.ref, { agent: item.agent }), item.ref), term(`ref:${quoted(item.ref)}`)],
+    ];
+    const near = this.text || this.at !== null
+      ? link(viewHash(this.agent ? 'agent' : 'log', this.agent, { tab: this.agent ? 'log' : '', at: item.t, q: this.agent ? '' : `agent=:${quoted(item.agent)}` }), 'What was around it')
+      : null;
+    fill(this.detail, h('div', { class: 'detail-head' }, h('h2', null, 'Line'), near, copyButton(JSON.stringify(item), 'Copy the line as JSON'),
+      button('Close', () => this.close(), { icon: 'close', class: 'quiet' })),
+    h('pre', { class: 'message-text', tabindex: '0' }, item.message),
+    h('dl', { class: 'facts' }, facts.map((fact) => fact && h('div', null, h('dt', null, fact[0]), h('dd', null, ...fact.slice(1))))));
+    this.detail.hidden = false;
+  }
+
+  close() {
+    if (this.detail.hidden) return false;
+    this.detail.hidden = true;
+    return true;
+  }
+}
+
+customElements.define('log-view', LogView);

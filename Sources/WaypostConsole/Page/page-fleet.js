@@ -1,0 +1,165 @@
+// Who is in trouble?
+import { get } from './api.js';
+import { CONDITIONS, badge, choice, conditionBadge, emptyState, errorState, fill, h, setTime, since } from './dom.js';
+import { icon } from './icons.js';
+import { Page, later } from './page.js';
+import { sparkIn } from './spark-line.js';
+import { count, plural } from './time.js';
+import { viewHash } from './view.js';
+import { VirtualList } from './virtual-list.js';
+import { PagedRows } from './window.js';
+
+/** @typedef {import('./types.js').Fleet} Fleet */
+/** @typedef {import('./types.js').AgentRow} AgentRow */
+/** @typedef {import('./types.js').Condition} Condition */
+
+const OPTIONS = ['filter', 'state', 'group', 'version', 'problem', 'sort', 'desc'];
+
+// An element of a cell that is made once.
+/** @param {HTMLElement} cell @param {(time: HTMLTimeElement) => void} draw */
+function timeIn(cell, draw) {
+  let time = cell.querySelector('time');
+  if (!time) cell.append(time = document.createElement('time'));
+  draw(time);
+}
+
+export class FleetPage extends Page {
+  constructor() {
+    super();
+    this.classList.add('is-full');
+    /** @type {PagedRows<AgentRow>} */
+    this.rows = new PagedRows((offset, limit) => this.fetch(offset, limit), () => this.list.refresh());
+    this.counts = h('div', { class: 'counts', role: 'group', 'aria-label': 'States' });
+    this.top = h('div', { class: 'fleet-top' });
+    this.state = h('div', { class: 'list-state' });
+    this.search = h('input', {
+      type: 'search', 'aria-label': 'Filter agents', placeholder: 'Name, problem, version…', 'data-search': true, maxlength: 200,
+      oninput: later(() => this.change({ filter: this.search.value ?? '' }), 200),
+    });
+    this.choices = h('div', { class: 'choices' });
+    this.list = new VirtualList({
+      label: 'Agents', source: this.rows, key: (row) => row.agent, kind: (row) => `condition-${row.condition}`,
+      open: (row) => { location.hash = viewHash('agent', row.agent); },
+      sorted: (sort) => this.sort(sort),
+      columns: [
+        { name: 'agent', label: 'Agent', sort: 'name', draw: (cell, row) => fill(cell, h('a', { href: viewHash('agent', row.agent), tabindex: '-1', title: row.agent }, row.agent)) },
+        { name: 'state', label: 'State', sort: 'attention', draw: (cell, row) => fill(cell, conditionBadge(row.condition, row.condition === 'mapRefused' ? 'map refused' : row.state)) },
+        { name: 'since', label: 'Since', sort: 'since', draw: (cell, row) => timeIn(cell, (time) => setTime(time, row.since, row.sinceAtLeast ? 'over ' : '')) },
+        { name: 'heard', label: 'Last heard', sort: 'heard', draw: (cell, row) => timeIn(cell, (time) => setTime(time, row.heard)) },
+        { name: 'version', label: 'Version', sort: 'version', draw: (cell, row) => { cell.textContent = cell.title = row.version; } },
+        { name: 'map', label: 'Maps', sort: 'map', draw: (cell, row) => { cell.textContent = cell.title = row.map; } },
+        { name: 'failures', label: 'Failures, 1 h', sort: 'failures', draw: (cell, row) => sparkIn(cell, row.failures, 'failure') },
+        { name: 'problem', label: 'Problem', draw: (cell, row) => { cell.textContent = cell.title = row.problem; } },
+      ],
+    });
+    this.append(this.heading('Fleet'), this.notice, this.top, h('div', { class: 'filters' },
+      h('label', { class: 'search' }, icon('search'), this.search), this.counts, this.choices),
+    h('div', { class: 'list-place' }, this.list, this.state));
+    this.onLive('fleet', () => {
+      this.rows.refresh();
+      this.list.refresh();
+    });
+    this.onLive('opened', () => this.again());
+  }
+
+  /** @param {import('./view.js').View} view */
+  show(view) {
+    super.show(view);
+    const { filter = '', sort = 'attention', desc = '' } = view.options;
+    if (this.search && document.activeElement !== this.search) this.search.value = filter;
+    this.list.drawHead(sort, desc === '1');
+    if (this.isAsked(OPTIONS.map((option) => view.options[option] ?? '').join('\n'))) return;
+    if (this.list) this.list.scrollTop = 0;
+    this.again();
+  }
+
+  again() {
+    this.rows.reset();
+    this.list.refresh();
+  }
+
+  /** @param {number} offset @param {number} limit */
+  async fetch(offset, limit) {
+    const options = Object.fromEntries(OPTIONS.map((option) => [option, this.view.options[option]]));
+    try {
+      const fleet = /** @type {Fleet} */ (await get('/api/fleet', { ...options, offset, limit }, this.end.signal));
+      this.draw(fleet);
+      return { rows: fleet.rows, count: fleet.matched };
+    } catch (error) {
+      if (!this.end.signal.aborted) {
+        const line = errorState(error, () => this.again());
+        if (this.rows.count) fill(this.notice, h('p', { class: 'notice-line', role: 'status' }, icon('warn'), `This could not be refreshed: ${error instanceof Error ? error.message : ''}`));
+        else fill(this.state, line);
+      }
+      throw error;
+    }
+  }
+
+  /** @param {string} sort */
+  sort(sort) {
+    const { sort: old = 'attention', desc } = this.view.options;
+    // Most people want the newest and the most first.
+    const isDescending = sort === old ? desc !== '1' : ['heard', 'failures'].includes(sort);
+    this.change({ sort: sort === 'attention' && !isDescending ? '' : sort, desc: isDescending ? '1' : '' });
+  }
+
+  /** @param {Fleet} fleet */
+  draw(fleet) {
+    const { state = '', version = '', group = '', problem = '' } = this.view.options;
+    fill(this.notice);
+    this.dated(fleet.asOf);
+    this.drawTop(fleet);
+    const states = state.split(',').filter(Boolean);
+    fill(this.counts, .../** @type {Condition[]} */ (Object.keys(CONDITIONS)).filter((condition) => fleet.counts[condition] || states.includes(condition))
+      .map((condition) => {
+        const isOn = states.includes(condition);
+        const others = isOn ? states.filter((other) => other !== condition) : [...states, condition];
+        return h('button', { type: 'button', class: 'chip', 'aria-pressed': String(isOn), onclick: () => this.change({ state: others.join(',') }) },
+          conditionBadge(condition), h('b', null, count(fleet.counts[condition] ?? 0)));
+      }));
+    const matched = fleet.matched === fleet.total ? plural(fleet.total, 'agent') : `${count(fleet.matched)} of ${plural(fleet.total, 'agent')}`;
+    if (!this.choices.contains(document.activeElement)) {
+      fill(this.choices,
+        fleet.versions.length > 1 || version ? choice('Version', [['', 'All versions'], ...fleet.versions.map((one) =>
+          /** @type {[string, string]} */ ([one.version, `${one.version} · ${count(one.count)}${one.problems ? ` · ${plural(one.problems, 'problem')}` : ''}`]))], version, (value) => this.change({ version: value })) : null,
+        fleet.groups.length || group ? choice('Group', [['', 'All groups'], ...fleet.groups.map((one) =>
+          /** @type {[string, string]} */ ([one.group, `@${one.group} · ${count(one.count)}`]))], group, (value) => this.change({ group: value })) : null,
+        OPTIONS.slice(0, 5).some((option) => this.view.options[option])
+          ? h('button', { type: 'button', class: 'quiet', onclick: () => this.change({ filter: '', state: '', group: '', version: '', problem: '' }) }, icon('close'), 'No filter') : null,
+        h('span', { class: 'matched', role: 'status' }, matched));
+    } else {
+      const line = this.choices.querySelector('.matched');
+      if (line) line.textContent = matched;
+    }
+    fill(this.state, fleet.matched ? null
+      : fleet.total ? emptyState('search', 'No agent fits', problem ? 'The problem may be gone.' : null)
+        : fleet.complete ? emptyState('fleet', 'No agent has been heard of at this broker', h('p', null, 'Start one: ', h('code', null, 'waypost agent --agent k1')))
+          : emptyState('wait', 'The states that the broker keeps are coming in…'));
+  }
+
+  // What is wrong, the same thing of many agents as one.
+  /** @param {Fleet} fleet */
+  drawTop(fleet) {
+    const top = this.top;
+    if (top.contains(document.activeElement) && fleet.problems.length && top.childElementCount > 1) return;
+    const { problem = '' } = this.view.options;
+    const comingIn = fleet.complete ? null : h('p', { class: 'calm' }, badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
+    if (!fleet.problems.length) {
+      const parked = (fleet.counts.stopped ?? 0) + (fleet.counts.unknown ?? 0);
+      fill(top, comingIn, fleet.total && fleet.complete ? h('p', { class: 'calm is-well' }, icon('ok'), h('span', null, h('b', null, 'Nothing is wrong. '),
+        `${plural(fleet.counts.healthy ?? 0, 'agent is', 'agents are')} healthy${parked ? `, ${count(parked)} shut down or not known` : ''}, `, since(fleet.asOf, 'as of '), '.')) : null);
+      return;
+    }
+    fill(top, comingIn, h('div', { class: 'problems', role: 'list', 'aria-label': 'Problems' }, fleet.problems.map((one) => {
+      const isOn = one.text === problem;
+      const names = one.agents.slice(0, 3).join(', ') + (one.count > 3 ? ', …' : '');
+      return h('div', { role: 'listitem' }, h('button', {
+        type: 'button', class: `problem condition-${one.condition}`, 'aria-pressed': String(isOn), title: one.text,
+        onclick: () => this.change({ problem: isOn ? '' : one.text }),
+      }, h('span', { class: 'problem-head' }, conditionBadge(one.condition), h('b', null, plural(one.count, 'agent')), since(one.since, 'since ')),
+      h('span', { class: 'problem-text' }, one.text || CONDITIONS[one.condition][1]), h('span', { class: 'problem-agents' }, names)));
+    })));
+  }
+}
+
+customElements.define('page-fleet', FleetPage);

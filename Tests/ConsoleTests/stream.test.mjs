@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EventParser, backOff, freshness } from '../../Sources/WaypostConsole/Page/sse.js';
+
+test('events are the same wherever the stream is cut', () => {
+  const text = ': hello\n\nevent: log\nid: 12\ndata: {"a":1}\n\nevent: status\r\ndata: x\r\ndata: y\r\n\r\ndata: rest';
+  const whole = new EventParser().push(text);
+  assert.deepEqual(whole, [{ event: 'log', data: '{"a":1}', id: '12' }, { event: 'status', data: 'x\ny', id: null }]);
+  for (let cut = 0; cut <= text.length; cut += 1) {
+    const parser = new EventParser();
+    assert.deepEqual([...parser.push(text.slice(0, cut)), ...parser.push(text.slice(cut))], whole, `cut at ${cut}`);
+    assert.equal(parser.lastID, '12');
+  }
+});
+
+test('each try waits longer, and none longer than 40 s', () => {
+  const waits = [0, 1, 2, 3, 6, 50].map((tries) => backOff(tries, 0.5));
+  assert.deepEqual(waits, [500, 1_000, 2_000, 4_000, 30_000, 30_000]);
+  assert.ok(backOff(99, 1) <= 40_000 && backOff(0, 0) > 0);
+});
+
+test('how far what is shown can be believed', () => {
+  const status = { connected: true, asOf: 1_000 };
+  assert.equal(freshness({ link: 'opening', status: null, now: 0 }), 'opening');
+  assert.equal(freshness({ link: 'open', status, now: 11_000 }), 'fresh');
+  assert.equal(freshness({ link: 'open', status, now: 11_001 }), 'stale');
+  assert.equal(freshness({ link: 'open', status: { ...status, connected: false }, now: 2_000 }), 'offline');
+  assert.equal(freshness({ link: 'gone', status, now: 2_000 }), 'gone');
+});

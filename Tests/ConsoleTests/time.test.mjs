@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ago, bytes, clock, count, day, duration, exact, left, plural, span } from '../../Sources/WaypostConsole/Page/time.js';
+
+const NOW = 1_795_217_000_000;
+
+for (const [age, text] of [
+  [0, 'now'], [1_999, 'now'], [-1_500, 'now'], [28_400, '28 s ago'], [119_000, '119 s ago'], [120_000, '2 min ago'],
+  [3_600_000, '60 min ago'], [7_500_000, '2 h 5 min ago'], [86_400_000, '24 h ago'], [34_560_000_000, '400 d ago'], [-180_000, 'in 3 min'],
+]) {
+  test(`${age} ms is ${text}`, () => assert.equal(ago(NOW - age, NOW), text));
+}
+
+test('what is not known is said', () => assert.equal(ago(null, NOW), 'not known'));
+
+for (const [text, value] of [
+  ['500ms', 500], ['10s', 10_000], ['90', 90_000], ['1.5h', 5_400_000], ['10 min', 600_000], ['10m', 600_000], ['366d', 31_622_400_000],
+  ['367d', null], ['', null], ['s', null], ['-1s', null], ['1e3s', null], ['0x10', null], ['1.2.3s', null], ['inf', null], ['10  s', null], ['90 ', null],
+]) {
+  test(`the time ${JSON.stringify(text)} has ${value} ms`, () => assert.equal(span(text), value));
+}
+
+test('durations keep two figures', () => {
+  assert.deepEqual([850, 4_200, 12_000, 600_000, 8_000_000, 200_000_000].map(duration), ['850 ms', '4.2 s', '12 s', '10 min', '2 h 13 min', '2 d']);
+  assert.equal(duration(-5), '0 ms');
+});
+
+test('what is left counts down to nothing and not below', () => {
+  assert.deepEqual([250_000, 59_001, 1, -7].map(left), ['4 min 10 s', '60 s', '1 s', '0 s'].map((text) => (text === '60 s' ? '1 min 00 s' : text)));
+});
+
+test('an exact time has day, milliseconds and zone', () => {
+  assert.match(exact(NOW), /^2026-11-2\d \d\d:\d\d:\d\d\.000 UTC/);
+  assert.equal(exact(NOW).startsWith(`${day(NOW)} ${clock(NOW)}.000`), true);
+});
+
+test('numbers and words', () => {
+  assert.equal(count(1_234_567), '1\u202F234\u202F567');
+  assert.equal(plural(1, 'agent'), '1 agent');
+  assert.equal(plural(2, 'entry', 'entries'), '2 entries');
+  assert.deepEqual([100, 2_048, 47_185_920].map(bytes), ['100 B', '2 KiB', '45 MiB']);
+});
