@@ -12,8 +12,8 @@ export function chain(result) {
   const head = h('header', { class: 'card-head' }, h('h2', null, agents.length === 1 ? agents[0] : plural(agents.length, 'agent')),
     result.build ? h('span', { class: 'hint', title: result.build }, `build ${result.build.replace(/^sha256:/, '').slice(0, 12)}`) : null,
     result.silent ? badge('warn', 'no answer', 'lost') : failure ? badge('bad', 'goes nowhere') : badge('ok', 'opens'));
-  const names = agents.length > 1 ? h('p', { class: 'names' }, agents.slice(0, 12).map((agent, index) => [index ? ', ' : '', link(viewHash('agent', agent), agent)]).flat(),
-    agents.length > 12 ? `, and ${plural(agents.length - 12, 'other')}` : null) : null;
+  const names = agents.length > 1 ? h('p', { class: 'names' }, agents.slice(0, 6).map((agent, index) => [index ? ', ' : '', link(viewHash('agent', agent), agent)]).flat(),
+    agents.length > 6 ? `, and ${plural(agents.length - 6, 'other')}` : null) : null;
   if (result.silent) {
     return h('article', { class: 'card' }, head, names, h('p', null, 'It did not answer; it may be offline, or not let this sender ask.'));
   }

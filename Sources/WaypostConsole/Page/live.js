@@ -7,9 +7,15 @@ import { EventParser, backOff, freshness } from './sse.js';
 /** The server says something each 5 s; after this much silence the connection is dead. */
 const SILENCE = 16_000;
 
+/** How long a tab that is not seen keeps its stream. A browser has only six connections for all tabs of a server. */
+const UNSEEN = 20_000;
+
 class Live extends EventTarget {
   constructor() {
     super();
+    document.addEventListener('visibilitychange', () => this.seen(!document.hidden));
+    addEventListener('pagehide', () => this.park());
+    addEventListener('pageshow', (event) => { if (event.persisted) this.open(); });
     /** @type {Status | null} */
     this.status = null;
     /** @type {'opening' | 'open' | 'gone'} */
@@ -46,9 +52,10 @@ class Live extends EventTarget {
   // Says what the page shows; null for no log.
   /** @param {{ log?: string | null, agent?: string }} wanted */
   watch({ log = null, agent = '' }) {
-    if (this.request && this.wanted.log === log && this.wanted.agent === agent) return;
+    const isSame = this.wanted.log === log && this.wanted.agent === agent;
+    if (this.request && isSame) return;
     this.wanted = { log, agent };
-    this.lastID = null;
+    if (!isSame) this.lastID = null;
     this.open();
   }
 
@@ -59,8 +66,8 @@ class Live extends EventTarget {
     const request = new AbortController();
     this.request = request;
     void this.read(request).catch((error) => error).then((error) => {
-      if (this.request !== request) return;
       request.abort();
+      if (this.request !== request) return;
       this.link = 'gone';
       this.why = error instanceof Error ? error.message : 'the console ended the stream';
       const wait = backOff(this.tries);
@@ -69,6 +76,21 @@ class Live extends EventTarget {
       this.timer = setTimeout(() => this.open(), wait);
       this.tell('link', null);
     });
+  }
+
+  /** @param {boolean} isSeen */
+  seen(isSeen) {
+    clearTimeout(this.parking);
+    if (isSeen && !this.request) this.open();
+    /** @type {number | undefined} */
+    this.parking = isSeen ? undefined : setTimeout(() => this.park(), UNSEEN);
+  }
+
+  // Closes the stream without calling that a fault.
+  park() {
+    clearTimeout(this.timer);
+    this.request?.abort();
+    this.request = null;
   }
 
   /** @param {AbortController} request */

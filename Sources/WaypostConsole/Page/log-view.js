@@ -72,7 +72,7 @@ export class LogView extends HTMLElement {
     this.list.addEventListener('scroll', () => this.scrolled(), { passive: true });
     this.list.addEventListener('moved', () => { if (this.isFollowing) this.pause(); });
     this.state = h('div', { class: 'list-state' });
-    this.detail = h('aside', { class: 'detail', 'aria-label': 'The line', hidden: true });
+    this.detail = h('aside', { class: 'side-panel', 'aria-label': 'The line', hidden: true });
     this.append(h('div', { class: 'log-tools' }, this.line, h('div', { class: 'log-buttons' }, this.level, this.pauseButton, this.facts)),
       h('div', { class: 'list-place' }, this.list, this.state, this.more), this.detail);
     const listen = (/** @type {string} */ type, /** @type {(detail: any) => void} */ call) =>
@@ -155,21 +155,23 @@ export class LogView extends HTMLElement {
   /** Asks for the lines that were there before the stream. */
   async start() {
     const isAgain = this.isDrawn && this.isReady;
+    if (check(this.text).error) {
+      fill(this.state, emptyState('warn', 'The query has a fault', 'Nothing is asked for until it is mended.'));
+      return;
+    }
     if (isAgain && (this.at !== null || !this.isWhole)) return;
     if (!this.isDrawn) fill(this.state, loading());
     try {
       const { lines, more } = await this.ask({ at: this.at });
       const newest = lines.length ? lines[lines.length - 1].n : -1;
-      if (isAgain && newest >= this.lastN && this.lastN >= 0) {
-        // The stream went on behind what was shown last.
-        this.add(lines);
-        return;
-      }
-      if (isAgain && this.lastN >= 0) this.incoming = [];
+      // The stream goes on behind the last line; only a console that began anew counts from the start again.
+      if (isAgain && newest >= this.lastN) return;
+      if (isAgain) this.incoming = [];
       this.isFirst = !more;
       this.isWhole = this.at === null;
       this.items = lines;
       this.lastN = newest;
+      live.lastID = String(newest);
       this.pending = [];
       const early = this.incoming;
       this.incoming = [];

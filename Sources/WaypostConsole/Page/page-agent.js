@@ -2,7 +2,7 @@
 import { askCall, askForget, askLevel, askOpen } from './actions.js';
 import { agentInput } from './agent-input.js';
 import { agentPath, get, post } from './api.js';
-import { badge, button, conditionBadge, emptyState, fill, h, link, say, since, table } from './dom.js';
+import { CONDITIONS, badge, button, conditionBadge, emptyState, fill, h, link, say, since, table } from './dom.js';
 import { timeline } from './group.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
@@ -115,28 +115,29 @@ export class AgentPage extends Page {
     this.agent = agent;
     this.dated(agent.asOf);
     this.drawActions();
+    this.tabs.hidden = this.body.hidden = !agent.found;
     if (!agent.found) {
       fill(head, emptyState('unknown', `There is no agent ${this.view.name}`, agent.nearest.length
         ? h('p', null, 'Did you mean ', agent.nearest.map((name, index) => [index ? ', ' : '', link(viewHash('agent', name), name)]).flat(), '?') : null));
       return;
     }
     const { row, health, refused, log } = agent;
+    const isGone = row.condition === 'lost' || row.condition === 'stopped';
     const spark = new SparkLine();
-    spark.show(row.failures, 'failure', { width: 150, height: 26 });
+    spark.show(row.failures, 'failure', { width: 120, height: 26 });
     fill(head,
       row.problem || refused || agent.waiting ? h('div', { class: `problem-line condition-${row.condition}` }, icon('warn'), h('div', null,
         row.problem ? h('p', null, row.problem) : null,
         refused && !row.problem.includes(refused.name) ? h('p', null, `Refused ${refused.layer}${refused.revision === null ? '' : ` rev ${refused.revision}`}: ${refused.code} ${refused.name}. ${refused.detail}`) : null,
         agent.waiting ? h('p', null, `Waiting: ${agent.waiting}`) : null)) : null,
       h('dl', { class: 'tiles' },
-        tile('State', conditionBadge(row.condition, row.state), since(row.since, row.sinceAtLeast ? 'over ' : 'since ')),
+        tile('State', conditionBadge(row.condition), h('span', null, row.state === CONDITIONS[row.condition][1] ? '' : `${row.state}, `, since(row.since, row.sinceAtLeast ? 'for over ' : 'since '))),
         tile('Health', health ? badge({ green: 'ok', red: 'bad' }[health.status] ?? 'warn', health.status) : badge('plain', 'not known', 'unknown'),
           health ? since(health.asOf, 'as of ') : null),
         tile('Last heard', since(row.heard)),
-        tile('Version', row.version, health ? `MQTT ${health.mqtt}` : null),
+        tile('Version', row.version, health ? `MQTT ${health.mqtt}${isGone ? '' : `, up ${duration(health.uptime)}`}` : null),
         tile('Maps', row.map, agent.maps.some(({ inactive }) => inactive) ? `${agent.maps.reduce((sum, { inactive }) => sum + inactive, 0)} entries not in force` : null),
         tile('Groups', row.groups.length ? row.groups.map((group) => `@${group}`).join(' ') : 'none'),
-        health && row.condition !== 'lost' && row.condition !== 'stopped' ? tile('Up', duration(health.uptime)) : null,
         tile('Failures, 1 h', spark),
         log ? tile('Log level', badge('warn', `${log.level}${log.tag ? ` of ${log.tag}` : ''}`, 'log'), h('span', { class: 'level-left', title: exact(log.until) })) : null));
     this.drawLevelTime();
@@ -312,7 +313,7 @@ export class AgentPage extends Page {
     fill(body, h('p', { class: isGone ? 'notice-line' : 'hint' }, isGone ? icon('warn') : null, since(health.asOf, 'As of '), isGone ? `, before it was ${row.condition === 'lost' ? 'lost' : 'shut down'}: it may be otherwise now.` : ', when it last told its health.'),
       table('Checks', ['Check', 'State', 'Detail', 'What to do'], checks.map(({ name, state, detail, advice, since: from }) => [
         name, badge({ ok: 'ok', failed: 'bad' }[state] ?? 'warn', state, { ok: 'ok', failed: 'bad' }[state] ?? 'unknown'),
-        [detail, state !== 'ok' && from ? [' ', since(from, 'since ')] : []].flat(), advice])),
+        [detail, state !== 'ok' && from ? [' · ', since(from, 'since ')] : []].flat(), advice])),
       h('details', { class: 'limits' }, h('summary', null, plural(health.limits.length, 'limit')),
         table('Limits', ['Limit', 'Value'], health.limits.map(({ name, text }) => [name, text]))));
   }

@@ -8,7 +8,7 @@ import { bytes, count, duration, trimmed } from './time.js';
 export class ConsolePage extends Page {
   constructor() {
     super();
-    this.place = h('div');
+    this.place = h('div', { class: 'stack' });
     this.append(this.heading('Console'), this.notice, this.place);
     const timer = setInterval(() => { if (!document.hidden) this.ask(); }, 5_000);
     this.end.signal.addEventListener('abort', () => clearInterval(timer));

@@ -12,7 +12,7 @@ import { VirtualList } from './virtual-list.js';
 /** @typedef {import('./types.js').FailureGroup} FailureGroup */
 
 /** @param {FailureGroup} group */
-const keyOf = (group) => [group.code, group.name, group.subject, group.map?.layer, group.map?.rev].join(' ');
+const keyOf = (group) => [group.code, group.name, group.subject, group.map?.layer, group.map?.rev, group.detail].join(' ');
 
 export class FailuresPage extends Page {
   constructor() {
@@ -26,9 +26,10 @@ export class FailuresPage extends Page {
     this.spanPlace = h('span');
     this.facts = h('span', { class: 'hint', role: 'status' });
     this.chart = new SparkLine();
-    this.chart.className = 'chart';
+    this.chartFoot = h('div', { class: 'chart-foot hint' });
+    this.chartPlace = h('div', { class: 'chart' }, this.chart, this.chartFoot);
     this.state = h('div', { class: 'list-state' });
-    this.detail = h('aside', { class: 'detail', 'aria-label': 'The failure', hidden: true });
+    this.detail = h('aside', { class: 'side-panel', 'aria-label': 'The failure', hidden: true });
     this.list = new VirtualList({
       label: 'Failures', source: { get count() { return page.groups?.length ?? 0; }, get: (index) => page.groups?.[index] }, key: keyOf, open: (group) => this.open(group),
       columns: [
@@ -42,7 +43,7 @@ export class FailuresPage extends Page {
         { name: 'detail', label: 'Detail', draw: (cell, group) => { cell.textContent = cell.title = group.detail; } },
       ],
     });
-    this.append(this.heading('Failures', this.spanPlace), this.notice, h('div', { class: 'filters' }, this.line, this.facts), this.chart,
+    this.append(this.heading('Failures', this.spanPlace), this.notice, h('div', { class: 'filters' }, this.line, this.facts), this.chartPlace,
       h('div', { class: 'list-place' }, this.list, this.state), this.detail);
     for (const type of ['failures', 'opened']) this.onLive(type, () => this.ask());
   }
@@ -64,8 +65,10 @@ export class FailuresPage extends Page {
       this.dated(found.asOf);
       const agents = new Set(found.groups.flatMap((/** @type {FailureGroup} */ group) => group.agents)).size;
       fill(this.facts, found.total ? [`${plural(found.total, 'failure')} in ${plural(found.groups.length, 'group')}, at ${plural(agents, 'agent')} or more, `, since(found.since, 'since ')] : '');
-      this.chart.show(found.minutes, 'failure', { width: Math.max(280, Math.min(1_400, (this.clientWidth || 800) - 2)), height: 56 });
-      if (this.chart) this.chart.hidden = !found.total;
+      this.chartPlace.hidden = !found.total;
+      this.chart.show(found.minutes, 'failure', { width: Math.max(200, this.chartPlace.clientWidth), height: 44 });
+      const most = Math.max(0, ...found.minutes);
+      fill(this.chartFoot, h('span', null, `${found.minutes.length} min ago`), h('span', null, `at most ${count(most)} a minute`), h('span', null, 'now'));
       this.list.refresh();
       fill(this.state, found.groups.length ? null
         : emptyState('ok', q ? 'No failure fits this query' : 'Nothing has failed', h('p', null, 'Since ', since(found.since), '; ', since(found.asOf, 'as of '), '.')));

@@ -32,6 +32,8 @@ export class FleetPage extends Page {
     this.counts = h('div', { class: 'counts', role: 'group', 'aria-label': 'States' });
     this.top = h('div', { class: 'fleet-top' });
     this.state = h('div', { class: 'list-state' });
+    /** @type {Fleet | null} */
+    this.fleet = null;
     this.search = h('input', {
       type: 'search', 'aria-label': 'Filter agents', placeholder: 'Name, problem, version…', 'data-search': true, maxlength: 200,
       oninput: later(() => this.change({ filter: this.search.value ?? '' }), 200),
@@ -43,7 +45,7 @@ export class FleetPage extends Page {
       sorted: (sort) => this.sort(sort),
       columns: [
         { name: 'agent', label: 'Agent', sort: 'name', draw: (cell, row) => fill(cell, h('a', { href: viewHash('agent', row.agent), tabindex: '-1', title: row.agent }, row.agent)) },
-        { name: 'state', label: 'State', sort: 'attention', draw: (cell, row) => fill(cell, conditionBadge(row.condition, row.condition === 'mapRefused' ? 'map refused' : row.state)) },
+        { name: 'state', label: 'State', sort: 'attention', draw: (cell, row) => fill(cell, conditionBadge(row.condition)) },
         { name: 'since', label: 'Since', sort: 'since', draw: (cell, row) => timeIn(cell, (time) => setTime(time, row.since, row.sinceAtLeast ? 'over ' : '')) },
         { name: 'heard', label: 'Last heard', sort: 'heard', draw: (cell, row) => timeIn(cell, (time) => setTime(time, row.heard)) },
         { name: 'version', label: 'Version', sort: 'version', draw: (cell, row) => { cell.textContent = cell.title = row.version; } },
@@ -52,8 +54,9 @@ export class FleetPage extends Page {
         { name: 'problem', label: 'Problem', draw: (cell, row) => { cell.textContent = cell.title = row.problem; } },
       ],
     });
-    this.append(this.heading('Fleet'), this.notice, this.top, h('div', { class: 'filters' },
-      h('label', { class: 'search' }, icon('search'), this.search), this.counts, this.choices),
+    this.by = h('span');
+    this.append(this.heading('Fleet', this.counts), this.notice, this.top,
+      h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), this.search), this.by, this.choices),
     h('div', { class: 'list-place' }, this.list, this.state));
     this.onLive('fleet', () => {
       this.rows.refresh();
@@ -65,7 +68,9 @@ export class FleetPage extends Page {
   /** @param {import('./view.js').View} view */
   show(view) {
     super.show(view);
-    const { filter = '', sort = 'attention', desc = '' } = view.options;
+    const { filter = '', sort = 'attention', desc = '', by = '' } = view.options;
+    fill(this.by, choice('Together', [['', 'By problem'], ['version', 'By version'], ['group', 'By group']], by, (value) => this.change({ by: value })));
+    if (this.fleet) this.drawTop(this.fleet);
     if (this.search && document.activeElement !== this.search) this.search.value = filter;
     this.list.drawHead(sort, desc === '1');
     if (this.isAsked(OPTIONS.map((option) => view.options[option] ?? '').join('\n'))) return;
@@ -108,6 +113,7 @@ export class FleetPage extends Page {
     const { state = '', version = '', group = '', problem = '' } = this.view.options;
     fill(this.notice);
     this.dated(fleet.asOf);
+    this.fleet = fleet;
     this.drawTop(fleet);
     const states = state.split(',').filter(Boolean);
     fill(this.counts, .../** @type {Condition[]} */ (Object.keys(CONDITIONS)).filter((condition) => fleet.counts[condition] || states.includes(condition))
@@ -137,12 +143,29 @@ export class FleetPage extends Page {
           : emptyState('wait', 'The states that the broker keeps are coming in…'));
   }
 
+  /** @param {string} by @param {{ name: string, agents: number, problems: number }} part @param {number} total */
+  partCard(by, { name, agents, problems }, total) {
+    const isOn = this.view.options[by] === name;
+    const bar = h('span');
+    bar.style.width = `${(agents / Math.max(1, total)) * 100}%`;
+    return h('div', { role: 'listitem' }, h('button', {
+      type: 'button', class: `problem-card ${problems ? 'condition-failing' : ''}`, 'aria-pressed': String(isOn), onclick: () => this.change({ [by]: isOn ? '' : name }),
+    }, h('span', { class: 'problem-head' }, h('b', null, by === 'group' ? `@${name}` : name), plural(agents, 'agent'),
+      problems ? badge('bad', plural(problems, 'problem')) : null), h('span', { class: 'version-bar' }, bar)));
+  }
+
   // What is wrong, the same thing of many agents as one.
   /** @param {Fleet} fleet */
   drawTop(fleet) {
     const top = this.top;
     if (top.contains(document.activeElement) && fleet.problems.length && top.childElementCount > 1) return;
-    const { problem = '' } = this.view.options;
+    const { problem = '', by = '' } = this.view.options;
+    if (by) {
+      const parts = by === 'version' ? fleet.versions.map(({ version, count: agents, problems }) => ({ name: version, agents, problems }))
+        : fleet.groups.map(({ group, count: agents }) => ({ name: group, agents, problems: 0 }));
+      fill(top, h('div', { class: 'versions', role: 'list', 'aria-label': by === 'version' ? 'Versions' : 'Groups' }, parts.slice(0, 40).map((part) => this.partCard(by, part, fleet.total))));
+      return;
+    }
     const comingIn = fleet.complete ? null : h('p', { class: 'calm' }, badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
     if (!fleet.problems.length) {
       const parked = (fleet.counts.stopped ?? 0) + (fleet.counts.unknown ?? 0);
@@ -154,7 +177,7 @@ export class FleetPage extends Page {
       const isOn = one.text === problem;
       const names = one.agents.slice(0, 3).join(', ') + (one.count > 3 ? ', …' : '');
       return h('div', { role: 'listitem' }, h('button', {
-        type: 'button', class: `problem condition-${one.condition}`, 'aria-pressed': String(isOn), title: one.text,
+        type: 'button', class: `problem-card condition-${one.condition}`, 'aria-pressed': String(isOn), title: one.text,
         onclick: () => this.change({ problem: isOn ? '' : one.text }),
       }, h('span', { class: 'problem-head' }, conditionBadge(one.condition), h('b', null, plural(one.count, 'agent')), since(one.since, 'since ')),
       h('span', { class: 'problem-text' }, one.text || CONDITIONS[one.condition][1]), h('span', { class: 'problem-agents' }, names)));

@@ -20,7 +20,7 @@ export class MapsPage extends Page {
     this.fleet = h('section', { 'aria-label': 'In force in the fleet' });
     this.target = agentInput({ label: 'Agent or group', value: '', placeholder: 'k1 or @lobby', groups: true, changed: (target) => this.change({ target }) });
     this.target.input.dataset.search = '';
-    this.one = h('div');
+    this.one = h('div', { class: 'stack' });
     /** @type {HTMLTextAreaElement} */
     this.text = h('textarea', {
       rows: 7, spellcheck: 'false', 'aria-label': 'Draft', placeholder: '{"type":"map","rev":43,"entries":[…]}, an array of entries, or a file dropped here',
@@ -91,7 +91,7 @@ export class MapsPage extends Page {
     else if (target.startsWith('@')) fill(one, h('p', { class: 'hint' }, 'A group has no entries of its own; its agents have them.'), this.undoButton(target, null));
     else {
       void this.load('one', (signal) => get(agentPath(target, '/maps'), {}, signal), (maps) => {
-        const history = h('div');
+        const history = h('div', { class: 'stack' });
         fill(one, layersView(maps, target), history);
         void this.history(history, target, layer);
       }, one);

@@ -1,5 +1,5 @@
 // The routes of a build as a tree, and beside it its redirects as arcs.
-import { emptyState, fill, h } from './dom.js';
+import { badge, emptyState, fill, h, table } from './dom.js';
 import { lanes, routeTree, withoutQuery } from './group.js';
 import { svg } from './icons.js';
 import { plural } from './time.js';
@@ -12,12 +12,14 @@ const INDENT = 16;
 const LANE = 12;
 /** The most rows that are drawn; a larger tree is narrowed by its filter. */
 const MOST = 300;
+const MOST_REDIRECTS = 50;
 
 export class RouteTree extends HTMLElement {
   /** @param {{ routes: Route[], redirects: Redirect[], open?: (url: string) => void }} tree */
   show({ routes, redirects, open }) {
     const search = h('input', { type: 'search', 'aria-label': 'Filter routes', placeholder: 'Filter routes', oninput: () => draw() });
     const place = h('div', { class: 'tree-place' });
+    const words = h('div', { class: 'stack' });
     const facts = h('p', { class: 'hint', role: 'status' });
     const draw = () => {
       const part = search.value.trim().toLowerCase();
@@ -29,9 +31,12 @@ export class RouteTree extends HTMLElement {
       facts.textContent = [plural(routes.length, 'route'), plural(redirects.length, 'redirect'), inactive ? `${inactive} not in force` : '',
         shown.length < rows.length ? `the first ${MOST} of ${rows.length} rows; filter to see others` : ''].filter(Boolean).join(' · ');
       fill(place, rows.length ? picture(shown, some, open) : emptyState('where', part ? 'No route fits' : 'This build has no routes'));
+      fill(words, some.length ? table('Redirects', ['From', 'To', 'By', 'State'], some.slice(0, MOST_REDIRECTS).map(({ from, to, layer, entry, active, reason }) => [
+        h('code', null, from), h('code', null, to), `${layer}, entry ${entry}`, [active ? badge('ok', 'in force') : badge('warn', 'not in force', 'stopped'), reason ? ` ${reason}` : null]])) : null,
+      some.length > MOST_REDIRECTS ? h('p', { class: 'hint' }, `${MOST_REDIRECTS} of ${some.length} redirects; filter to see others`) : null);
     };
     fill(this, h('div', { class: 'tree-head' }, search, facts, h('p', { class: 'legend' },
-      h('span', { class: 'legend-active' }, 'redirect'), h('span', { class: 'legend-inactive' }, 'not in force'))), place);
+      h('span', { class: 'legend-active' }, 'redirect'), h('span', { class: 'legend-inactive' }, 'not in force'))), place, words);
     draw();
   }
 }
@@ -46,7 +51,10 @@ function picture(rows, redirects, open) {
   });
   const places = lanes(arcs);
   const side = 14 + (Math.max(-1, ...places) + 1) * LANE + 10;
-  const textWidth = Math.max(200, ...rows.map(({ depth, label, route }) => depth * INDENT + label.length * 7.6 + 26 + (route ? Math.min(44, (route.class || route.name || '').length + 1) * 6.6 : 110)));
+  /** Where the text of each row ends, about: its font has one width. */
+  const ends = rows.map(({ depth, label, route, isOrigin }) =>
+    depth * INDENT + 14 + label.length * 7.3 + (route ? Math.min(44, (route.class || route.name || '').length) * 6.7 : isOrigin ? 56 : 0));
+  const textWidth = Math.max(200, ...ends) + 24;
   const width = textWidth + side;
   const height = rows.length * ROW;
   const middle = (/** @type {number} */ row) => row * ROW + ROW / 2;
@@ -82,6 +90,9 @@ function picture(rows, redirects, open) {
       image.append(anchor);
     } else image.append(name);
   });
+  for (const row of new Set(arcs.flatMap(({ from, to }) => [from, to]))) {
+    image.append(svg('path', { class: 'leader', d: `M${ends[row] + 6} ${middle(row)}H${textWidth}` }));
+  }
   arcs.forEach(({ from, to, redirect }, index) => {
     const x = textWidth + 4;
     const far = x + 14 + places[index] * LANE;

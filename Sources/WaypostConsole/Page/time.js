@@ -28,7 +28,7 @@ export function duration(milliseconds) {
   if (value < 10 * SECOND) return `${trimmed(value / SECOND)} s`;
   if (value < 2 * MINUTE) return `${Math.floor(value / SECOND)} s`;
   if (value < 2 * HOUR) return `${Math.floor(value / MINUTE)} min`;
-  if (value < 10 * HOUR) {
+  if (value < 3 * HOUR) {
     const minutes = Math.floor((value % HOUR) / MINUTE);
     return `${Math.floor(value / HOUR)} h${minutes ? ` ${minutes} min` : ''}`;
   }
