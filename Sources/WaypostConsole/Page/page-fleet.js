@@ -1,7 +1,8 @@
 // Who is in trouble?
 import { get } from './api.js';
-import { CONDITIONS, badge, choice, conditionBadge, emptyState, errorState, fill, h, setTime, since } from './dom.js';
+import { CONDITIONS, badge, choice, conditionBadge, emptyState, errorState, fill, h, loading, setTime, since } from './dom.js';
 import { icon } from './icons.js';
+import { live } from './live.js';
 import { Page, later } from './page.js';
 import { sparkIn } from './spark-line.js';
 import { count, plural } from './time.js';
@@ -38,7 +39,8 @@ export class FleetPage extends Page {
       type: 'search', 'aria-label': 'Filter agents', placeholder: 'Name, problem, version…', 'data-search': true, maxlength: 200,
       oninput: later(() => this.change({ filter: this.search.value ?? '' }), 200),
     });
-    this.choices = h('div', { class: 'choices' });
+    this.by = h('span');
+    this.choices = h('div', { class: 'choices' }, this.by);
     this.list = new VirtualList({
       label: 'Agents', source: this.rows, key: (row) => row.agent, kind: (row) => `condition-${row.condition}`,
       open: (row) => { location.hash = viewHash('agent', row.agent); },
@@ -54,15 +56,16 @@ export class FleetPage extends Page {
         { name: 'problem', label: 'Problem', draw: (cell, row) => { cell.textContent = cell.title = row.problem; } },
       ],
     });
-    this.by = h('span');
     this.append(this.heading('Fleet', this.counts), this.notice, this.top,
-      h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), this.search), this.by, this.choices),
+      h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), this.search), this.choices),
     h('div', { class: 'list-place' }, this.list, this.state));
     this.onLive('fleet', () => {
       this.rows.refresh();
       this.list.refresh();
     });
     this.onLive('opened', () => this.again());
+    this.freshness = live.freshness;
+    for (const type of ['status', 'link']) this.onLive(type, () => this.refreshTop());
   }
 
   /** @param {import('./view.js').View} view */
@@ -78,7 +81,14 @@ export class FleetPage extends Page {
     this.again();
   }
 
+  refreshTop() {
+    if (live.freshness === this.freshness) return;
+    this.freshness = live.freshness;
+    if (this.fleet) this.drawTop(this.fleet);
+  }
+
   again() {
+    if (!this.fleet) fill(this.state, loading('Asking for the agents…'));
     this.rows.reset();
     this.list.refresh();
   }
@@ -125,7 +135,7 @@ export class FleetPage extends Page {
       }));
     const matched = fleet.matched === fleet.total ? plural(fleet.total, 'agent') : `${count(fleet.matched)} of ${plural(fleet.total, 'agent')}`;
     if (!this.choices.contains(document.activeElement)) {
-      fill(this.choices,
+      fill(this.choices, this.by,
         fleet.versions.length > 1 || version ? choice('Version', [['', 'All versions'], ...fleet.versions.map((one) =>
           /** @type {[string, string]} */ ([one.version, `${one.version} · ${count(one.count)}${one.problems ? ` · ${plural(one.problems, 'problem')}` : ''}`]))], version, (value) => this.change({ version: value })) : null,
         fleet.groups.length || group ? choice('Group', [['', 'All groups'], ...fleet.groups.map((one) =>
@@ -169,8 +179,11 @@ export class FleetPage extends Page {
     const comingIn = fleet.complete ? null : h('p', { class: 'calm' }, badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
     if (!fleet.problems.length) {
       const parked = (fleet.counts.stopped ?? 0) + (fleet.counts.unknown ?? 0);
-      fill(top, comingIn, fleet.total && fleet.complete ? h('p', { class: 'calm is-well' }, icon('ok'), h('span', null, h('b', null, 'Nothing is wrong. '),
-        `${plural(fleet.counts.healthy ?? 0, 'agent is', 'agents are')} healthy${parked ? `, ${count(parked)} shut down or not known` : ''}, `, since(fleet.asOf, 'as of '), '.')) : null);
+      // Of what is old nobody can say that it is well now.
+      const isFresh = live.freshness === 'fresh';
+      fill(top, comingIn, fleet.total && fleet.complete ? h('p', { class: isFresh ? 'calm is-well' : 'calm' }, icon(isFresh ? 'ok' : 'wait'), h('span', null,
+        h('b', null, isFresh ? 'Nothing is wrong. ' : 'Nothing was wrong when the console last heard. '), `${plural(fleet.counts.healthy ?? 0, 'agent', 'agents')} healthy`,
+        parked ? `, ${count(parked)} shut down or not known` : '', ', ', since(isFresh ? fleet.asOf : Math.min(fleet.asOf, live.status?.asOf ?? fleet.asOf), 'as of '), '.')) : null);
       return;
     }
     fill(top, comingIn, h('div', { class: 'problems', role: 'list', 'aria-label': 'Problems' }, fleet.problems.map((one) => {
