@@ -67,7 +67,11 @@ struct FleetState: Sendable {
         guard let before else { return }
         if before.condition != summary.condition || before.state != summary.state {
             let tone: TimelineEvent.Tone =
-                summary.condition.isTrouble ? .bad : summary.condition == .healthy ? .ok : .warn
+                switch summary.condition {
+                case .healthy: .ok
+                case .lost, .failing, .mapRefused: .bad
+                case .unclear, .unknown, .stopped: .warn
+                }
             note(
                 agent,
                 TimelineEvent(
@@ -86,7 +90,7 @@ struct FleetState: Sendable {
                 agent,
                 TimelineEvent(time: now, kind: .state, title: "version", detail: "\(before.version) → \(summary.version)"))
         }
-        if before.map != summary.map {
+        if before.map != summary.map, before.map != "?" {
             note(
                 agent, TimelineEvent(time: now, kind: .map, title: "map", detail: "\(before.map) → \(summary.map)"))
         }
@@ -146,7 +150,9 @@ struct FleetState: Sendable {
 
     private mutating func saw(reply: JSONValue, of agent: String, now: Int64) {
         guard let id = reply["id"]?.stringValue, Name.isValid(id),
-            let status = reply["status"]?.stringValue, status != "accepted"
+            let status = reply["status"]?.stringValue, status != "accepted",
+            // Not a question of the console's own: it did nothing there.
+            commands.command(id, of: agent) != nil
         else { return }
         commands.note(id, of: agent, at: now) { command in
             command.ended = now
