@@ -123,7 +123,8 @@ let package = Package(
         .executableTarget(
             name: "WaypostConsole",
             dependencies: [
-                "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent", "WaypostBackend",
+                "CYAML", "Threading", "Waypost", "MQTTLink", "WaypostMessages", "WaypostAgent",
+                "WaypostBackend",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: whenAgent),
                 .product(name: "Configuration", package: "swift-configuration", condition: whenAgent),
                 .product(name: "Hummingbird", package: "hummingbird", condition: whenConsole),

@@ -34,7 +34,8 @@ struct WaypostCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Watch agents",
                 subcommands: [
-                    AgentsCommand.self, WatchCommand.self, ConsoleCommand.self, LogcatCommand.self, ReplayCommand.self,
+                    AgentsCommand.self, WatchCommand.self, ConsoleCommand.self, LogcatCommand.self,
+                    ReplayCommand.self,
                     FailuresCommand.self,
                     PingCommand.self,
                     HealthCommand.self, DoctorCommand.self, ExplainCommand.self, BenchCommand.self,

@@ -15,7 +15,8 @@ import WaypostMessages
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waypost-console",
-        abstract: "A page for the browser: which agents have a problem, what they log, and where a URL leads.",
+        abstract:
+            "A page for the browser: which agents have a problem, what they log, and where a URL leads.",
         discussion: """
             It prints an address with a token; open that. It has one connection to the broker for all tabs, stores \
             nothing, and needs no other server. It only reads unless --allow-commands is given.
@@ -116,7 +117,8 @@ struct ConsoleCommand: AsyncParsableCommand {
     }
 
     private func place() throws(CommandError) -> (address: String, port: Int) {
-        guard let mark = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: mark)...]) else {
+        guard let mark = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: mark)...])
+        else {
             throw CommandError(.usage, "--listen must be address:port; found \(listen.quoted)")
         }
         let address = listen[..<mark].trimmingPrefix("[")
@@ -125,14 +127,16 @@ struct ConsoleCommand: AsyncParsableCommand {
         guard isLoopback || behindProxy != nil else {
             throw CommandError(
                 .usage,
-                "--listen \(listen) can be reached by others, and there is no TLS: put a proxy before it, see --behind-proxy")
+                "--listen \(listen) can be reached by others, and there is no TLS: put a proxy before it, see --behind-proxy"
+            )
         }
         return (host, Int(port))
     }
 
     private func proxy() throws(CommandError) -> (scheme: String, host: String)? {
         guard let behindProxy else { return nil }
-        guard let url = URL(string: behindProxy), let scheme = url.scheme, scheme == "https" || scheme == "http",
+        guard let url = URL(string: behindProxy), let scheme = url.scheme,
+            scheme == "https" || scheme == "http",
             let host = url.host, url.path.isEmpty || url.path == "/"
         else {
             throw CommandError(

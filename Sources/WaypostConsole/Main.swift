@@ -22,7 +22,9 @@ enum Main {
             return Exit.ok.rawValue
             #else
             throw CommandError(
-                .failed, "this program was built without the console; build it with: swift build --traits default,Console")
+                .failed,
+                "this program was built without the console; build it with: swift build --traits default,Console"
+            )
             #endif
         } catch is CancellationError {
             return Signals.exit.rawValue
@@ -34,7 +36,11 @@ enum Main {
             #if Console
             let text = ConsoleCommand.fullMessage(for: error)
             let code = ConsoleCommand.exitCode(for: error).rawValue
-            if code == 0 { Terminal.print(TerminalText(lines: text)) } else { Terminal.note(TerminalText(lines: text)) }
+            if code == 0 {
+                Terminal.print(TerminalText(lines: text))
+            } else {
+                Terminal.note(TerminalText(lines: text))
+            }
             return code
             #else
             return Exit.failed.rawValue

@@ -6,7 +6,9 @@ import WaypostBackend
 
 /// The line for the shell that a page shows.
 @Suite struct CommandLineTextTests {
-    @Test(arguments: ["plain", "", "it's", "a b", "$(touch x)", "`x`", "a\"b\\c", "ünï", "--x", "*", "a;b", "a\nb"])
+    @Test(arguments: [
+        "plain", "", "it's", "a b", "$(touch x)", "`x`", "a\"b\\c", "ünï", "--x", "*", "a;b", "a\nb",
+    ])
     func `a shell reads each word as it was`(_ word: String) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -21,10 +23,14 @@ import WaypostBackend
 
     @Test func `only what is not usual is named`() throws {
         let usual = try BackendConfiguration(broker: "mqtt://127.0.0.1:1883", name: "ops")
-        #expect(CommandLineText(["ping", "--agent", "k1"], broker: usual).text == "waypost ping --agent k1 --as ops")
-        let other = try BackendConfiguration(broker: "mqtts://broker.example:8884", name: "ops", root: "shop/v1")
+        #expect(
+            CommandLineText(["ping", "--agent", "k1"], broker: usual).text
+                == "waypost ping --agent k1 --as ops")
+        let other = try BackendConfiguration(
+            broker: "mqtts://broker.example:8884", name: "ops", root: "shop/v1")
         #expect(
             CommandLineText(["open", "kiosk://a?b=c&d"], broker: other).text
-                == "waypost open 'kiosk://a?b=c&d' --broker mqtts://broker.example:8884 --root shop/v1 --as ops")
+                == "waypost open 'kiosk://a?b=c&d' --broker mqtts://broker.example:8884 --root shop/v1 --as ops"
+        )
     }
 }

@@ -47,7 +47,8 @@ import WaypostMessages
 
     private func failure(_ agent: String, id: String, count: Int64 = 1, ref: String? = nil) -> MQTTMessage {
         var report = FailureReport(
-            id: id, code: .noRoute, origin: .router, ref: ref, url: "kiosk://gone", detail: "no route takes it",
+            id: id, code: .noRoute, origin: .router, ref: ref, url: "kiosk://gone",
+            detail: "no route takes it",
             at: now)
         report.count = count
         return message(topics.failures(of: agent), report.encoded())
@@ -62,7 +63,9 @@ import WaypostMessages
     @Test func `agents with one problem are one line`() throws {
         var messages: [MQTTMessage] = []
         for number in 1...12 {
-            messages += [online("k\(number)"), health("k\(number)", red: number <= 5 ? "no space left" : nil)]
+            messages += [
+                online("k\(number)"), health("k\(number)", red: number <= 5 ? "no space left" : nil),
+            ]
         }
         let json = FleetView().json(of: state(messages), isComplete: true, now: now)
         let problems = try #require(json["problems"]?.arrayValue)
@@ -94,7 +97,8 @@ import WaypostMessages
         #expect(try names(["version": "2.3.0"]) == ["k2"])
         #expect(try names(["sort": "name", "desc": "1"]) == ["k3", "k2", "k1"])
         #expect(try names(["sort": "name", "offset": "1", "limit": "1"]) == ["k2"])
-        for wrong in [["state": "sad"], ["sort": "mood"], ["limit": "0"], ["limit": "201"], ["offset": "-1"]] {
+        for wrong in [["state": "sad"], ["sort": "mood"], ["limit": "0"], ["limit": "201"], ["offset": "-1"]]
+        {
             #expect(throws: ViewError.self) { try FleetView(QueryItems(wrong)) }
         }
     }
@@ -124,7 +128,9 @@ import WaypostMessages
     }
 
     @Test func `a command that logs, replies and failures name is one command`() throws {
-        let reply: JSONValue = ["id": "c-1", "type": "reply", "status": "failed", "code": 404, "name": "NO_ROUTE"]
+        let reply: JSONValue = [
+            "id": "c-1", "type": "reply", "status": "failed", "code": 404, "name": "NO_ROUTE",
+        ]
         var state = FleetState(topics: topics, began: now)
         state.sends("c-1", to: "k1", "open", "kiosk://gone", now: now)
         state.saw(failure("k1", id: "f-1", ref: "c-1"), now: now + 1)

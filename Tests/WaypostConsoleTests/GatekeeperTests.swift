@@ -36,7 +36,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["attacker.example:8750", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8750.attacker.example", ""])
+    @Test(arguments: [
+        "attacker.example:8750", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8750.attacker.example", "",
+    ])
     func `a name of someone else that leads here gets no answer`(_ host: String) throws {
         let cookie = try cookie()
         #expect(throws: Gatekeeper.Refusal.self) {
@@ -92,12 +94,14 @@ import Testing
         let cookie = header.split(separator: ";").first.map(String.init)
         #expect(throws: Never.self) {
             try gate.check(
-                request(isPost: true, host: "console.example", origin: "https://console.example", cookie: cookie),
+                request(
+                    isPost: true, host: "console.example", origin: "https://console.example", cookie: cookie),
                 needsSession: true)
         }
         #expect(throws: Gatekeeper.Refusal.self) {
             try gate.check(
-                request(isPost: true, host: "console.example", origin: "http://console.example", cookie: cookie),
+                request(
+                    isPost: true, host: "console.example", origin: "http://console.example", cookie: cookie),
                 needsSession: true)
         }
     }

@@ -91,7 +91,8 @@ public struct AgentClient: Sendable {
         guard left.isEmpty else {
             throw BackendError(
                 .denied,
-                "the broker still keeps \(left.joined(separator: ", ")); its rules must let this user write there")
+                "the broker still keeps \(left.joined(separator: ", ")); its rules must let this user write there"
+            )
         }
     }
 

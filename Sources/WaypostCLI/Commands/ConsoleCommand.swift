@@ -36,7 +36,8 @@ struct ConsoleCommand: ParsableCommand {
         let reason = errno == ENOENT ? "it is not installed" : Descriptor.text(of: errno)
         throw CommandError(
             .failed,
-            "start \(Self.program): \(reason); it is the package waypost-console, or in the sources scripts/console")
+            "start \(Self.program): \(reason); it is the package waypost-console, or in the sources scripts/console"
+        )
     }
 
     private static var neighbour: String? {

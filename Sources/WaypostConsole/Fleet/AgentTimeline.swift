@@ -24,7 +24,8 @@ struct TimelineEvent: Sendable, Hashable {
 
     var json: JSONValue {
         [
-            "t": .int(time), "kind": .string(kind.rawValue), "title": .string(title), "detail": .string(detail),
+            "t": .int(time), "kind": .string(kind.rawValue), "title": .string(title),
+            "detail": .string(detail),
             "tone": .string(tone.rawValue), "ref": .init(ref), "code": .init(code.map(Int64.init)),
             "url": .init(url), "count": .int(count),
         ]

@@ -42,7 +42,8 @@ struct FleetState: Sendable {
         switch content {
         case .state, .health, .applied: sawPresence(message, of: agent, content, now: now)
         case .log: for line in LogLine.events(message.payload, from: agent) { saw(event: line, now: now) }
-        case .failure: LogLine.failure(message.payload, from: agent).map { saw(report: $0, message, now: now) }
+        case .failure:
+            LogLine.failure(message.payload, from: agent).map { saw(report: $0, message, now: now) }
         case .reply: if let json = message.json { saw(reply: json, of: agent, now: now) }
         case .routes, .contract, .navigation: break
         }
@@ -88,11 +89,14 @@ struct FleetState: Sendable {
         if before.version != summary.version {
             note(
                 agent,
-                TimelineEvent(time: now, kind: .state, title: "version", detail: "\(before.version) → \(summary.version)"))
+                TimelineEvent(
+                    time: now, kind: .state, title: "version",
+                    detail: "\(before.version) → \(summary.version)"))
         }
         if before.map != summary.map, before.map != "?" {
             note(
-                agent, TimelineEvent(time: now, kind: .map, title: "map", detail: "\(before.map) → \(summary.map)"))
+                agent,
+                TimelineEvent(time: now, kind: .map, title: "map", detail: "\(before.map) → \(summary.map)"))
         }
     }
 
@@ -199,5 +203,7 @@ extension Roster.Condition {
     /// The key in JSON.
     var key: String { self == .mapRefused ? "mapRefused" : self == .stopped ? "stopped" : word }
 
-    static let all: [Roster.Condition] = [.lost, .failing, .mapRefused, .unclear, .unknown, .stopped, .healthy]
+    static let all: [Roster.Condition] = [
+        .lost, .failing, .mapRefused, .unclear, .unknown, .stopped, .healthy,
+    ]
 }

@@ -38,14 +38,16 @@ struct ConsoleServer: HTTPResponder {
             case .foreign(let what):
                 return Self.failure(403, "FOREIGN", "\(what): this console does not answer under that name")
             case .noToken:
-                return Self.failure(401, "NO_TOKEN", "open the address that waypost-console printed, with its token")
+                return Self.failure(
+                    401, "NO_TOKEN", "open the address that waypost-console printed, with its token")
             }
         }
         guard isAPI else { return file(path, request) }
         do {
             let query = QueryItems(
                 Dictionary(
-                    request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { $1 }))
+                    request.uri.queryParameters.map { (String($0.key), String($0.value)) },
+                    uniquingKeysWith: { $1 }))
             let words = path.split(separator: "/").dropFirst().map(String.init)
             switch request.method {
             case .get where words == ["events"]: return try stream(query, request)
@@ -135,7 +137,8 @@ struct ConsoleServer: HTTPResponder {
         let body = try await json(of: request)
         if words == ["session"] {
             guard let cookie = gate.openSession(body["token"]?.stringValue ?? "") else {
-                return Self.failure(401, "NO_TOKEN", "the token is not that of this console; it changes with each start")
+                return Self.failure(
+                    401, "NO_TOKEN", "the token is not that of this console; it changes with each start")
             }
             var headers = Self.headers(type: "application/json")
             headers[.setCookie] = cookie

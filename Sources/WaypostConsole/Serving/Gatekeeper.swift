@@ -80,7 +80,8 @@ final class Gatekeeper: Sendable {
             if sessions.count >= Self.maximumSessions { sessions.removeFirst() }
             sessions.append(session)
         }
-        return "\(Self.cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
+        return "\(Self.cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict"
+            + (isSecure ? "; Secure" : "")
     }
 
     private static func session(_ header: String) -> String? {

@@ -24,7 +24,8 @@ struct PageFiles: Sendable {
             names.contains("index.html")
         else {
             throw CommandError(
-                .failed, "read the page from \(folder.path): there is no index.html; install it beside the program")
+                .failed,
+                "read the page from \(folder.path): there is no index.html; install it beside the program")
         }
         for name in names {
             let suffix = name.split(separator: ".").last.map(String.init) ?? ""

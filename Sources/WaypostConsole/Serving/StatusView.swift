@@ -67,16 +67,21 @@ struct StatusView: Sendable {
                 check(
                     "agents", connection.isComplete,
                     connection.isComplete
-                        ? "all retained states are read" : "the broker still sends what it keeps, or sent too little",
-                    "some brokers send no retained messages to a subscription with a wildcard: waypost help broker"),
+                        ? "all retained states are read"
+                        : "the broker still sends what it keeps, or sent too little",
+                    "some brokers send no retained messages to a subscription with a wildcard: waypost help broker"
+                ),
                 check(
                     "rights", connection.denied.isEmpty,
                     connection.denied.isEmpty
-                        ? "all topics may be read" : "the broker refused \(connection.denied.joined(separator: ", "))",
+                        ? "all topics may be read"
+                        : "the broker refused \(connection.denied.joined(separator: ", "))",
                     "give \(backend.settings.name) the rights of the role ops"),
                 check(
                     "loss", connection.lost == 0,
-                    connection.lost == 0 ? "no message was lost" : "\(connection.lost.counted("message")) did not reach the console",
+                    connection.lost == 0
+                        ? "no message was lost"
+                        : "\(connection.lost.counted("message")) did not reach the console",
                     "raise the broker's queue for \(backend.settings.name), or run the console nearer to it"),
             ],
         ]
@@ -86,13 +91,16 @@ struct StatusView: Sendable {
     private static func usage() -> (memory: Int64?, cpu: Int64) {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        func milliseconds(_ time: timeval) -> Int64 { Int64(time.tv_sec) * 1_000 + Int64(time.tv_usec) / 1_000 }
+        func milliseconds(_ time: timeval) -> Int64 {
+            Int64(time.tv_sec) * 1_000 + Int64(time.tv_usec) / 1_000
+        }
         var memory: Int64?
         if let file = fopen("/proc/self/statm", "r") {
             defer { fclose(file) }
             var line = [CChar](repeating: 0, count: 128)
             if fgets(&line, 128, file) != nil {
-                let words = line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }.split(separator: UInt8(ascii: " "))
+                let words = line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }.split(
+                    separator: UInt8(ascii: " "))
                 if words.count > 1, let pages = Int64(String(decoding: words[1], as: UTF8.self)) {
                     memory = pages * Int64(sysconf(Int32(_SC_PAGESIZE)))
                 }

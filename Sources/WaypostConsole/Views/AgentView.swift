@@ -17,10 +17,13 @@ extension FleetState {
         return [
             "asOf": .int(now), "found": true, "nearest": [],
             "row": FleetView.json(of: row, self, now: now),
-            "health": member.health.map { Self.json(of: $0, row.summary, member.healthJSON ?? .null) } ?? .null,
+            "health": member.health.map { Self.json(of: $0, row.summary, member.healthJSON ?? .null) }
+                ?? .null,
             "log": member.healthJSON?["log"]?["override"].map { asked in
                 let error = roster.clockError(of: agent, now: now)
-                let until = asked["until"]?.intValue.map { $0.subtractingReportingOverflow(error).partialValue }
+                let until = asked["until"]?.intValue.map {
+                    $0.subtractingReportingOverflow(error).partialValue
+                }
                 return [
                     "level": asked["level"] ?? .null, "tag": asked["tag"] ?? .null, "until": .init(until),
                     "from": asked["from"] ?? .null,
@@ -44,8 +47,15 @@ extension FleetState {
                     ]
                 }),
             "limits": .array(
-                limits.map { ["name": .string($0.key), "value": $0.value, "text": .string($0.value.stringValue ?? String(decoding: $0.value.serialized(), as: UTF8.self))] }),
-            "uptime": json["uptime"] ?? .null, "mqtt": .string(health.mqttVersion), "epoch": .init(health.epoch),
+                limits.map {
+                    [
+                        "name": .string($0.key), "value": $0.value,
+                        "text": .string(
+                            $0.value.stringValue ?? String(decoding: $0.value.serialized(), as: UTF8.self)),
+                    ]
+                }),
+            "uptime": json["uptime"] ?? .null, "mqtt": .string(health.mqttVersion),
+            "epoch": .init(health.epoch),
         ]
     }
 
@@ -132,7 +142,8 @@ extension FleetState {
                                 .object($1.members.merging(["revision": .init($0)]) { $1 })
                             }),
                         "refused": .array(
-                            (refused[name] ?? [:]).sorted { $0.value.agents > $1.value.agents }.prefix(20).map {
+                            (refused[name] ?? [:]).sorted { $0.value.agents > $1.value.agents }.prefix(20).map
+                            {
                                 .object(
                                     $1.members.merging([
                                         "revision": .init($0.revision), "code": .int($0.code),

@@ -59,7 +59,8 @@ struct AskingViews: Sendable {
                 case .add, .delete: target = nil
                 }
                 return [
-                    "from": .init(entry.entry?.subjectPath), "to": .init(target), "layer": .string(layer.name),
+                    "from": .init(entry.entry?.subjectPath), "to": .init(target),
+                    "layer": .string(layer.name),
                     "entry": .int(Int64(entry.number)), "active": .bool(entry.state == .active),
                     "text": .init(entry.entry?.text), "reason": .init(entry.reason),
                 ]
@@ -141,7 +142,8 @@ struct AskingViews: Sendable {
             "asked": .string(agent), "build": .string(build), "url": .string(url), "screen": .null,
         ]
         do {
-            guard let found = try await backend.agent(agent).resolve([url], deadline: .seconds(5)).first else {
+            guard let found = try await backend.agent(agent).resolve([url], deadline: .seconds(5)).first
+            else {
                 throw BackendError(.noReply, "\(agent) gave no answer")
             }
             members["final"] = .string(found.final)
@@ -158,7 +160,9 @@ struct AskingViews: Sendable {
             members["failure"] = found.failure?.pageJSON ?? .null
             members["silent"] = false
         } catch {
-            members["failure"] = ["code": .null, "name": "NO_ANSWER", "detail": .string("\(error)"), "nearest": []]
+            members["failure"] = [
+                "code": .null, "name": "NO_ANSWER", "detail": .string("\(error)"), "nearest": [],
+            ]
             members["silent"] = true
         }
         return .object(members)
@@ -231,7 +235,8 @@ struct MapDraft: Sendable {
         let target = body["target"]?.stringValue ?? ""
         let name = target.hasPrefix("@") ? String(target.dropFirst()) : target
         guard Name.isValid(name) else {
-            throw .invalid("target must be the name of an agent, or @ and that of a group; found \(target.quoted)")
+            throw .invalid(
+                "target must be the name of an agent, or @ and that of a group; found \(target.quoted)")
         }
         return target.hasPrefix("@") ? .group(name) : .agent(name)
     }

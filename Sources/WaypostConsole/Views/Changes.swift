@@ -12,7 +12,8 @@ struct Changes: Sendable {
     /// - Parameters:
     ///   - action: `open`, `call`, `level`, `cancel`, `ping` or `forget`.
     ///   - isDry: Whether only the line for the shell is wanted.
-    func perform(_ action: String, at name: String, _ body: JSONValue, isDry: Bool) async throws -> JSONValue {
+    func perform(_ action: String, at name: String, _ body: JSONValue, isDry: Bool) async throws -> JSONValue
+    {
         guard Name.isValid(name) else { throw ViewError.notFound("\(name.quoted) is not a name of an agent") }
         if action == "forget" { return try await forget(name, body, isDry: isDry) }
         let (command, words, subject) = try Self.command(action, at: name, body)
@@ -25,7 +26,8 @@ struct Changes: Sendable {
         return [
             "id": .string(id), "command": line,
             "reply": [
-                "status": .string(reply.code.status?.rawValue ?? "failed"), "code": .int(Int64(reply.code.number)),
+                "status": .string(reply.code.status?.rawValue ?? "failed"),
+                "code": .int(Int64(reply.code.number)),
                 "name": .string(reply.code.name), "detail": .init(reply.detail),
                 "nearest": .array(reply.nearest.map(JSONValue.string)), "result": reply.result,
                 "payload": reply.payload ?? .null, "ms": .int(reply.time.milliseconds),
@@ -39,7 +41,9 @@ struct Changes: Sendable {
         _ action: String, at name: String, _ body: JSONValue
     ) throws(ViewError) -> (AgentCommand, words: [String], subject: String?) {
         func text(_ key: String) throws(ViewError) -> String {
-            guard let text = body[key]?.stringValue, !text.isEmpty else { throw .invalid("\(key) is missing") }
+            guard let text = body[key]?.stringValue, !text.isEmpty else {
+                throw .invalid("\(key) is missing")
+            }
             return text
         }
         switch action {
@@ -54,7 +58,8 @@ struct Changes: Sendable {
             if let labeled = body["arguments"]?.objectValue {
                 return (
                     .call(service, method, labeled: labeled),
-                    ["call", service, method, "--agent", name, "--args", JSONValue.object(labeled).text], subject
+                    ["call", service, method, "--agent", name, "--args", JSONValue.object(labeled).text],
+                    subject
                 )
             }
             let arguments = body["arguments"]?.arrayValue ?? []
@@ -65,7 +70,8 @@ struct Changes: Sendable {
             )
         case "level":
             let letter = try text("level")
-            guard let level = LogLevel(letter: letter), let wanted = AgentEvent.Level(rawValue: level.rawValue)
+            guard let level = LogLevel(letter: letter),
+                let wanted = AgentEvent.Level(rawValue: level.rawValue)
             else { throw .invalid("level must be one of V D I W E F") }
             let span = min(max(body["for"]?.intValue ?? 600_000, 1_000), Command.maximumLogDuration)
             let tag = body["tag"]?.stringValue
@@ -83,7 +89,8 @@ struct Changes: Sendable {
     }
 
     private func forget(_ name: String, _ body: JSONValue, isDry: Bool) async throws -> JSONValue {
-        let line = JSONValue.string(CommandLineText(["forget", name, "--yes"], broker: backend.settings).text)
+        let line = JSONValue.string(
+            CommandLineText(["forget", name, "--yes"], broker: backend.settings).text)
         guard !isDry else { return ["command": line] }
         try confirm(name, body)
         try await backend.agent(name).forget()
@@ -134,7 +141,9 @@ struct Changes: Sendable {
         var answers: [RelocationAnswer] = []
         var silent: [String] = []
         do {
-            _ = try await MapClient(backend.settings, of: audience).relocate(relocation) { answers.append($0) }
+            _ = try await MapClient(backend.settings, of: audience).relocate(relocation) {
+                answers.append($0)
+            }
         } catch let error as BackendError where error.kind == .noReply {
             silent = error.silent.map(\.name)
             if silent.isEmpty, case .agent(let name) = audience { silent = [name] }

@@ -16,7 +16,8 @@ extension FleetState {
                         "subject": .string(group.subject), "url": .bool(group.hasURL),
                         "map": group.map.map { ["layer": .string($0.layer), "rev": .int($0.revision)] }
                             ?? .null,
-                        "detail": .string(group.detail), "count": .int(group.count), "first": .int(group.first),
+                        "detail": .string(group.detail), "count": .int(group.count),
+                        "first": .int(group.first),
                         "last": .int(group.last),
                         "agents": .array(group.agents.sorted().prefix(20).map(JSONValue.string)),
                         "agentCount": .int(Int64(group.agents.count)),

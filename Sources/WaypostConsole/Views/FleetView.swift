@@ -42,7 +42,8 @@ struct FleetView: Sendable {
         if let text = query["sort"] {
             guard let order = Order(rawValue: text) else {
                 throw .invalid(
-                    "sort \(text.quoted) is none of \(Order.allCases.map(\.rawValue).joined(separator: ", "))")
+                    "sort \(text.quoted) is none of \(Order.allCases.map(\.rawValue).joined(separator: ", "))"
+                )
             }
             self.order = order
         }
@@ -156,8 +157,10 @@ struct FleetView: Sendable {
             found[text] = problem
         }
         return Array(
-            found.values.sorted { ($0.condition.rawValue, -$0.count, $0.text) < ($1.condition.rawValue, -$1.count, $1.text) }
-                .prefix(Problem.maximum))
+            found.values.sorted {
+                ($0.condition.rawValue, -$0.count, $0.text) < ($1.condition.rawValue, -$1.count, $1.text)
+            }
+            .prefix(Problem.maximum))
     }
 
     private func versions(of state: FleetState) -> JSONValue {
@@ -169,7 +172,10 @@ struct FleetView: Sendable {
         }
         return .array(
             found.sorted { ($0.value.count, $0.key) > ($1.value.count, $1.key) }.prefix(50).map {
-                ["version": .string($0.key), "count": .int($0.value.count), "problems": .int($0.value.problems)]
+                [
+                    "version": .string($0.key), "count": .int($0.value.count),
+                    "problems": .int($0.value.problems),
+                ]
             })
     }
 

@@ -76,7 +76,8 @@ extension NumberedLine {
     var json: JSONValue {
         let event = line.event
         return [
-            "n": .int(number), "t": .int(event.time), "level": .string(event.letter), "tag": .string(event.tag),
+            "n": .int(number), "t": .int(event.time), "level": .string(event.letter),
+            "tag": .string(event.tag),
             "agent": .string(line.agent), "message": .string(event.message), "url": .init(event.url),
             "ref": .init(event.ref), "code": .init(line.code.map { Int64($0.number) }),
             "name": .init(line.code?.name), "failure": .bool(line.isReport || event.isError),

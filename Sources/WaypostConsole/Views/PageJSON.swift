@@ -43,7 +43,8 @@ extension AgentMaps.Layer {
             } ?? .null,
             "entries": .array(
                 entries.map { entry in
-                    let members = entry.entry?.pageJSON(number: entry.number) ?? ["number": .int(Int64(entry.number))]
+                    let members =
+                        entry.entry?.pageJSON(number: entry.number) ?? ["number": .int(Int64(entry.number))]
                     return members.merging([
                         "state": .string(entry.state.rawValue), "reason": .init(entry.reason),
                         "json": entry.json,
@@ -102,7 +103,8 @@ extension RouteDescription {
     var pageJSON: JSONValue {
         [
             "path": .string(path), "class": .string(className), "name": .string(className),
-            "priority": .int(Int64(priority)), "kind": .string(kind.rawValue), "idempotent": .bool(idempotent),
+            "priority": .int(Int64(priority)), "kind": .string(kind.rawValue),
+            "idempotent": .bool(idempotent),
             "summary": metadata["summary"] ?? .null,
             "parameters": .array(
                 (json["parameters"]?.arrayValue ?? []).map { parameter in
@@ -128,7 +130,8 @@ extension ServiceDescription {
                         "parameters": .array(
                             (method["arguments"]?.arrayValue ?? []).map { argument in
                                 [
-                                    "label": argument["label"] ?? .null, "type": argument["swiftType"] ?? .null,
+                                    "label": argument["label"] ?? .null,
+                                    "type": argument["swiftType"] ?? .null,
                                     "optional": argument["optional"] ?? false,
                                     "values": argument["enum"] ?? .null, "json": argument["type"] ?? .null,
                                 ]
