@@ -56,46 +56,20 @@ extension Agent {
         }
     }
 
+    private var publishedLists: PublishedLists {
+        PublishedLists(of: router, redaction: events.redaction, within: maximumPayload)
+    }
+
     private func routeList() -> [UInt8] {
-        let (payload, missing) = array(router.routes.map(\.json), within: maximumPayload)
+        let (payload, missing) = publishedLists.routes
         report(missing, missingIn: "routes")
         return payload
     }
 
-    /// What can be called, and how URLs are looked up, with each list cut to the space that is left.
     private func contract() -> [UInt8] {
-        let contract = router.contractWithoutRoutes
-        var payload =
-            Array("{\"router\":".utf8) + events.redaction.masked(contract.settings.json).serialized()
-        var missing = 0
-        var lists = [
-            ("services", contract.services.map(\.json)),
-            ("redirects", contract.redirects.map { .string($0) }),
-        ]
-        if !contract.deletions.isEmpty { lists.append(("deleted", contract.deletions.map(\.json))) }
-        for (name, values) in lists {
-            payload += Array(",\"\(name)\":".utf8)
-            // Behind the services there must be space for two empty lists.
-            let (list, rest) = array(values, within: maximumPayload - payload.count - 40)
-            payload += list
-            missing += rest
-        }
+        let (payload, missing) = publishedLists.contract
         report(missing, missingIn: "services, redirects and deleted paths")
-        return payload + [UInt8(ascii: "}")]
-    }
-
-    /// The values as a JSON array, masked and cut to `limit` bytes, and how many were left out.
-    private func array(_ values: [JSONValue], within limit: Int) -> ([UInt8], missing: Int) {
-        var payload: [UInt8] = [UInt8(ascii: "[")]
-        for (index, value) in values.enumerated() {
-            let entry = events.redaction.masked(value).serialized()
-            guard payload.count + entry.count + 2 <= limit else {
-                return (payload + [UInt8(ascii: "]")], values.count - index)
-            }
-            if index > 0 { payload.append(UInt8(ascii: ",")) }
-            payload += entry
-        }
-        return (payload + [UInt8(ascii: "]")], 0)
+        return payload
     }
 
     private func report(_ missing: Int, missingIn list: String) {

@@ -23,7 +23,8 @@ struct WaypostCommand: AsyncParsableCommand {
         // Pages of the help, which are found by their names.
         subcommands: [BrokerHelp.self, LimitsHelp.self],
         groupedSubcommands: [
-            CommandGroup(name: "Run", subcommands: [AgentCommand.self, DemoCommand.self]),
+            CommandGroup(
+                name: "Run", subcommands: [AgentCommand.self, DemoCommand.self, SimulateCommand.self]),
             CommandGroup(
                 name: "Control agents",
                 subcommands: [

@@ -26,7 +26,7 @@ struct UnwritableOutputTests {
         "map sign": ["FILE", "--key", "KEY", "--agent", "k1"], "map verify": ["SIGNED", "--key", "PUB"],
         "relocate": ["--agent", "k1", "--delete", "scheme://router/demo3"],
         "replay": ["--agent", "k1"], "resolve": ["--demo", "scheme://router/demo"], "routes": ["--demo"],
-        "services": ["--demo"], "watch": [],
+        "services": ["--demo"], "simulate": ["--agents", "2", "--for", "100ms"], "watch": [],
     ]
     /// What prints nothing, or on standard error.
     private static let silent: Set = ["agent", "profile remove"]

@@ -168,7 +168,7 @@ struct UsageTests {
     @Test(
         arguments: [
             ["open", "scheme://router/demo", "--agent", "k1"], ["ping", "--agent", "k1"], ["agents"],
-            ["logcat"],
+            ["logcat"], ["simulate"],
             ["relocate", "--agent", "k1", "--delete", "scheme://router/demo"],
         ])
     func `without a broker it ends with 4 and one clear line`(_ arguments: [String]) async throws {

@@ -179,6 +179,13 @@ public final class Router: RouteRegistrar, Sendable {
         return update { state, _ in state.install(compiled) }
     }
 
+    /// What a map would do here, for a client of that name, without putting it in force.
+    package func report(_ compiled: CompiledRelocation, for agent: String?) -> RelocationReport {
+        var state = state
+        if let agent { state.context.agent = agent }
+        return state.install(compiled)
+    }
+
     /// Compiles layers and installs them.
     ///
     /// - Throws: ``RelocationError``; the layers in force stay.

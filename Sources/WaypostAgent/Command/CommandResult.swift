@@ -1,21 +1,23 @@
-import Waypost
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
 /// How a command ended.
-struct CommandResult: Sendable {
-    var code: Code
-    var value: JSONValue = .null
-    var detail: String?
-    var nearest: [String] = []
+package struct CommandResult: Sendable {
+    package var code: Code
+    package var value: JSONValue = .null
+    package var detail: String?
+    package var nearest: [String] = []
     /// What the application says beside the detail.
-    var payload: JSONValue?
+    package var payload: JSONValue?
     /// What failed, for the failure report.
-    var origin: FailureReport.Origin = .agent
-    var url: String?
+    package var origin: FailureReport.Origin = .agent
+    package var url: String?
 
-    static func ok(_ value: JSONValue = .null) -> CommandResult { CommandResult(code: .ok, value: value) }
+    package static func ok(_ value: JSONValue = .null) -> CommandResult {
+        CommandResult(code: .ok, value: value)
+    }
 
-    static let expired = CommandResult(
+    package static let expired = CommandResult(
         code: .expired, detail: "expired before it could start", origin: .intake)
 
     static let canceled = CommandResult(code: .canceled, detail: "canceled while it ran")
@@ -41,11 +43,11 @@ struct CommandResult: Sendable {
     }
 
     /// A command that its sender canceled is answered, and is no failure.
-    var isFailure: Bool { code != .ok && code != .canceled }
+    package var isFailure: Bool { code != .ok && code != .canceled }
 }
 
 extension CommandResult {
-    init(_ failure: Failure, origin: FailureReport.Origin, url: String? = nil) {
+    package init(_ failure: Failure, origin: FailureReport.Origin, url: String? = nil) {
         // What a program throws is bounded here, as the protocol has it.
         self.init(
             code: failure.code, detail: failure.detail.isEmpty ? "no detail given" : failure.detail,

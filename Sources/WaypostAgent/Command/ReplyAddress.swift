@@ -1,8 +1,8 @@
-import MQTTLink
+package import MQTTLink
 import WaypostMessages
 
 /// Where the reply to a command goes and what is returned with it.
-struct ReplyAddress: Sendable, Hashable {
+package struct ReplyAddress: Sendable, Hashable {
     /// The sender's own topic under the agent's `reply/`.
     var topic: String
     /// MQTT 5 correlation data, returned as it came.
@@ -10,13 +10,13 @@ struct ReplyAddress: Sendable, Hashable {
     /// The command's `traceparent`, when it has the form of one.
     var trace: String?
 
-    init(topic: String, correlation: [UInt8]? = nil, trace: String? = nil) {
+    package init(topic: String, correlation: [UInt8]? = nil, trace: String? = nil) {
         self.topic = topic
         self.correlation = correlation
         self.trace = trace.flatMap { TraceParent.isValid($0) ? $0 : nil }
     }
 
-    func message(_ payload: [UInt8]) -> MQTTMessage {
+    package func message(_ payload: [UInt8]) -> MQTTMessage {
         var properties = MQTTProperties()
         properties.correlationData = correlation
         properties.contentType = "application/json"

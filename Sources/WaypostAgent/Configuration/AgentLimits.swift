@@ -29,7 +29,7 @@ public struct AgentLimits: Sendable, Hashable {
     /// Failures that are kept for who asks later; of one sender ``senderShare`` of them.
     static let pastFailures = 500
     /// Documents of each layer that are kept beside the one in force, so that a map can be taken back.
-    static let pastMaps = 7
+    package static let pastMaps = 7
     /// How much of ``storeBytes`` they may take, in per cent.
     static let pastMapsShare = 5
 

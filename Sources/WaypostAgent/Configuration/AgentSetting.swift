@@ -1,5 +1,5 @@
 import MQTTLink
-import Waypost
+package import Waypost
 import WaypostMessages
 
 /// A number that an operator may set: the one table from which options, configuration file, environment, the check
@@ -172,7 +172,7 @@ package struct AgentSetting: Sendable {
 
 extension AgentConfiguration {
     /// The limits as they stand in health.
-    var limitsDocument: JSONValue {
+    package var limitsDocument: JSONValue {
         var document: [String: JSONValue] = [
             "jsonDepth": .int(Int64(limits.json.maximumDepth)),
             "objectKeys": .int(Int64(limits.json.maximumKeys)),

@@ -1,15 +1,22 @@
-import Waypost
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
 /// A level of events asked for by the `log` command, until it ends by itself.
-struct LevelOverride: Sendable, Equatable {
-    var level: LogLevel
+package struct LevelOverride: Sendable, Equatable {
+    package var level: LogLevel
     /// Only events of this tag; all when nil.
-    var tag: String?
+    package var tag: String?
     /// The agent's wall clock, in milliseconds since 1970.
-    var until: Int64
+    package var until: Int64
     /// Who asked for it; nil when a version that did not keep it stored it.
-    var sender: String?
+    package var sender: String?
+
+    package init(level: LogLevel, tag: String?, until: Int64, sender: String?) {
+        self.level = level
+        self.tag = tag?.cut(to: Self.maximumTagBytes)
+        self.until = until
+        self.sender = sender
+    }
 
     /// The longest tag of an event, in bytes: a logger's label may have any length.
     static let maximumTagBytes = 64
@@ -17,7 +24,7 @@ struct LevelOverride: Sendable, Equatable {
     /// The lowest level that is published, where `configured` is asked for otherwise.
     ///
     /// No sender silences warnings, errors or fatal events that the configuration asks for.
-    func lowest(over configured: LogLevel) -> LogLevel { min(level, max(configured, .warning)) }
+    package func lowest(over configured: LogLevel) -> LogLevel { min(level, max(configured, .warning)) }
 }
 
 extension LevelOverride {
@@ -31,7 +38,7 @@ extension LevelOverride {
     }
 
     /// `{"level","tag","until","from"}`: as it is stored, and as health shows it.
-    var json: JSONValue {
+    package var json: JSONValue {
         [
             "level": .string(level.topicLevel), "tag": tag.map(JSONValue.string) ?? .null,
             "until": .int(until), "from": sender.map(JSONValue.string) ?? .null,

@@ -66,8 +66,7 @@ final class CommandRunner: Sendable {
             return history.commands(target, of: sender ?? job.sender) { progress?($0) }
         case .log(let level, let tag, let milliseconds):
             let override = LevelOverride(
-                level: level, tag: tag?.cut(to: LevelOverride.maximumTagBytes),
-                until: clock.wall() + milliseconds, sender: job.sender)
+                level: level, tag: tag, until: clock.wall() + milliseconds, sender: job.sender)
             let lowest = agentCommands.withLock { $0 }?.setLevel(override) ?? level
             return .ok(["level": .string(lowest.topicLevel), "until": .int(override.until)])
         }
@@ -86,60 +85,21 @@ final class CommandRunner: Sendable {
         let context = OpenContext(
             ref: job.id, caller: job.sender, attempt: job.attempt, isTimedByCaller: true,
             beforeHandler: beforeHandler, onWait: onWait)
-        let work: nonisolated(nonsending) (Router) async -> CommandResult
         switch operation {
-        case .open(let url, let parameters):
-            work = { CommandResult(await $0.open(url, parameters: parameters, context: context)) }
-        case .call(let service, let method, let arguments):
-            work = {
-                CommandResult(
-                    await $0.services.call(
-                        service, method, arguments: ServiceArguments(arguments), context: context))
-            }
-        case .navigate(let move):
-            work = { router in
-                switch await router.navigate(move, context: context) {
-                case .success(let moved):
-                    .ok(["moved": .bool(moved), "navigation": router.navigator?.navigation?.json ?? .null])
-                case .failure(let failure): CommandResult(failure, origin: .router)
-                }
-            }
+        case .open, .call, .navigate: break
         case .resolve(let request): return resolve(request, for: job.sender)
         case .cancel, .failures, .inspect, .log, .maps, .replay, .ping: return runAtOnce(job) ?? .ok()
         }
-        guard let scope else { return await work(router) }
+        guard let scope else { return await router.run(operation, context) }
         var result = CommandResult(
             Failure(.handlerFailed, "what runs around handlers did not await its operation"), origin: .agent)
-        await scope { result = await work(router) }
+        await scope { result = await router.run(operation, context) }
         return result
     }
 
-    /// Where URLs would lead, as many as fit into a page; runs the routes' conditional redirects and nothing else.
+    /// Where URLs would lead; runs the routes' conditional redirects and nothing else.
     private func resolve(_ request: ResolveRequest, for sender: String) -> CommandResult {
-        let bytes = history.pageBytes
-        var resolved: [JSONValue] = []
-        var size = 0
-        for url in request.urls {
-            guard !Task.isCancelled else { return .canceled }
-            let resolution = router.resolve(
-                url, parameters: request.parameters, caller: request.caller ?? sender)
-            let answer = ResolvedURL(url, resolution).json
-            size += answer.serialized().count + 1
-            guard resolved.isEmpty || size <= bytes else { break }
-            resolved.append(answer)
-        }
-        let isAll = resolved.count == request.urls.count
-        return .ok([
-            "resolved": .array(resolved), "next": isAll ? .null : .int(Int64(resolved.count)),
-        ])
-    }
-}
-
-extension ServiceArguments {
-    init(_ arguments: Command.Arguments) {
-        switch arguments {
-        case .positional(let values): self = .positional(values)
-        case .labeled(let members): self = .labeled(members)
-        }
+        let answer = router.answer(request, for: sender, bytes: history.pageBytes) { !Task.isCancelled }
+        return answer.map(CommandResult.ok) ?? .canceled
     }
 }

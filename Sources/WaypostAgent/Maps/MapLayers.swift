@@ -1,11 +1,11 @@
-import Waypost
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
 /// Which relocation layers are stored, and which of them are in force: decisions only, no router and no disk.
-struct MapLayers: Sendable {
+package struct MapLayers: Sendable {
     /// A layer whose time is over.
-    struct Expired: Sendable, Hashable {
-        var name: String
+    package struct Expired: Sendable, Hashable {
+        package var name: String
         var revision: Int64?
         /// Milliseconds since 1970.
         var expires: Int64
@@ -16,7 +16,7 @@ struct MapLayers: Sendable {
     private let order: [String]
 
     /// The last good document of each layer.
-    var stored: [String: MapRecord] = [:]
+    package var stored: [String: MapRecord] = [:]
     /// The newest refused document of each layer, by its name on the wire.
     var refused: [String: AppliedMap.Refused] = [:]
     /// Stored layers that do not fit this build, each with the reason; they are tried again when routes change.
@@ -30,7 +30,7 @@ struct MapLayers: Sendable {
     /// When the end of a layer was last reported, on the monotonic clock.
     var reported: [String: Int64] = [:]
 
-    init(agent: String, groups: [String]) {
+    package init(agent: String, groups: [String]) {
         self.agent = agent
         order =
             [Audience.all.description] + groups.map { Audience.group($0).description }
@@ -38,7 +38,7 @@ struct MapLayers: Sendable {
     }
 
     /// The layer's name on the wire: `@group`, `agent` or `patch`.
-    func name(of key: String) -> String {
+    package func name(of key: String) -> String {
         switch key {
         case agent: "agent"
         case MapRecord.patchLayer: "patch"
@@ -65,7 +65,7 @@ struct MapLayers: Sendable {
     }
 
     /// The layers in force, in their order.
-    var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap { stored[$0] } }
+    package var inForce: [MapRecord] { candidates.filter { unfit[$0] == nil }.compactMap { stored[$0] } }
 
     /// The names of stored layers that are left out, because they do not fit or because they are damaged.
     func leftOut(damaged: Bool) -> [String] {
@@ -73,7 +73,7 @@ struct MapLayers: Sendable {
     }
 
     /// The layers whose time is over.
-    func expired(at now: Int64) -> [Expired] {
+    package func expired(at now: Int64) -> [Expired] {
         order.compactMap { key in
             guard let record = stored[key], let expires = record.expires, expires <= now else { return nil }
             return Expired(name: name(of: key), revision: record.revision, expires: expires)
@@ -102,14 +102,14 @@ struct MapLayers: Sendable {
     }
 
     /// Whether these very bytes are in the layer already; one that the disk has damaged is not.
-    func isInForce(_ digest: [UInt8], on key: String) -> Bool {
+    package func isInForce(_ digest: [UInt8], on key: String) -> Bool {
         stored[key].map { $0.digest == digest && !$0.isDamaged } ?? false
     }
 
     /// Takes a document into its layer; false when it is in force already.
     ///
     /// - Throws: ``Failure`` when it is older than what was applied, has expired, or is meant for another audience.
-    mutating func take(
+    package mutating func take(
         _ document: MapDocument, on key: String, for audience: Audience, digest: [UInt8], bytes: Int,
         by author: String?, at now: Int64, isClockCorrect: Bool
     ) throws(Failure) -> Bool {
@@ -243,7 +243,7 @@ struct MapLayers: Sendable {
     }
 
     /// A stored layer as the router takes it.
-    func layer(_ record: MapRecord) throws(RelocationError) -> RelocationLayer {
+    package func layer(_ record: MapRecord) throws(RelocationError) -> RelocationLayer {
         let name = name(of: record.layer)
         guard !record.isDamaged else {
             throw RelocationError(.badField, layer: name, detail: "the stored map is damaged on the disk")
@@ -262,7 +262,7 @@ struct MapLayers: Sendable {
 
     /// Remembers a refused document; false when that very one was refused before for the same reason, and then it is
     /// the newest again.
-    mutating func remember(_ document: AppliedMap.Refused) -> Bool {
+    package mutating func remember(_ document: AppliedMap.Refused) -> Bool {
         let known = refused[document.layer]
         guard known?.digest != document.digest || known?.code != document.code else {
             refused[document.layer]?.at = document.at
@@ -273,7 +273,7 @@ struct MapLayers: Sendable {
     }
 
     /// What is in force, for `map/applied`.
-    func applied(_ report: RelocationReport) -> AppliedMap {
+    package func applied(_ report: RelocationReport) -> AppliedMap {
         let leftOut = order.compactMap { key in
             unfit[key].map { error in
                 AppliedMap.Inactive(

@@ -1,5 +1,5 @@
 import Waypost
-import WaypostMessages
+package import WaypostMessages
 
 extension EventLog {
     /// The line for something that happened in the router.
@@ -56,5 +56,5 @@ extension ServiceEvent {
 
 extension FailureReport.Origin {
     /// The tag of its events.
-    var tag: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+    package var tag: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
 }

@@ -1,12 +1,12 @@
-import Waypost
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
 /// One page of the recent events: read back from its place, those that fit the filter, until it is full.
 ///
 /// The events before the last one that it took or left out are on the next page, whatever comes meanwhile.
-struct EventPage {
+package struct EventPage {
     /// Which events are on it.
-    struct Filter {
+    package struct Filter {
         var since: Int64 = 0
         var oldest = Int64.min
         var level = LogLevel.verbose
@@ -15,6 +15,18 @@ struct EventPage {
         var agent: String
         /// The time of the wall clock, in milliseconds since 1970.
         var now: Int64
+
+        package init(
+            since: Int64 = 0, oldest: Int64 = .min, level: LogLevel = .verbose, query: LogQuery,
+            agent: String, now: Int64
+        ) {
+            self.since = since
+            self.oldest = oldest
+            self.level = level
+            self.query = query
+            self.agent = agent
+            self.now = now
+        }
 
         func takes(_ event: LogEvent) -> Bool {
             event.sequence > since && event.time >= oldest && event.level >= level
@@ -33,13 +45,13 @@ struct EventPage {
     private var bytes = 0
     private var isFull = false
     /// All events before this number are still to be looked at.
-    private(set) var place: Int64
+    package private(set) var place: Int64
 
     /// - Parameters:
     ///   - place: only events before this number are on the page.
     ///   - maximum: how many they are at most.
     ///   - bytes: how many bytes they have at most; a single one that has more is cut.
-    init(_ filter: Filter, before place: Int64, maximum: Int, bytes: Int) {
+    package init(_ filter: Filter, before place: Int64, maximum: Int, bytes: Int) {
         self.filter = filter
         self.place = place
         self.maximum = maximum
@@ -47,13 +59,13 @@ struct EventPage {
     }
 
     /// In the order of their numbers.
-    var events: [JSONValue] { newestFirst.reversed() }
+    package var events: [JSONValue] { newestFirst.reversed() }
 
     /// The numbers that may still be on this page; empty when it is full.
     var open: Range<Int64> { isFull || place <= filter.since + 1 ? place..<place : filter.since + 1..<place }
 
     /// Looks at the event before the place; false when it has to wait for the next page.
-    mutating func look(at event: LogEvent) -> Bool {
+    package mutating func look(at event: LogEvent) -> Bool {
         if filter.takes(event) {
             let line = line(event)
             guard newestFirst.count < maximum, newestFirst.isEmpty || bytes + line.count < maximumBytes else {

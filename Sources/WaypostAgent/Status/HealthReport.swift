@@ -1,9 +1,11 @@
-import Waypost
-import WaypostMessages
+package import Waypost
+package import WaypostMessages
 
 /// The health document: checks, counters, and the limits in force; the agent fills it in.
-struct HealthReport: Sendable {
+package struct HealthReport: Sendable {
     var agent: String
+    /// The version of the program.
+    var version: String
     /// The groups that it is in beside `all`.
     var groups: [String]
     var boot: String
@@ -27,14 +29,38 @@ struct HealthReport: Sendable {
     /// What is left out, because the broker does not accept messages of that size.
     var omitted: [String] = []
 
-    var json: JSONValue {
+    package init(
+        agent: String, version: String = Version.current, groups: [String], boot: String, epoch: Int64,
+        at: Int64, uptime: Int64, mqtt: Int, broker: String, checks: [HealthCheck],
+        counters: [String: JSONValue], waiting: [String: JSONValue], log: JSONValue, map: AppliedMap,
+        opens: JSONValue, limits: JSONValue
+    ) {
+        self.agent = agent
+        self.version = version
+        self.groups = groups
+        self.boot = boot
+        self.epoch = epoch
+        self.at = at
+        self.uptime = uptime
+        self.mqtt = mqtt
+        self.broker = broker
+        self.checks = checks
+        self.counters = counters
+        self.waiting = waiting
+        self.log = log
+        self.map = map
+        self.opens = opens
+        self.limits = limits
+    }
+
+    package var json: JSONValue {
         var document: [String: JSONValue] = [
             "type": "health",
             "agent": .string(agent),
             "groups": .array(groups.map { .string($0) }),
             "boot": .string(boot),
             "epoch": .int(epoch),
-            "version": .string(Version.current),
+            "version": .string(version),
             "at": .int(at),
             "uptime": .int(uptime),
             "status": .string(checks.status),

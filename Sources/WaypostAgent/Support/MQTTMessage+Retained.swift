@@ -1,8 +1,8 @@
-import MQTTLink
+package import MQTTLink
 
 extension MQTTMessage {
     /// A retained document about the agent itself.
-    static func retained(_ topic: String, _ payload: [UInt8]) -> MQTTMessage {
+    package static func retained(_ topic: String, _ payload: [UInt8]) -> MQTTMessage {
         var properties = MQTTProperties()
         properties.contentType = "application/json"
         properties.payloadIsUTF8 = true

@@ -1,0 +1,51 @@
+package import Waypost
+package import WaypostMessages
+
+extension Router {
+    /// Runs an open, a call or a move; any other command does nothing here.
+    package func run(_ operation: Command.Operation, _ context: OpenContext) async -> CommandResult {
+        switch operation {
+        case .open(let url, let parameters):
+            return CommandResult(await open(url, parameters: parameters, context: context))
+        case .call(let service, let method, let arguments):
+            return CommandResult(
+                await services.call(
+                    service, method, arguments: ServiceArguments(arguments), context: context))
+        case .navigate(let move):
+            switch await navigate(move, context: context) {
+            case .success(let moved):
+                return .ok(["moved": .bool(moved), "navigation": navigator?.navigation?.json ?? .null])
+            case .failure(let failure): return CommandResult(failure, origin: .router)
+            }
+        case .cancel, .failures, .inspect, .log, .maps, .replay, .resolve, .ping: return .ok()
+        }
+    }
+
+    /// The answer to a `resolve`, with as many URLs as fit into so many bytes, and at least one; nil when it must not go
+    /// on.
+    package func answer(
+        _ request: ResolveRequest, for sender: String, bytes: Int, while goesOn: () -> Bool = { true }
+    ) -> JSONValue? {
+        var resolved: [JSONValue] = []
+        var size = 0
+        for url in request.urls {
+            guard goesOn() else { return nil }
+            let resolution = resolve(url, parameters: request.parameters, caller: request.caller ?? sender)
+            let answer = ResolvedURL(url, resolution).json
+            size += answer.serialized().count + 1
+            guard resolved.isEmpty || size <= bytes else { break }
+            resolved.append(answer)
+        }
+        let isAll = resolved.count == request.urls.count
+        return ["resolved": .array(resolved), "next": isAll ? .null : .int(Int64(resolved.count))]
+    }
+}
+
+extension ServiceArguments {
+    init(_ arguments: Command.Arguments) {
+        switch arguments {
+        case .positional(let values): self = .positional(values)
+        case .labeled(let members): self = .labeled(members)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import WaypostMessages
+
+/// What of a simulated agent is its own; all it has in common with others is elsewhere, so that it stays small.
+struct SimulatedAgent: Sendable {
+    var maps: SimulatedMaps
+    var fault: SimulatedFault?
+    /// Which of several forms of its fault it has.
+    var variant: UInt8
+    var isOnline = false
+    /// Whether a message came to it, and not to a group.
+    var hasOwnMap = false
+    /// Of its last connection.
+    var epoch: Int64 = 0
+    var connects: UInt32 = 0
+    /// When its process began, in milliseconds since 1970 by the clock of the fleet.
+    var started: Int64 = 0
+    /// When health is published next; an earlier entry of the schedule does not count.
+    var healthDue: Int64 = 0
+    /// Of the last event.
+    var sequence: UInt32 = 0
+    var received: UInt32 = 0
+    /// Commands by how they ended.
+    var succeeded: UInt32 = 0
+    var rejected: UInt32 = 0
+    var failed: UInt32 = 0
+    /// Opens by how they ended.
+    var opened: UInt32 = 0
+    var unopened: UInt32 = 0
+    var chance: SeededChance
+
+    init(_ maps: SimulatedMaps, _ fault: SimulatedFault?, chance: SeededChance) {
+        self.maps = maps
+        self.fault = fault
+        self.chance = chance
+        variant = UInt8.random(in: 0...255, using: &self.chance)
+    }
+
+    /// Whether it does something with what comes.
+    var isReachable: Bool { isOnline && fault != .silent }
+
+    /// Whether it shows a time before the day of the build, and knows it.
+    var knowsItsClockIsWrong: Bool { fault == .wrongClock && variant % 2 == 0 }
+
+    /// The agent's own clock, in milliseconds since 1970.
+    func clock(at now: Int64) -> Int64 {
+        guard fault == .wrongClock else { return now }
+        // It begins in 1970, as one without a battery does, or goes 47 minutes fast.
+        return knowsItsClockIsWrong ? now - started + 3_600_000 : now + 47 * 60_000
+    }
+}

@@ -1,0 +1,139 @@
+import Waypost
+import WaypostAgent
+import WaypostMessages
+
+/// The maps of an agent: of all agents that were sent the same, for they have them in common.
+final class SimulatedMaps: Sendable {
+    /// A document that was in force.
+    struct Past: Sendable {
+        var key: String
+        var revision: MapRevision
+        var entries: [UInt8]
+    }
+
+    /// What became of a document.
+    enum Outcome: Sendable {
+        case applied(layer: String, revision: Int64?, entries: Int)
+        /// These bytes were in force before.
+        case inForce
+        /// - isNew: whether this one was not refused before for the same reason.
+        case refused(Failure, layer: String, isNew: Bool)
+    }
+
+    /// The name of the agent's own layer; no group has it, for it has no `@`.
+    static let ownLayer = "agent"
+
+    let build: SimulatedBuild
+    let layers: MapLayers
+    /// The newest first.
+    let past: [Past]
+    let compiled: CompiledRelocation
+    /// As long as no condition asks for the agent.
+    private let common: AppliedMap
+
+    /// No map yet.
+    convenience init(_ build: SimulatedBuild, groups: [String]) throws {
+        try self.init(build, MapLayers(agent: Self.ownLayer, groups: groups), past: [])
+    }
+
+    private convenience init(
+        _ build: SimulatedBuild, _ layers: MapLayers, past: [Past]
+    ) throws(RelocationError) {
+        var list: [RelocationLayer] = []
+        for record in layers.inForce { list.append(try layers.layer(record)) }
+        self.init(build, layers, past, try build.compile(list))
+    }
+
+    private init(
+        _ build: SimulatedBuild, _ layers: MapLayers, _ past: [Past], _ compiled: CompiledRelocation
+    ) {
+        self.build = build
+        self.layers = layers
+        self.past = past
+        self.compiled = compiled
+        common = layers.applied(build.report(compiled, for: nil))
+    }
+
+    /// Whether conditions decide, which each agent answers for itself.
+    var isPersonal: Bool { !common.conditional.isEmpty }
+
+    /// What is in force in an agent.
+    func applied(by agent: String) -> AppliedMap {
+        isPersonal ? layers.applied(build.report(compiled, for: agent)) : common
+    }
+
+    /// The uppermost layer with a revision.
+    var inForce: FailureReport.MapInForce? {
+        common.layers.reversed().lazy.compactMap { layer in
+            layer.revision.map { FailureReport.MapInForce(layer: layer.name, revision: $0) }
+        }.first
+    }
+
+    /// The answer to a `maps` of an agent.
+    func page(_ request: MapsRequest, of agent: String, bytes: Int) -> Result<JSONValue, Failure> {
+        build.look(self, agent) { router in
+            let listing = MapListing(layers, applied(by: agent), in: router) { () throws(Failure) in
+                self.past.map { past in
+                    MapListing.Past(layer: past.key, revision: past.revision) { () throws(Failure) in
+                        past.entries
+                    }
+                }
+            }
+            return Result { () throws(Failure) in try listing.page(request, bytes: bytes) }
+        }
+    }
+
+    // MARK: Documents
+
+    /// Takes a document into a layer as an agent does, whole or not at all: the maps that follow, and what became of it.
+    func taking(
+        _ payload: [UInt8], on key: String, for audience: Audience, at now: Int64, isClockCorrect: Bool,
+        _ rules: MapDocument.Rules
+    ) -> (SimulatedMaps, Outcome) {
+        let digest = SHA256.digest(of: payload)
+        let name = layers.name(of: key)
+        var next = layers
+        var revision: Int64?
+        do throws(Failure) {
+            let isPatch = key == MapRecord.patchLayer
+            guard isPatch || !next.isInForce(digest, on: key) else { return (self, .inForce) }
+            let document = try MapDocument(payload, isPatch: isPatch, rules)
+            revision = document.revision
+            guard
+                try next.take(
+                    document, on: key, for: audience, digest: digest, bytes: payload.count,
+                    by: document.author ?? document.id, at: now, isClockCorrect: isClockCorrect)
+            else { return (self, .inForce) }
+            do throws(RelocationError) {
+                let maps = try SimulatedMaps(build, next, past: pastAfter(next, at: now))
+                return (maps, .applied(layer: name, revision: revision, entries: document.entries.count))
+            } catch {
+                throw Failure(error)
+            }
+        } catch {
+            next = layers
+            let isNew = next.remember(
+                AppliedMap.Refused(
+                    layer: name, revision: revision, digest: SHA256.label(digest), code: error.code,
+                    detail: error.detail, at: now))
+            return (
+                SimulatedMaps(build, next, past, compiled), .refused(error, layer: name, isNew: isNew)
+            )
+        }
+    }
+
+    /// The documents of the past when these layers are in force: what they take the place of came last.
+    private func pastAfter(_ next: MapLayers, at now: Int64) -> [Past] {
+        var all = past
+        for (key, record) in layers.stored where next.stored[key] != record && !record.isEmptied {
+            var revision = MapRevision(record, layer: layers.name(of: key))
+            revision.until = max(now, record.applied)
+            all.insert(Past(key: key, revision: revision, entries: record.entries), at: 0)
+        }
+        var counts: [String: Int] = [:]
+        return all.filter { document in
+            counts[document.key, default: 0] += 1
+            return counts[document.key, default: 0] <= AgentLimits.pastMaps
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import MQTTLink
+import Synchronization
+import Threading
+
+/// One MQTT session of a simulation: of one agent, or one that many agents share.
+final class SimulationSession: MQTTLinkDelegate {
+    /// The agent whose own it is.
+    let agent: Int?
+    private let simulation: Simulation
+    private let link = Guarded<MQTTLink?>(nil)
+    private let connection = Guarded<(isUp: Bool, reason: DisconnectReason?)>((false, nil))
+    private let underWay = Atomic(0)
+    private let refused = Atomic(0)
+
+    init(_ configuration: MQTTLinkConfiguration, of agent: Int? = nil, in simulation: Simulation) {
+        self.agent = agent
+        self.simulation = simulation
+        link.withLock { $0 = MQTTLink(configuration: configuration, delegate: self) }
+    }
+
+    func start() { link.withLock { $0 }?.start() }
+
+    /// Whether there is a connection.
+    var isUp: Bool { connection.withLock(\.isUp) }
+    /// Why the last try failed.
+    var reason: DisconnectReason? { connection.withLock(\.reason) }
+    /// Messages without a receipt.
+    var waiting: Int { underWay.load(ordering: .relaxed) }
+    /// Messages that the broker did not take.
+    var refusals: Int { refused.load(ordering: .relaxed) }
+
+    func publish(_ messages: [MQTTMessage]) {
+        underWay.add(messages.count, ordering: .relaxed)
+        link.withLock { $0 }?.publish(messages.map { OutgoingMessage(token: 0, message: $0) })
+    }
+
+    /// Ends it with a goodbye: no will is sent.
+    func stop() async { await link.withLock { $0 }?.stop(within: .seconds(5)) }
+
+    /// Ends it without one, as a machine does that loses its power.
+    func drop() { link.withLock { $0 = nil } }
+
+    // MARK: Called by the link
+
+    func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { agent.map(simulation.will(of:)) }
+
+    func linkDidConnect(_ connection: Connection) {
+        self.connection.withLock { $0 = (true, nil) }
+        simulation.connected(self, connection.version)
+    }
+
+    func link(received batch: [MQTTMessage]) -> BatchDecision {
+        simulation.received(batch, by: agent)
+        return .acknowledge
+    }
+
+    func link(settled receipts: [PublishReceipt]) {
+        underWay.subtract(receipts.count, ordering: .relaxed)
+        let failed = receipts.count { receipt in
+            switch receipt.result {
+            case .acknowledged, .lost: false
+            case .refused, .rejected: true
+            }
+        }
+        if failed > 0 { refused.add(failed, ordering: .relaxed) }
+    }
+
+    func linkDidDisconnect(_ reason: DisconnectReason) {
+        let wasUp = connection.withLock { connection in
+            defer { connection = (false, reason) }
+            return connection.isUp
+        }
+        simulation.disconnected(self, reason, wasUp: wasUp)
+    }
+}
