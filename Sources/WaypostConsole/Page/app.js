@@ -104,6 +104,12 @@ function help() {
   dialog.showModal();
 }
 
+/** @param {number} rows */
+function step(rows) {
+  page?.list?.focus({ preventScroll: true });
+  page?.list?.move(rows);
+}
+
 /** @param {KeyboardEvent} event */
 function pressed(event) {
   if (event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]')) return;
@@ -126,8 +132,8 @@ function pressed(event) {
         search.select();
       }
     },
-    j: () => page?.list?.move(1),
-    k: () => page?.list?.move(-1),
+    j: () => step(1),
+    k: () => step(-1),
     ' ': () => !isOnControl && page?.pause(),
     Enter: () => !isOnControl && list === page?.list && page?.list?.openSelected(),
     '?': help,

@@ -64,6 +64,8 @@ export function ask(question) {
       const got = await post(question.path, sent);
       fill(answer, question.drawn ? question.drawn(got) : replyView(got.reply));
       if (got.command) fill(preview, cliLine(got.command));
+      // Once more only by typing it once more.
+      if (word) word.value = '';
       question.done?.();
     } catch (error) {
       fill(answer);

@@ -1,5 +1,5 @@
 // The one stream of this tab: status of the console, changes, lines of the log.
-import { signIn } from './api.js';
+import { ApiError, signIn } from './api.js';
 import { EventParser, backOff, freshness } from './sse.js';
 
 /** @typedef {import('./types.js').Status} Status */
@@ -69,7 +69,7 @@ class Live extends EventTarget {
       request.abort();
       if (this.request !== request) return;
       this.link = 'gone';
-      this.why = error instanceof Error ? error.message : 'the console ended the stream';
+      this.why = error instanceof ApiError ? error.message : '';
       const wait = backOff(this.tries);
       this.tries += 1;
       this.nextTry = performance.now() + wait;
@@ -107,7 +107,7 @@ class Live extends EventTarget {
       headers: { Accept: 'text/event-stream', ...(this.lastID ? { 'Last-Event-ID': this.lastID } : {}) },
     });
     if (answer.status === 401) await signIn();
-    if (!answer.ok || !answer.body) throw new Error(`the console answers ${answer.status}`);
+    if (!answer.ok || !answer.body) throw new ApiError(answer.status, '', `it answered ${answer.status}`);
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventParser();
     let isFirst = true;

@@ -52,6 +52,7 @@ export class LogView extends HTMLElement {
     this.changed = () => undefined;
     this.line = new QueryLine();
     this.line.addEventListener('query', (event) => this.typed(/** @type {CustomEvent} */ (event).detail));
+    this.line.addEventListener('wrong', () => clearTimeout(this.typing));
     this.pauseButton = button('Pause', () => this.pause());
     this.level = h('span');
     this.facts = h('span', { class: 'log-facts' });
@@ -79,7 +80,7 @@ export class LogView extends HTMLElement {
       live.addEventListener(type, (event) => call(/** @type {CustomEvent} */ (event).detail), { signal: this.end.signal });
     listen('log', (frame) => this.took(frame));
     listen('opened', () => void this.start());
-    listen('status', () => this.drawFacts());
+    for (const type of ['status', 'link']) listen(type, () => this.drawFacts());
   }
 
   /** Whether the newest line is in sight and stays there. */
@@ -117,6 +118,7 @@ export class LogView extends HTMLElement {
     this.at = at;
     this.classList.toggle('one-agent', agent !== '');
     this.drawLevel();
+    if (!this.isDrawn && !this.state.childElementCount) fill(this.state, loading('Asking for the lines…'));
     if (!isOther && this.isDrawn) return;
     const { query } = check(text);
     if (query) this.filter(query);
@@ -165,24 +167,22 @@ export class LogView extends HTMLElement {
       const { lines, more } = await this.ask({ at: this.at });
       const newest = lines.length ? lines[lines.length - 1].n : -1;
       // The stream goes on behind the last line; only a console that began anew counts from the start again.
-      if (isAgain && newest >= this.lastN) return;
-      if (isAgain) this.incoming = [];
+      if (isAgain && (!lines.length || newest >= this.lastN)) return;
       this.isFirst = !more;
       this.isWhole = this.at === null;
-      this.items = lines;
+      this.items = isAgain ? [this.note('The console was started anew; what it had before is gone'), ...lines] : lines;
       this.lastN = newest;
       live.lastID = String(newest);
       this.pending = [];
-      const early = this.incoming;
-      this.incoming = [];
+      // The stream was open before these were asked for, so that some may have come twice.
+      this.incoming = this.incoming.filter((item) => isNote(item) || item.n > newest);
       this.isReady = this.isDrawn = true;
       this.isPaused = this.at !== null;
-      this.add(early);
+      fill(this.state);
       this.flush();
       if (this.at === null) this.list.toEnd();
       else this.toMoment(this.at);
-      this.line.showFault('');
-      fill(this.state);
+      if (check(this.line.value).query) this.line.showFault('');
       this.drawFacts();
     } catch (error) {
       if (this.request?.signal.aborted) return;
@@ -201,24 +201,19 @@ export class LogView extends HTMLElement {
     this.list.scrollTop = Math.max(0, index * this.list.rowHeight - this.list.clientHeight / 2);
   }
 
+  /** @param {string} text @returns {Note} */
+  note(text) {
+    return { note: text, id: this.notes += 1 };
+  }
+
   /** @param {{ lines: Line[], dropped: number }} frame */
   took({ lines, dropped }) {
     if (dropped) {
-      this.incoming.push({ note: `${plural(dropped, 'line')} dropped: this tab did not read as fast as they came`, id: this.notes += 1 });
+      this.incoming.push(this.note(`${plural(dropped, 'line')} dropped: this tab did not read as fast as they came`));
     }
-    this.add(lines);
-  }
-
-  /** @param {Item[]} items */
-  add(items) {
-    for (const item of items) {
-      if (!isNote(item)) {
-        if (this.isReady && item.n <= this.lastN) continue;
-        if (this.isReady) this.lastN = item.n;
-      }
-      this.incoming.push(item);
-    }
+    this.incoming.push(...lines);
     if (!this.isReady) return;
+    if (lines.length) this.lastN = lines[lines.length - 1].n;
     // A tab that is not seen has no frames; what it will show is bounded all the same.
     if (this.incoming.length > 2 * MOST_LINES) this.flush();
     if (this.isAsked) return;
@@ -280,7 +275,7 @@ export class LogView extends HTMLElement {
       const { lines, more } = await this.ask({ before: first.n });
       this.isFirst = !more;
       this.items.unshift(...lines);
-      if (this.isFirst) this.items.unshift({ note: 'Older lines are not kept here. Agents may have them: waypost replay', id: this.notes += 1 });
+      if (this.isFirst) this.items.unshift(this.note('Older lines are not kept here. Agents may have them: waypost replay'));
       if (this.items.length > MOST_LINES) {
         this.items.length = MOST_LINES;
         this.isWhole = false;
@@ -352,7 +347,7 @@ export class LogView extends HTMLElement {
       this.pauseButton.title = isStill ? 'Go on with the newest lines (space)' : 'Stand still (space)';
     }
     const lines = this.items.length;
-    const word = this.at !== null ? `around ${day(this.at)} ${clock(this.at)}` : isStill ? 'paused' : 'following';
+    const word = this.at !== null ? `around ${day(this.at)} ${clock(this.at)}` : isStill ? 'paused' : live.link === 'gone' ? 'cut off' : 'following';
     const text = `${plural(lines, 'line')}, ${word}`;
     if (this.facts.textContent !== text) this.facts.textContent = text;
     this.more.hidden = !isStill || (this.pending.length === 0 && this.isWhole);
@@ -391,7 +386,7 @@ export class LogView extends HTMLElement {
       ['Agent', link(viewHash('agent', item.agent), item.agent), this.agent ? null : term(`agent=:${quoted(item.agent)}`)],
       ['Tag', item.tag, term(`tag=:${quoted(item.tag)}`), term(`-tag=:${quoted(item.tag)}`)],
       item.code === null ? null : ['Code', `${item.code} ${item.name ?? ''}`, term(`code:${item.code}`)],
-      item.url === null ? null : ['URL', item.url, link(viewHash('where', '', { url: item.url, agent: item.agent }), 'where does it go?')],
+      item.url === null ? null : ['URL', item.url, ' ', link(viewHash('where', '', { url: item.url, agent: item.agent }), 'where does it go?')],
       item.ref === null ? null : ['Command', link(viewHash('commands', item.ref, { agent: item.agent }), item.ref), term(`ref:${quoted(item.ref)}`)],
     ];
     const near = this.text || this.at !== null

@@ -14,12 +14,13 @@ const MOST = 60;
 // What an entry does, in words.
 /** @param {Entry} entry */
 export function entryText(entry) {
-  const target = entry.target ?? entry.path ?? '';
+  const origin = h('code', null, entry.origin || entry.path || '?');
   switch (entry.type) {
-    case 'add': return [h('code', null, entry.path ?? entry.origin), ' opens ', h('code', null, entry.className ?? target)];
-    case 'delete': return [h('code', null, entry.origin), ' is deleted'];
-    case 'reset': return [h('code', null, entry.origin), ' is as the build has it'];
-    default: return [h('code', null, entry.origin), ' → ', h('code', null, target || entry.className || '?')];
+    case 'add': return [origin, ' opens ', h('code', null, entry.className ?? '?')];
+    case 'delete': return [origin, ' is deleted'];
+    case 'reset': return [origin, ' is as the build has it'];
+    case 'replace': return [origin, ' → ', h('code', null, entry.target ?? '?')];
+    default: return [entry.text ?? origin];
   }
 }
 

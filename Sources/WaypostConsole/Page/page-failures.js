@@ -84,7 +84,7 @@ export class FailuresPage extends Page {
       link(viewHash('log', '', { q: `is:failure ${code}`.trim() }), 'all of this code'), button('Close', () => this.close(), { icon: 'close', class: 'quiet' })),
     h('pre', { class: 'message-text', tabindex: '0' }, group.detail), group.advice ? h('p', { class: 'advice' }, h('b', null, 'What to do: '), group.advice) : null,
     h('dl', { class: 'facts' }, [
-      ['Subject', group.subject, group.url ? link(viewHash('where', '', { url: group.subject, agent: group.agents[0] }), 'where does it go?') : null],
+      ['Subject', group.subject, ' ', group.url ? link(viewHash('where', '', { url: group.subject, agent: group.agents[0] }), 'where does it go?') : null],
       ['Map', group.map ? `${group.map.layer} rev ${group.map.rev}` : 'none was in force, or it is not known'],
       ['Times', count(group.count), ', ', since(group.first, 'first '), ', ', since(group.last, 'last ')],
       ['Agents', ...group.agents.slice(0, 20).map((agent, index) => [index ? ', ' : '', link(viewHash('agent', agent), agent)]).flat(), group.agentCount > Math.min(20, group.agents.length) ? ` and ${plural(group.agentCount - Math.min(20, group.agents.length), 'other')}` : ''],

@@ -30,7 +30,7 @@ export class QueryLine extends HTMLElement {
 
   changed() {
     const query = this.draw();
-    if (query) this.dispatchEvent(new CustomEvent('query', { detail: query }));
+    this.dispatchEvent(query ? new CustomEvent('query', { detail: query }) : new CustomEvent('wrong'));
   }
 
   // The server may know of a fault that the page does not see.
