@@ -28,9 +28,9 @@ class ServerTests(unittest.TestCase):
             part.stop()
         cls.folder.cleanup()
 
-    def healthy(self):
-        rows = self.console.get("/api/fleet?state=healthy")["rows"]
-        return rows[0]["agent"]
+    def healthy(self, number=0):
+        rows = self.console.get("/api/fleet?state=healthy&sort=name")["rows"]
+        return rows[number]["agent"]
 
     # What it answers
 
@@ -62,7 +62,7 @@ class ServerTests(unittest.TestCase):
         self.assertTrue(agent["nearest"])
 
     def test_a_map_is_compared_sent_and_taken_back(self):
-        name = self.healthy()
+        name = self.healthy(1)
         entry = {"routerType": 1, "orginPath": "scheme://router/demo", "targetPath": "scheme://router/demo1"}
         draft = {"target": name, "document": [entry]}
         status, diff = self.console.request("/api/maps/diff", draft)
@@ -73,6 +73,14 @@ class ServerTests(unittest.TestCase):
         self.assertEqual(sent["answers"][0]["state"], "applied", sent)
         layers = self.console.get(f"/api/agents/{name}/maps")["layers"]
         self.assertTrue(any(layer["layer"] == "patch" for layer in layers))
+        status, preview = self.console.request("/api/maps/undo", {"target": name})
+        self.assertEqual(status, 200, preview)
+        self.assertTrue(preview["origin"])
+        self.assertTrue(self.console.get(f"/api/agents/{name}/maps")["layers"], "a preview changes nothing")
+        status, undone = self.console.request("/api/maps/undo", {"target": name, "send": True})
+        self.assertEqual((status, undone["answers"][0]["state"]), (200, "applied"), undone)
+        layers = self.console.get(f"/api/agents/{name}/maps")["layers"]
+        self.assertFalse(any(layer["entries"] for layer in layers))
 
     def test_a_map_for_a_group_needs_its_name(self):
         document = {"type": "map", "rev": 900, "entries": []}
@@ -299,15 +307,6 @@ class ServerTests(unittest.TestCase):
             tab.close()
         wait_for("the places of closed tabs", lambda: self.reading.get("/api/health")["tabs"] == 0)
 
-    def test_hostile_messages_do_not_end_it(self):
-        for topic, payload in (
-            ("k1/state", "{"), ("k1/health", "[" * 5000), ("k1/log/i", '{"t":1e400}'),
-            ("k1/fail", '{"code":' + "9" * 400 + "}"), ("k1/map/applied", '"' + "x" * 100000 + '"'),
-            ("x" * 64 + "/state", "null"),
-        ):
-            publish(self.broker, f"waypost/v1/{topic}", payload)
-        self.assertEqual(self.console.get("/api/fleet")["total"], 30)
-
     def test_requests_side_by_side_are_all_answered(self):
         answers = []
 
@@ -321,6 +320,31 @@ class ServerTests(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(len(answers), 160)
+
+
+class HostileFleetTests(unittest.TestCase):
+    def test_hostile_messages_do_not_end_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broker = Broker(folder)
+            console = Console(broker)
+            try:
+                wait_for("the broker", lambda: console.get("/api/status")["connected"])
+                self.attack(broker)
+                fleet = Fleet(broker, 3, "--seed", "4")
+                wait_for("3 agents", lambda: len([
+                    row for row in console.get("/api/fleet")["rows"] if row["agent"].startswith("kiosk-")]) == 3)
+                fleet.stop()
+            finally:
+                console.stop()
+                broker.stop()
+
+    def attack(self, broker):
+        for topic, payload in (
+            ("k1/state", "{"), ("k1/health", "[" * 5000), ("k1/log/i", '{"t":1e400}'),
+            ("k1/fail", '{"code":' + "9" * 400 + "}"), ("k1/map/applied", '"' + "x" * 100000 + '"'),
+            ("x" * 64 + "/state", "null"),
+        ):
+            publish(broker, f"waypost/v1/{topic}", payload)
 
 
 class LostBrokerTests(unittest.TestCase):

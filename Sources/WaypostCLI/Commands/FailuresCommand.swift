@@ -84,7 +84,10 @@ struct FailuresCommand: OperatorCommand {
         var bytes = 0
         var isFull = false
         let gaps = try await reader.read(audience, since: since, query: logQuery()) { found in
-            guard each else { return groups.add(found.corrected, of: found.agent) }
+            guard each else {
+                groups.add(found.corrected, of: found.agent)
+                return
+            }
             let payload = found.json.serialized()
             guard lines.count < Self.maximumLines, bytes + payload.count <= Self.maximumBytes,
                 var line = LogLine.failure(payload, from: found.agent)
