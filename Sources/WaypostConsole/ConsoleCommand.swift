@@ -98,17 +98,15 @@ struct ConsoleCommand: AsyncParsableCommand {
                 Terminal.print(TerminalText("\(base)/#token=\(token)"))
             },
             logger: logger)
-        try await ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(service: backend, failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: reader, failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
-                ],
-                gracefulShutdownSignals: [.sigterm, .sigint],
-                cancellationSignals: [.sigquit],
-                logger: logger)
-        ).run()
+        let services: [any Service] = [backend, reader, server]
+        var group = ServiceGroupConfiguration(
+            services: services.map {
+                .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
+            },
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // Requests that are being answered get some time, whatever they wait for.
+        group.maximumGracefulShutdownDuration = .seconds(8)
+        try await ServiceGroup(configuration: group).run()
     }
 
     private static func base(_ address: String, _ port: Int) -> String {

@@ -1,6 +1,7 @@
 """The console's page in a real browser."""
 
 import json
+import re
 import tempfile
 import time
 import unittest
@@ -75,7 +76,7 @@ class PageTests(unittest.TestCase):
 
     def test_problems_stand_above_the_list_and_narrow_it(self):
         problem = wait_for("a problem", lambda: self.all(".problem"))[0]
-        count = int(problem.find_element(By.CSS_SELECTOR, "b").text.split()[0].replace(",", ""))
+        count = int(re.search(r"([\d,]+) agent", problem.text)[1].replace(",", ""))
         problem.click()
         wait_for("the list", lambda: f"{count} of 300" in self.text(".filters") or count == 300)
         self.assertIn("problem=", self.js("return location.hash"))
@@ -130,9 +131,10 @@ class PageTests(unittest.TestCase):
     def test_an_agent_has_its_health_routes_and_log(self):
         wait_for("rows", self.rows)
         name = self.console.get("/api/fleet?state=healthy")["rows"][0]["agent"]
-        self.go(f"#/agent/{name}")
-        wait_for("the agent", lambda: name in self.text("main h1"))
-        wait_for("its health", lambda: "disk" in self.text("main").lower())
+        for tab, word in (("health", "subscriptions"), ("routes", "CalculatorService"), ("log", "Message")):
+            self.go(f"#/agent/{name}?tab={tab}")
+            wait_for("the agent", lambda: name in self.text("main h1"))
+            wait_for(f"its {tab}", lambda: word in self.text("main"))
 
     def test_an_agent_that_does_not_exist_has_neighbours(self):
         self.go("#/agent/kiosk-1234567")

@@ -2,6 +2,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import ServiceLifecycle
 import Waypost
 import WaypostBackend
 import WaypostMessages
@@ -200,7 +201,8 @@ struct ConsoleServer: HTTPResponder {
             body: ResponseBody { writer in
                 var tab = tab
                 try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-                while !Task.isCancelled {
+                // A tab would hold the console for ever.
+                while !Task.isCancelled, !Task.isShuttingDownGracefully {
                     let bytes = tab.next()
                     // It waits here as long as the tab does not read.
                     if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
