@@ -17,8 +17,12 @@ final class FleetProgress: Sendable {
     init(of count: Int, isShown: Bool) {
         self.count = count
         self.isShown = isShown
-        // What is over soon needs no progress.
-        state = Guarded(State(next: .now + .milliseconds(300)))
+        state = Guarded(State(next: .now + Self.first(isTerminal)))
+    }
+
+    /// What is over soon needs no progress.
+    private static func first(_ isTerminal: Bool) -> Duration {
+        isTerminal ? .milliseconds(300) : .seconds(3)
     }
 
     private var interval: Duration { isTerminal ? .milliseconds(100) : .seconds(3) }
@@ -40,10 +44,10 @@ final class FleetProgress: Sendable {
         }
     }
 
-    /// Wipes the line.
+    /// Wipes the line; something else may begin.
     func end() {
         let isOpen = state.withLock { state in
-            defer { state.isLineOpen = false }
+            defer { state = State(next: .now + Self.first(isTerminal)) }
             return state.isLineOpen
         }
         if isOpen { Terminal.progress("") }

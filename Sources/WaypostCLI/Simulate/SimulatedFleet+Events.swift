@@ -25,7 +25,7 @@ extension SimulatedFleet {
             sequence: Int64(agents[index].sequence), process: process(index), thread: process(index) + 3,
             message: redaction.masked(message).cut(to: LogEvent.maximumMessageBytes),
             url: url.map(redaction.masked), isError: isError, ref: ref)
-        events[index] = newest((events[index] ?? []) + [event])
+        remember(event, of: index, in: \.events)
         var properties = MQTTProperties()
         properties.contentType = "application/x-ndjson"
         properties.payloadIsUTF8 = true
@@ -89,7 +89,7 @@ extension SimulatedFleet {
             url: url.map(redaction.masked), detail: redaction.masked(detail), nearest: nearest, at: clock)
         report.map = agents[index].maps.inForce
         change(index) { $0.chance = chance }
-        failures[index] = newest((failures[index] ?? []) + [report])
+        remember(report, of: index, in: \.failures)
         let topic = plan.topics.failures(of: plan.name(index))
         var properties = MQTTProperties()
         properties.contentType = "application/json"

@@ -3,19 +3,6 @@ import Waypost
 import WaypostAgent
 import WaypostMessages
 
-/// What a simulated fleet wants done.
-enum FleetStep: Sendable {
-    case publish(MQTTMessage, by: Int)
-    /// An open, a call or a move, which takes its time: ``SimulatedFleet/ended(_:_:at:)`` follows.
-    case run(SimulatedCommand)
-    /// Ends the work on a command.
-    case cancel(SimulatedCommand.Key)
-    /// Makes the agent's own session; ``SimulatedFleet/born(_:mqtt:at:)`` follows.
-    case connect(Int)
-    /// Ends the agent's own session without a goodbye: the broker publishes the will.
-    case drop(Int)
-}
-
 /// Thousands of agents as one value: which messages they send when follows from the plan, the seed, the clock and what
 /// comes in.
 struct SimulatedFleet: Sendable {
@@ -468,6 +455,13 @@ struct SimulatedFleet: Sendable {
     /// A document came on a topic of a map: agents that are away get it when they come back.
     mutating func keep(_ payload: [UInt8], for audience: Audience) { standing[audience] = payload }
 
-    /// The last of a list that grows.
-    func newest<Element>(_ list: [Element]) -> [Element] { list.count > 2 * kept ? list.suffix(kept) : list }
+    /// Adds to what is kept of an agent, and forgets the oldest.
+    mutating func remember<Element>(
+        _ element: Element, of index: Int, in list: WritableKeyPath<Self, [Int: [Element]]>
+    ) {
+        self[keyPath: list][index, default: []].append(element)
+        let surplus = (self[keyPath: list][index]?.count ?? 0) - kept
+        // Not one by one: each time all others would move.
+        if surplus > kept { self[keyPath: list][index]?.removeFirst(surplus) }
+    }
 }
