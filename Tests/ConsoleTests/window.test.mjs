@@ -83,12 +83,30 @@ test('an answer to an older question is not shown', async () => {
   assert.equal(rows.get(0), 'new 0');
 });
 
-test('what failed is asked for again', async () => {
+test('what failed is asked for again when something has changed, not at each frame', async () => {
   const { rows, asked, changes } = slowRows(100);
   rows.need(0, 20);
   asked[0].reject(new Error('gone'));
   await turn();
   assert.equal(changes(), 1);
+  rows.need(0, 20);
+  assert.equal(asked.length, 1);
+  rows.refresh();
+  rows.need(0, 20);
+  assert.equal(asked.length, 2);
+});
+
+test('a slow server is not asked faster than it answers', async () => {
+  const { rows, asked } = slowRows(100);
+  for (let change = 0; change < 5; change += 1) {
+    rows.refresh();
+    rows.need(0, 20);
+  }
+  assert.equal(asked.length, 1);
+  rows.refresh();
+  asked[0].answer('first ');
+  await turn();
+  assert.equal(rows.get(0), 'first 0');
   rows.need(0, 20);
   assert.equal(asked.length, 2);
 });

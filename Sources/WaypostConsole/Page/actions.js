@@ -11,9 +11,10 @@ import { span } from './time.js';
 
 /** @param {string} agent @param {() => void} done */
 export function askLevel(agent, done) {
-  const level = h('select', null, [...LEVELS].map((one) => h('option', { value: one, selected: one === 'D' }, `${one} ${LEVEL_NAMES[one]}`)));
+  const level = h('select', null, [...LEVELS].map((one) =>
+      h('option', { value: one, selected: one === 'D' }, `${one} ${LEVEL_NAMES[one]}`)));
   const time = h('select', null, [['1m', '1 minute'], ['10m', '10 minutes'], ['1h', '1 hour'], ['8h', '8 hours']]
-    .map(([value, text]) => h('option', { value, selected: value === '10m' }, text)));
+      .map(([value, text]) => h('option', { value, selected: value === '10m' }, text)));
   const tag = h('input', { type: 'text', autocomplete: 'off', placeholder: 'all tags' });
   ask({
     title: `Level of ${agent}'s log`, act: 'Change the level', path: agentPath(agent, '/level'), done,
@@ -29,14 +30,16 @@ export function askForget(agent, done) {
     title: `Forget ${agent}`, act: 'Forget it', path: agentPath(agent, '/forget'), confirm: agent, done,
     text: 'Removes what the broker keeps of this agent: its state, its health and its maps. One that still runs comes back.',
     body: () => ({}),
-    drawn: ({ cleared }) => h('p', null, cleared.length ? `Removed: ${cleared.join(', ')}.` : 'There was nothing to remove.'),
+    drawn: ({ cleared }) => h('p', null, cleared.length ? `Removed: ${cleared.join(', ')}.`
+        : 'There was nothing to remove.'),
   });
 }
 
 /** @param {string} agent @param {string} [first] a route to begin with */
 export async function askOpen(agent, first = '') {
   const { routes } = /** @type {Contract} */ (await get(`/api/contract/${encodeURIComponent(agent)}`));
-  const pattern = h('input', { type: 'text', list: 'open-routes', value: first || (routes[0]?.path ?? ''), spellcheck: 'false', autocomplete: 'off', required: true });
+  const pattern = h('input', { type: 'text', list: 'open-routes', value: first || (routes[0]?.path ?? ''),
+    spellcheck: 'false', autocomplete: 'off', required: true });
   const place = h('div', { class: 'field-grid' });
   const inputs = new Inputs(place);
   const draw = () => inputs.show(routes.find(({ path }) => path === pattern.value)?.parameters ?? []);
@@ -64,12 +67,14 @@ export async function askCall(agent) {
   const inputs = new Inputs(place);
   const draw = () => {
     const { method } = chosen;
-    fill(about, [method.summary, method.result ? `Gives ${method.result}.` : '', method.idempotent ? '' : 'Calling it twice does it twice.'].filter(Boolean).join(' '));
+    fill(about, [method.summary, method.result ? `Gives ${method.result}.` : '',
+      method.idempotent ? '' : 'Calling it twice does it twice.'].filter(Boolean).join(' '));
     inputs.show(method.parameters.map(({ label, type, optional }) => ({ name: label, type, optional })));
   };
-  const select = choice('Method', all.map(({ service, method }, index) => [String(index), `${service.name}.${method.name}`]), '0', (value) => {
-    chosen = all[Number(value)];
-    draw();
+  const select = choice('Method', all.map(({ service, method }, index) =>
+      [String(index), `${service.name}.${method.name}`]), '0', (value) => {
+        chosen = all[Number(value)];
+        draw();
   });
   draw();
   ask({
@@ -96,9 +101,10 @@ class Inputs {
 
   /** @param {Field[]} fields */
   show(fields) {
-    this.inputs = fields.map((one, index) => ({ field: { ...one, name: one.name === '_' ? `argument ${index + 1}` : one.name }, input: inputFor(one) }));
+    this.inputs = fields.map((one, index) => ({ field: { ...one,
+      name: one.name === '_' ? `argument ${index + 1}` : one.name }, input: inputFor(one) }));
     fill(this.place, ...this.inputs.map(({ field: one, input }) =>
-      field(one.name, input, `${one.type}${one.optional || one.required === false ? ', may be left out' : ''}`)));
+        field(one.name, input, `${one.type}${one.optional || one.required === false ? ', may be left out' : ''}`)));
   }
 
   values() {
@@ -120,7 +126,8 @@ class Inputs {
 function inputFor(one) {
   const isOptional = one.optional || one.required === false;
   const values = one.values ?? (kindOf(one.type) === 'boolean' ? ['true', 'false'] : null);
-  if (values) return h('select', null, isOptional ? h('option', { value: '' }, '–') : null, values.map((value) => h('option', null, value)));
+  if (values) return h('select', null, isOptional ? h('option', { value: '' }, '–') : null,
+    values.map((value) => h('option', null, value)));
   const kind = kindOf(one.type);
   const mode = kind === 'integer' ? 'numeric' : kind === 'number' ? 'decimal' : 'text';
   return h('input', { type: 'text', inputmode: mode, autocomplete: 'off', spellcheck: 'false' });

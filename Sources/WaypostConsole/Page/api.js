@@ -39,7 +39,7 @@ async function request(path, { method = 'GET', body, signal }, isLast = false) {
     answer = await fetch(path, {
       method, signal, cache: 'no-store', credentials: 'same-origin',
       ...(body === undefined
-        ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+          ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;

@@ -1,6 +1,6 @@
 // The frame around the pages: session, address, navigation, keys.
 import { sendToken, session } from './api.js';
-import { fill, h, put, say, template, tick } from './dom.js';
+import { fill, h, messageOf, put, say, template, tick } from './dom.js';
 import { icon } from './icons.js';
 import { Page, go } from './page.js';
 import { AgentPage } from './page-agent.js';
@@ -68,7 +68,7 @@ async function enter(token) {
   try {
     await sendToken(token);
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error), 'bad');
+    say(messageOf(error), 'bad');
   }
 }
 
@@ -86,7 +86,7 @@ session.ask = () => new Promise((/** @type {(value: void) => void} */ done) => {
       dialog.remove();
       done();
     } catch (error) {
-      fill(fault, icon('warn'), error instanceof Error ? error.message : String(error));
+      fill(fault, icon('warn'), messageOf(error));
     }
   });
   // There is nothing behind it to look at.
@@ -142,7 +142,8 @@ function pressed(event) {
 }
 
 for (const [name, { title, short, isInList }] of Object.entries(PAGES)) {
-  if (isInList) put(nav, h('a', { href: viewHash(name), 'data-page': name, title }, icon(name), h('span', null, short)));
+  if (isInList) put(nav, h('a', { href: viewHash(name), 'data-page': name, title }, icon(name),
+    h('span', null, short)));
 }
 document.getElementById('help')?.addEventListener('click', help);
 document.getElementById('skip')?.addEventListener('click', () => main.focus());

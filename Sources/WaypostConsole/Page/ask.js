@@ -1,6 +1,6 @@
 // A dialog that changes something: what is asked, the same as a line for the shell, and what came of it.
 import { post } from './api.js';
-import { badge, button, cliLine, errorState, field, fill, h } from './dom.js';
+import { badge, button, cliLine, errorState, field, fill, h, messageOf } from './dom.js';
 import { icon } from './icons.js';
 import { later } from './page.js';
 
@@ -26,7 +26,8 @@ export function ask(question) {
   const preview = h('div', { class: 'preview' });
   const fault = h('div', { class: 'form-fault', role: 'alert' });
   const answer = h('div', { class: 'answer', role: 'status', 'aria-live': 'polite' });
-  const word = question.confirm === undefined ? null : h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
+  const word = question.confirm === undefined ? null
+    : h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
   const send = h('button', { class: word ? 'danger' : 'primary', disabled: word !== null }, question.act);
   const close = button('Close', () => dialog.close());
   const form = h('form', { method: 'dialog' }, h('h2', { id }, question.title),
@@ -69,7 +70,7 @@ export function ask(question) {
       question.done?.();
     } catch (error) {
       fill(answer);
-      fill(fault, icon('warn'), error instanceof Error ? error.message : String(error));
+      fill(fault, icon('warn'), messageOf(error));
     } finally {
       send.disabled = false;
       typed();
@@ -91,5 +92,6 @@ export function replyView(reply) {
     reply.detail ? h('p', null, reply.detail) : null,
     reply.nearest?.length ? h('p', null, 'Did you mean ', h('b', null, reply.nearest.join(', ')), '?') : null,
     reply.result === undefined || reply.result === null ? null
-      : h('pre', { tabindex: '0' }, typeof reply.result === 'string' ? reply.result : JSON.stringify(reply.result, null, 2)));
+      : h('pre', { tabindex: '0' }, typeof reply.result === 'string' ? reply.result
+          : JSON.stringify(reply.result, null, 2)));
 }

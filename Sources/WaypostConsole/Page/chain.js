@@ -1,31 +1,37 @@
 // Where a URL goes, hop by hop.
-import { badge, h, link } from './dom.js';
+import { agentLinks, badge, code, h } from './dom.js';
 import { icon } from './icons.js';
 import { plural } from './time.js';
-import { viewHash } from './view.js';
 
 /** @typedef {import('./types.js').Resolution} Resolution */
 
 /** @param {Resolution} result */
 export function chain(result) {
   const { agents, failure } = result;
-  const head = h('header', { class: 'card-head' }, h('h2', null, agents.length === 1 ? agents[0] : plural(agents.length, 'agent')),
-    result.build ? h('span', { class: 'hint', title: result.build }, `build ${result.build.replace(/^sha256:/, '').slice(0, 12)}`) : null,
+  const head = h('header', { class: 'card-head' },
+    h('h2', null, agents.length === 1 ? agents[0] : plural(agents.length, 'agent')),
+    result.build ? h('span', { class: 'hint', title: result.build },
+      `build ${result.build.replace(/^sha256:/, '').slice(0, 12)}`) : null,
     result.silent ? badge('warn', 'no answer', 'lost') : failure ? badge('bad', 'goes nowhere') : badge('ok', 'opens'));
-  const names = agents.length > 1 ? h('p', { class: 'names' }, agents.slice(0, 6).map((agent, index) => [index ? ', ' : '', link(viewHash('agent', agent), agent)]).flat(),
-    agents.length > 6 ? `, and ${plural(agents.length - 6, 'other')}` : null) : null;
+  const names = agents.length > 1 ? h('p', { class: 'names' }, agentLinks(agents, 6)) : null;
   if (result.silent) {
-    return h('article', { class: 'card' }, head, names, h('p', null, 'It did not answer; it may be offline, or not let this sender ask.'));
+    return h('article', { class: 'card' }, head, names,
+      h('p', null, 'It did not answer; it may be offline, or not let this sender ask.'));
   }
   const steps = [
-    h('li', { class: 'hop' }, h('code', null, result.url), h('span', { class: 'hint' }, 'asked for')),
-    ...result.hops.map(({ to, layer, entry, route }) => h('li', { class: 'hop' }, icon('down'), h('code', null, to),
-      h('span', { class: 'hint' }, `redirected by ${layer}${entry === null ? '' : `, entry ${entry}`}${route ? ` (${route})` : ''}`))),
-    result.route && !failure ? h('li', { class: 'hop' }, icon('down'), h('span', null, 'route ', h('code', null, result.route)),
-      result.interceptors.length ? h('span', { class: 'hint' }, `asked on the way: ${result.interceptors.join(', ')}`) : h('span', { class: 'hint' }, 'no interceptor is asked')) : null,
-    failure ? h('li', { class: 'hop is-bad' }, icon('bad'), h('span', null, h('b', null, `${failure.code} ${failure.name}`), ` ${failure.detail}`),
+    h('li', { class: 'hop' }, code(result.url), h('span', { class: 'hint' }, 'asked for')),
+    ...result.hops.map(({ to, layer, entry, route }) => h('li', { class: 'hop' }, icon('down'), code(to),
+      h('span', { class: 'hint' },
+        `redirected by ${layer}${entry === null ? '' : `, entry ${entry}`}${route ? ` (${route})` : ''}`))),
+    result.route && !failure ? h('li', { class: 'hop' }, icon('down'), h('span', null, 'route ', code(result.route)),
+      result.interceptors.length ? h('span', { class: 'hint' },
+        `asked on the way: ${result.interceptors.join(', ')}`)
+        : h('span', { class: 'hint' }, 'no interceptor is asked')) : null,
+    failure ? h('li', { class: 'hop is-bad' }, icon('bad'),
+      h('span', null, h('b', null, `${failure.code} ${failure.name}`), ` ${failure.detail}`),
       failure.nearest?.length ? h('span', { class: 'hint' }, `did you mean ${failure.nearest.join(', ')}?`) : null)
-      : h('li', { class: 'hop is-end' }, icon('ok'), h('b', null, result.screen ?? result.final ?? 'a handler'), h('span', { class: 'hint' }, result.screen ? 'screen' : 'handled there')),
+      : h('li', { class: 'hop is-end' }, icon('ok'), h('b', null, result.screen ?? result.final ?? 'a handler'),
+        h('span', { class: 'hint' }, result.screen ? 'screen' : 'handled there')),
   ];
   return h('article', { class: 'card' }, head, names, h('ol', { class: 'chain' }, steps));
 }

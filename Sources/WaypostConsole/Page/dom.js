@@ -1,7 +1,8 @@
 // Building elements. Text from outside only ever becomes a text node.
 import { icon } from './icons.js';
 import { live } from './live.js';
-import { ago, exact } from './time.js';
+import { ago, exact, plural } from './time.js';
+import { viewHash } from './view.js';
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => void)>} Props */
@@ -123,15 +124,55 @@ export function emptyState(picture, title, ...more) {
     more.length ? h('div', { class: 'empty-more' }, ...more) : null);
 }
 
+/** @param {...(Child | Child[])} children */
+export const hint = (...children) => h('p', { class: 'hint' }, ...children);
+
+/** @param {string | null} text */
+export const code = (text) => h('code', null, text ?? '?');
+
+/** @param {string} picture @param {...(Child | Child[])} children */
+export const noticeLine = (picture, ...children) =>
+  h('p', { class: 'notice-line', role: 'status' }, icon(picture), h('span', null, ...children));
+
+// Names with what is known of each; what is null is left out.
+/** @param {(Child[] | null)[]} facts @returns {HTMLDListElement} */
+export function factList(facts) {
+  return h('dl', { class: 'facts' }, facts.map((fact) =>
+      fact && h('div', null, h('dt', null, fact[0]), h('dd', null, ...fact.slice(1)))));
+}
+
+// Figures in a row: a name, the figure, and more in small.
+/** @param {(Child[] | null)[]} tiles @returns {HTMLDListElement} */
+export function tileList(tiles) {
+  return h('dl', { class: 'tiles' }, tiles.map((tile) => tile && h('div', { class: 'tile' },
+    h('dt', null, tile[0]), tile.slice(1).map((part) => part && h('dd', null, part)))));
+}
+
+/** @param {import('./types.js').Check[]} checks those that are not well first */
+export function checkTable(checks) {
+  const order = ['failed', 'unknown', 'ok'];
+  const tones = /** @type {Record<string, [string, string]>} */ ({ ok: ['ok', 'ok'], failed: ['bad', 'bad'] });
+  const sorted = [...checks].sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
+  return table('Checks', ['Check', 'State', 'Detail', 'What to do'],
+    sorted.map(({ name, state, detail, advice, since: from }) => {
+      const [tone, picture] = tones[state] ?? ['warn', 'unknown'];
+      return [name, badge(tone, state, picture), [detail,
+        ...(state !== 'ok' && from ? [' · ', since(from, 'since ')] : [])], advice];
+  }));
+}
+
 /** @param {string} [text] */
 export function loading(text = 'Loading…') {
   return h('div', { class: 'loading', role: 'status' }, h('span', { class: 'spinner' }), text);
 }
 
+/** @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
 /** @param {unknown} error @param {() => void} [again] */
 export function errorState(error, again) {
   return h('div', { class: 'fault', role: 'alert' }, icon('warn'),
-    h('p', null, error instanceof Error ? error.message : String(error)),
+    h('p', null, messageOf(error)),
     again ? button('Try again', again) : null);
 }
 
@@ -139,7 +180,8 @@ export function errorState(error, again) {
 /** @param {string | null | undefined} command */
 export function cliLine(command) {
   if (!command) return null;
-  return h('div', { class: 'cli' }, h('span', { class: 'cli-label' }, 'In the shell'), h('code', { tabindex: '0' }, command),
+  return h('div', { class: 'cli' }, h('span', { class: 'cli-label' }, 'In the shell'),
+    h('code', { tabindex: '0' }, command),
     copyButton(command, 'Copy the line for the shell'));
 }
 
@@ -147,7 +189,8 @@ export function cliLine(command) {
 export function copyButton(text, label) {
   return h('button', {
     type: 'button', class: 'quiet', title: label, 'aria-label': label,
-    onclick: () => navigator.clipboard.writeText(text).then(() => say('Copied.'), () => say('The browser does not let this page copy.', 'bad')),
+    onclick: () => navigator.clipboard.writeText(text).then(() => say('Copied.'),
+      () => say('The browser does not let this page copy.', 'bad')),
   }, icon('copy'));
 }
 
@@ -178,9 +221,19 @@ export function choice(label, options, value, changed) {
 // A small table with real roles.
 /** @param {string} label @param {string[]} heads @param {(Child | Child[])[][]} rows */
 export function table(label, heads, rows) {
-  return h('div', { class: 'scroll-x', tabindex: '0', role: 'region', 'aria-label': label }, h('table', { 'aria-label': label },
-    h('thead', null, h('tr', null, heads.map((head) => h('th', { scope: 'col' }, head)))),
-    h('tbody', null, rows.map((cells) => h('tr', null, cells.map((cell, index) => h('td', { 'data-head': heads[index] }, cell)))))));
+  return h('div', { class: 'scroll-x', tabindex: '0', role: 'region', 'aria-label': label },
+    h('table', { 'aria-label': label },
+      h('thead', null, h('tr', null, heads.map((head) => h('th', { scope: 'col' }, head)))),
+      h('tbody', null, rows.map((cells) => h('tr', null,
+        cells.map((cell, index) => h('td', { 'data-head': heads[index] }, cell)))))));
+}
+
+// Names of agents, each of which leads to its page.
+/** @param {string[]} names @param {number} [most] @param {number} [total] of which these are some */
+export function agentLinks(names, most = 10, total = names.length) {
+  const shown = names.slice(0, most);
+  return [...shown.flatMap((name, index) => [index ? ', ' : '', link(viewHash('agent', name), name)]),
+    total > shown.length ? ` and ${plural(total - shown.length, 'other')}` : ''];
 }
 
 /** @param {string} path @param {...(Child | Child[])} children */

@@ -1,6 +1,9 @@
 // A log that goes on: the newest lines follow, older ones come when one scrolls back.
 import { ApiError, get } from './api.js';
-import { badge, button, choice, copyButton, emptyState, errorState, fill, h, link, loading, since } from './dom.js';
+import { textColumn } from './columns.js';
+import {
+  badge, button, choice, copyButton, emptyState, errorState, factList, fill, h, link, loading, since,
+} from './dom.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
 import { LEVELS, LEVEL_NAMES, Query, check, quoted, replaceTerm } from './query.js';
@@ -63,21 +66,25 @@ export class LogView extends HTMLElement {
       whole: (item) => (isNote(item) ? h('span', { class: 'note-text' }, icon('warn'), item.note) : null),
       open: (item) => this.open(item),
       columns: [
-        { name: 'time', label: 'Time', draw: (cell, line) => { cell.textContent = clock(line.t, true); cell.title = exact(line.t); } },
-        { name: 'level', label: 'Level', draw: (cell, line) => { cell.textContent = line.level; cell.title = LEVEL_NAMES[line.level] ?? ''; } },
-        { name: 'agent', label: 'Agent', draw: (cell, line) => { cell.textContent = cell.title = line.agent; } },
-        { name: 'tag', label: 'Tag', draw: (cell, line) => { cell.textContent = cell.title = line.tag; } },
-        { name: 'message', label: 'Message', draw: (cell, line) => { cell.textContent = cell.title = line.message; } },
+        { name: 'time', label: 'Time', draw: (cell, line) => { cell.textContent = clock(line.t,
+          true); cell.title = exact(line.t); } },
+        { name: 'level', label: 'Level', draw: (cell,
+          line) => { cell.textContent = line.level; cell.title = LEVEL_NAMES[line.level] ?? ''; } },
+        textColumn('agent', 'Agent', (line) => line.agent),
+        textColumn('tag', 'Tag', (line) => line.tag),
+        textColumn('message', 'Message', (line) => line.message),
       ],
     });
     this.list.addEventListener('scroll', () => this.scrolled(), { passive: true });
     this.list.addEventListener('moved', () => { if (this.isFollowing) this.pause(); });
     this.state = h('div', { class: 'list-state' });
     this.detail = h('aside', { class: 'side-panel', 'aria-label': 'The line', hidden: true });
-    this.append(h('div', { class: 'log-tools' }, this.line, h('div', { class: 'log-buttons' }, this.level, this.pauseButton, this.facts)),
+    this.append(h('div', { class: 'log-tools' }, this.line,
+      h('div', { class: 'log-buttons' }, this.level, this.pauseButton, this.facts)),
       h('div', { class: 'list-place' }, this.list, this.state, this.more), this.detail);
     const listen = (/** @type {string} */ type, /** @type {(detail: any) => void} */ call) =>
-      live.addEventListener(type, (event) => call(/** @type {CustomEvent} */ (event).detail), { signal: this.end.signal });
+      live.addEventListener(type, (event) => call(/** @type {CustomEvent} */ (event).detail),
+        { signal: this.end.signal });
     listen('log', (frame) => this.took(frame));
     listen('opened', () => void this.start());
     for (const type of ['status', 'link']) listen(type, () => this.drawFacts());
@@ -347,7 +354,8 @@ export class LogView extends HTMLElement {
       this.pauseButton.title = isStill ? 'Go on with the newest lines (space)' : 'Stand still (space)';
     }
     const lines = this.items.length;
-    const word = this.at !== null ? `around ${day(this.at)} ${clock(this.at)}` : isStill ? 'paused' : live.link === 'gone' ? 'cut off' : 'following';
+    const word = this.at !== null ? `around ${day(this.at)} ${clock(this.at)}` : isStill ? 'paused'
+      : live.link === 'gone' ? 'cut off' : 'following';
     const text = `${plural(lines, 'line')}, ${word}`;
     if (this.facts.textContent !== text) this.facts.textContent = text;
     this.more.hidden = !isStill || (this.pending.length === 0 && this.isWhole);
@@ -360,10 +368,11 @@ export class LogView extends HTMLElement {
 
   drawLevel() {
     const found = /(?:^|\s)level:(\w+)/i.exec(this.text)?.[1] ?? '';
-    const chosen = [...LEVELS].find((level) => found.toUpperCase() === level || LEVEL_NAMES[level] === found.toLowerCase()) ?? '';
+    const chosen = [...LEVELS].find((level) => found.toUpperCase() === level
+        || LEVEL_NAMES[level] === found.toLowerCase()) ?? '';
     fill(this.level, choice('Lowest level', [['', 'All levels'], ...[...LEVELS].map((level) =>
-      /** @type {[string, string]} */ ([level, `${level} ${LEVEL_NAMES[level]}${level === 'F' ? '' : ' and higher'}`]))], chosen,
-    (level) => this.narrow(replaceTerm(this.text, 'level', level ? `level:${level}` : ''))));
+        /** @type {[string, string]} */ ([level, `${level} ${LEVEL_NAMES[level]}${level === 'F' ? '' : ' and higher'}`]))], chosen,
+      (level) => this.narrow(replaceTerm(this.text, 'level', level ? `level:${level}` : ''))));
   }
 
   /** @param {string} text */
@@ -379,23 +388,30 @@ export class LogView extends HTMLElement {
   open(item) {
     if (isNote(item)) return;
     if (this.isFollowing) this.pause();
-    const term = (/** @type {string} */ text) => button(text, () => this.narrow(`${this.text} ${text}`.trim()), { class: 'quiet term' });
+    const term = (/** @type {string} */ text) => button(text, () => this.narrow(`${this.text} ${text}`.trim()),
+      { class: 'quiet term' });
     const facts = [
       ['Time', since(item.t), ' ', exact(item.t)],
       ['Level', `${item.level} ${LEVEL_NAMES[item.level] ?? ''}`, item.failure ? badge('bad', 'failure') : null],
-      ['Agent', link(viewHash('agent', item.agent), item.agent), this.agent ? null : term(`agent=:${quoted(item.agent)}`)],
+      ['Agent', link(viewHash('agent', item.agent), item.agent),
+        this.agent ? null : term(`agent=:${quoted(item.agent)}`)],
       ['Tag', item.tag, term(`tag=:${quoted(item.tag)}`), term(`-tag=:${quoted(item.tag)}`)],
       item.code === null ? null : ['Code', `${item.code} ${item.name ?? ''}`, term(`code:${item.code}`)],
-      item.url === null ? null : ['URL', item.url, ' ', link(viewHash('where', '', { url: item.url, agent: item.agent }), 'where does it go?')],
-      item.ref === null ? null : ['Command', link(viewHash('commands', item.ref, { agent: item.agent }), item.ref), term(`ref:${quoted(item.ref)}`)],
+      item.url === null ? null : ['URL', item.url, ' ',
+        link(viewHash('where', '', { url: item.url, agent: item.agent }), 'where does it go?')],
+      item.ref === null ? null : ['Command', link(viewHash('commands', item.ref, { agent: item.agent }), item.ref),
+        term(`ref:${quoted(item.ref)}`)],
     ];
     const near = this.text || this.at !== null
-      ? link(viewHash(this.agent ? 'agent' : 'log', this.agent, { tab: this.agent ? 'log' : '', at: item.t, q: this.agent ? '' : `agent=:${quoted(item.agent)}` }), 'What was around it')
+      ? link(viewHash(this.agent ? 'agent' : 'log', this.agent,
+        { tab: this.agent ? 'log' : '', at: item.t, q: this.agent ? '' : `agent=:${quoted(item.agent)}` }),
+        'What was around it')
       : null;
-    fill(this.detail, h('div', { class: 'detail-head' }, h('h2', null, 'Line'), near, copyButton(JSON.stringify(item), 'Copy the line as JSON'),
+    fill(this.detail, h('div', { class: 'detail-head' }, h('h2', null, 'Line'), near,
+      copyButton(JSON.stringify(item), 'Copy the line as JSON'),
       button('Close', () => this.close(), { icon: 'close', class: 'quiet' })),
-    h('pre', { class: 'message-text', tabindex: '0' }, item.message),
-    h('dl', { class: 'facts' }, facts.map((fact) => fact && h('div', null, h('dt', null, fact[0]), h('dd', null, ...fact.slice(1))))));
+      h('pre', { class: 'message-text', tabindex: '0' }, item.message),
+      factList(facts));
     this.detail.hidden = false;
   }
 

@@ -2,8 +2,10 @@
 import { askCall, askForget, askLevel, askOpen } from './actions.js';
 import { agentInput } from './agent-input.js';
 import { agentPath, get, post } from './api.js';
-import { CONDITIONS, badge, button, conditionBadge, emptyState, fill, h, link, say, since, table } from './dom.js';
-import { timeline } from './group.js';
+import {
+  CONDITIONS, agentLinks, badge, button, checkTable, code, conditionBadge, emptyState, fill, h, link, say,
+  since, table, tileList,
+} from './dom.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
 import { LogView } from './log-view.js';
@@ -12,28 +14,26 @@ import { Page, go } from './page.js';
 import { check } from './query.js';
 import { RouteTree } from './route-tree.js';
 import { SparkLine } from './spark-line.js';
-import { clock, count, duration, exact, left, plural } from './time.js';
+import { duration, exact, left, plural } from './time.js';
 import { viewHash } from './view.js';
-import { VirtualList } from './virtual-list.js';
+import { TimeLine } from './time-line.js';
 
 /** @typedef {import('./types.js').Agent} Agent */
-/** @typedef {import('./types.js').Event} Event */
-/** @typedef {import('./group.js').TimelineItem} TimelineItem */
 
 /** @type {[string, string][]} */
 const TABS = [['', 'What happened'], ['log', 'Log'], ['health', 'Health'], ['maps', 'Maps'], ['routes', 'Routes']];
-/** @type {Record<string, string>} */
-const KIND_ICONS = { state: 'agent', health: 'console', map: 'maps', failure: 'failures', command: 'commands', log: 'log' };
 
 export class AgentPage extends Page {
   constructor() {
     super();
     this.head = h('div', { class: 'agent-head' });
-    this.tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'About the agent', onkeydown: (/** @type {KeyboardEvent} */ event) => this.tabKey(event) });
+    this.tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'About the agent',
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.tabKey(event) });
     this.body = h('div', { class: 'tab-body', role: 'tabpanel', id: 'agent-tab', tabindex: '-1' });
     this.heading1 = h('h1', { tabindex: '-1' });
     this.actions = h('div', { class: 'tools' });
-    this.append(h('header', { class: 'page-head' }, link(viewHash('fleet'), 'Fleet'), h('span', { 'aria-hidden': 'true' }, '/'), this.heading1, this.when, this.actions),
+    this.append(h('header', { class: 'page-head' }, link(viewHash('fleet'), 'Fleet'),
+      h('span', { 'aria-hidden': 'true' }, '/'), this.heading1, this.when, this.actions),
       this.notice, this.head, this.tabs, this.body);
     this.shownName = '';
     this.shownTab = '';
@@ -42,14 +42,10 @@ export class AgentPage extends Page {
     /** @type {LogView | null} */
     this.log = null;
     this.logBar = h('div', { class: 'log-bar' });
-    /** @type {Event[] | null} those of the time line, while it is shown */
-    this.events = null;
-    /** @type {TimelineItem[]} */
-    this.items = [];
-    this.hasOlder = true;
-    this.isLoadingOlder = false;
-    this.listState = h('div', { class: 'list-state' });
-    this.watching = h('p', { class: 'hint' });
+    /** @type {TimeLine | null} */
+    this.timeLine = null;
+    /** What the head shows, without its time. */
+    this.shown = '';
     this.onLive('agent', () => this.again());
     this.onLive('opened', () => this.again());
     this.onLive('status', () => this.drawActions());
@@ -73,6 +69,7 @@ export class AgentPage extends Page {
       fill(this.heading1, view.name);
       fill(this.actions);
       delete this.head.dataset.drawn;
+      this.shown = '';
       void this.again();
     }
     if (isOther || tab !== this.shownTab) {
@@ -96,7 +93,8 @@ export class AgentPage extends Page {
   }
 
   pick() {
-    const { element } = agentInput({ label: 'Agent', value: '', placeholder: 'Name of an agent', changed: (name) => name && go(viewHash('agent', name)) });
+    const { element } = agentInput({ label: 'Agent', value: '', placeholder: 'Name of an agent',
+      changed: (name) => name && go(viewHash('agent', name)) });
     fill(this.heading1, 'Agent');
     fill(this.head, emptyState('agent', 'Which agent?', element));
     fill(this.body);
@@ -105,8 +103,8 @@ export class AgentPage extends Page {
   again() {
     const { name } = this.view;
     if (!name) return;
-    void this.load('agent', (signal) => get(agentPath(name), {}, signal), (agent) => this.draw(agent), this.head);
-    if (this.shownTab === '' && this.events) this.loadTimeline();
+    void this.load(`agent ${name}`, (signal) => get(agentPath(name), {}, signal), (agent) => this.draw(agent), this.head);
+    this.timeLine?.refresh();
   }
 
   /** @param {Agent} agent */
@@ -114,11 +112,15 @@ export class AgentPage extends Page {
     const head = this.head;
     this.agent = agent;
     this.dated(agent.asOf);
+    // Drawn again only when something changed, so that a text can be marked and copied.
+    const shown = JSON.stringify({ ...agent, asOf: 0 });
+    if (shown === this.shown) return;
+    this.shown = shown;
     this.drawActions();
     this.tabs.hidden = this.body.hidden = !agent.found;
     if (!agent.found) {
       fill(head, emptyState('unknown', `There is no agent ${this.view.name}`, agent.nearest.length
-        ? h('p', null, 'Did you mean ', agent.nearest.map((name, index) => [index ? ', ' : '', link(viewHash('agent', name), name)]).flat(), '?') : null));
+          ? h('p', null, 'Did you mean ', agentLinks(agent.nearest), '?') : null));
       return;
     }
     const { row, health, refused, log } = agent;
@@ -126,20 +128,28 @@ export class AgentPage extends Page {
     const spark = new SparkLine();
     spark.show(row.failures, 'failure', { width: 120, height: 26 });
     fill(head,
-      row.problem || refused || agent.waiting ? h('div', { class: `problem-line condition-${row.condition}` }, icon('warn'), h('div', null,
-        row.problem ? h('p', null, row.problem) : null,
-        refused && !row.problem.includes(refused.name) ? h('p', null, `Refused ${refused.layer}${refused.revision === null ? '' : ` rev ${refused.revision}`}: ${refused.code} ${refused.name}. ${refused.detail}`) : null,
-        agent.waiting ? h('p', null, `Waiting: ${agent.waiting}`) : null)) : null,
-      h('dl', { class: 'tiles' },
-        tile('State', conditionBadge(row.condition), h('span', null, row.state === CONDITIONS[row.condition][1] ? '' : `${row.state}, `, since(row.since, row.sinceAtLeast ? 'for over ' : 'since '))),
-        tile('Health', health ? badge({ green: 'ok', red: 'bad' }[health.status] ?? 'warn', health.status) : badge('plain', 'not known', 'unknown'),
-          health ? since(health.asOf, 'as of ') : null),
-        tile('Last heard', since(row.heard)),
-        tile('Version', row.version, health ? `MQTT ${health.mqtt}${isGone ? '' : `, up ${duration(health.uptime)}`}` : null),
-        tile('Maps', row.map, agent.maps.some(({ inactive }) => inactive) ? `${agent.maps.reduce((sum, { inactive }) => sum + inactive, 0)} entries not in force` : null),
-        tile('Groups', row.groups.length ? row.groups.map((group) => `@${group}`).join(' ') : 'none'),
-        tile('Failures, 1 h', spark),
-        log ? tile('Log level', badge('warn', `${log.level}${log.tag ? ` of ${log.tag}` : ''}`, 'log'), h('span', { class: 'level-left', title: exact(log.until) })) : null));
+      row.problem || refused || agent.waiting ? h('div', { class: `problem-line condition-${row.condition}` },
+        icon('warn'), h('div', null,
+          row.problem ? h('p', null, row.problem) : null,
+          refused && !row.problem.includes(refused.name)
+            ? h('p', null, `Refused ${refused.layer}${refused.revision === null ? '' : ` rev ${refused.revision}`}: ${refused.code} ${refused.name}. ${refused.detail}`) : null,
+          agent.waiting ? h('p', null, `Waiting: ${agent.waiting}`) : null)) : null,
+      tileList([
+        ['State', conditionBadge(row.condition), h('span', null,
+          row.state === CONDITIONS[row.condition][1] ? '' : `${row.state}, `,
+          since(row.since, row.sinceAtLeast ? 'for over ' : 'since '))],
+        ['Health', health ? badge({ green: 'ok', red: 'bad' }[health.status] ?? 'warn', health.status)
+            : badge('plain', 'not known', 'unknown'),
+          health ? since(health.asOf, 'as of ') : null],
+        ['Last heard', since(row.heard)],
+        ['Version', row.version, health ? `MQTT ${health.mqtt}${isGone ? '' : `, up ${duration(health.uptime)}`}`
+            : null],
+        ['Maps', row.map, agent.maps.some(({ inactive }) => inactive)
+            ? `${agent.maps.reduce((sum, { inactive }) => sum + inactive, 0)} entries not in force` : null],
+        ['Groups', row.groups.length ? row.groups.map((group) => `@${group}`).join(' ') : 'none'],
+        ['Failures, 1 h', spark],
+        log ? ['Log level', badge('warn', `${log.level}${log.tag ? ` of ${log.tag}` : ''}`, 'log'),
+          h('span', { class: 'level-left', title: exact(log.until) })] : null]));
     this.drawLevelTime();
     if (this.shownTab === 'health') this.drawHealth();
     this.drawLogBar();
@@ -148,7 +158,8 @@ export class AgentPage extends Page {
   drawLevelTime() {
     const until = this.agent?.log?.until;
     for (const element of this.querySelectorAll('.level-left')) {
-      element.textContent = until === undefined ? '' : until > live.now() ? `reverts in ${left(until - live.now())}` : 'has reverted';
+      element.textContent = until === undefined ? '' : until > live.now() ? `reverts in ${left(until - live.now())}`
+        : 'has reverted';
     }
   }
 
@@ -157,11 +168,13 @@ export class AgentPage extends Page {
     const wanted = live.canCommand && this.agent?.found === true;
     if (wanted === (place.childElementCount > 0)) return;
     const { name } = this.view;
-    const tried = (/** @type {() => Promise<void>} */ work) => () => void work().catch((error) => say(error.message, 'bad'));
+    const tried = (/** @type {() => Promise<void>} */ work) => () =>
+      void work().catch((error) => say(error.message, 'bad'));
     fill(place, ...(wanted ? [
       button('Ping', tried(async () => {
         const { reply } = await post(agentPath(name, '/ping'), {});
-        say(reply ? `${name} answered ${reply.status} in ${reply.ms} ms.` : `${name} did not answer.`, reply?.status === 'ok' ? 'ok' : 'bad');
+        say(reply ? `${name} answered ${reply.status} in ${reply.ms} ms.` : `${name} did not answer.`,
+          reply?.status === 'ok' ? 'ok' : 'bad');
       })),
       button('Open…', tried(() => askOpen(name))), button('Call…', tried(() => askCall(name))),
       button('Forget…', () => askForget(name, () => undefined), { class: 'danger-quiet' })] : []));
@@ -170,7 +183,8 @@ export class AgentPage extends Page {
   /** @param {string} tab */
   drawTabs(tab) {
     fill(this.tabs, ...TABS.map(([name, title]) => h('button', {
-      type: 'button', role: 'tab', id: `tab-${name}`, 'aria-selected': String(name === tab), 'aria-controls': 'agent-tab', tabindex: name === tab ? '0' : '-1',
+      type: 'button', role: 'tab', id: `tab-${name}`, 'aria-selected': String(name === tab),
+      'aria-controls': 'agent-tab', tabindex: name === tab ? '0' : '-1',
       onclick: () => this.change({ tab: name, q: null, at: null }),
     }, title)));
     this.body.setAttribute('aria-labelledby', `tab-${tab}`);
@@ -190,86 +204,39 @@ export class AgentPage extends Page {
   /** @param {string} tab */
   drawTab(tab) {
     const body = this.body;
+    this.drop('tab');
     this.list = null;
     this.log = null;
-    this.events = null;
+    this.timeLine = null;
     this.classList.toggle('is-full', tab === '' || tab === 'log');
     body.className = `tab-body tab-${tab || 'time'}`;
     delete body.dataset.drawn;
     fill(body);
     const { name } = this.view;
-    if (tab === '') this.openTimeline(body);
+    if (tab === '') {
+      /** @type {TimeLine} */
+      const line = new TimeLine(this, name);
+      this.timeLine = line;
+      this.list = line.list;
+      fill(body, line);
+      line.refresh();
+    }
     if (tab === 'log') this.openLog(body);
     if (tab === 'health') this.drawHealth();
     if (tab === 'maps') {
-      void this.load('tab', (signal) => get(agentPath(name, '/maps'), {}, signal), (maps) => fill(body, layersView(maps, name)), body);
+      void this.load(`tab maps ${name}`, (signal) => get(agentPath(name, '/maps'), {}, signal),
+        (maps) => {
+          fill(body, layersView(maps, name));
+          this.list = /** @type {import('./virtual-list.js').VirtualList | null} */ (body.querySelector('virtual-list'));
+        }, body);
     }
     if (tab === 'routes') {
-      void this.load('tab', (signal) => get(agentPath(name, '/routes'), {}, signal), (routes) => {
+      void this.load(`tab routes ${name}`, (signal) => get(agentPath(name, '/routes'), {}, signal), (routes) => {
         const tree = new RouteTree();
         fill(body, tree, servicesView(routes.services));
         tree.show({ ...routes, open: (path) => go(viewHash('where', '', { url: path, agent: name })) });
       }, body);
     }
-  }
-
-  /** @param {HTMLElement} body */
-  openTimeline(body) {
-    this.items = [];
-    this.events = [];
-    this.hasOlder = true;
-    const page = this;
-    const source = {
-      get count() { return page.items.length; },
-      get: (/** @type {number} */ index) => page.items[index],
-      need: (/** @type {number} */ _, /** @type {number} */ last) => { if (last >= page.items.length && page.items.length) page.loadTimeline(true); },
-    };
-    this.list = new VirtualList({
-      label: 'What happened', source, key: (item) => ('day' in item ? item.day : `${item.event.t} ${item.event.kind} ${item.event.title}`),
-      whole: (item) => ('day' in item ? h('span', { class: 'day' }, item.day) : null),
-      kind: (item) => ('day' in item ? 'is-day' : `tone-row-${item.event.tone}`),
-      open: (item) => { if ('event' in item) go(this.placeOf(item.event)); },
-      columns: [
-        { name: 'time', label: 'Time', draw: (cell, { event }) => { cell.textContent = clock(event.t); cell.title = exact(event.t); } },
-        { name: 'kind', label: 'What', draw: (cell, { event }) => fill(cell, h('span', { class: `badge tone-${event.tone}` }, icon(KIND_ICONS[event.kind] ?? 'plain'), event.kind)) },
-        { name: 'title', label: 'Event', draw: (cell, { event }) => { fill(cell, h('b', null, event.title), event.count > 1 ? h('span', { class: 'times' }, `×${count(event.count)}`) : null); cell.title = event.title; } },
-        { name: 'detail', label: 'Detail', draw: (cell, { event }) => { cell.textContent = cell.title = event.detail; } },
-      ],
-    });
-    delete this.listState.dataset.drawn;
-    fill(body, h('div', { class: 'list-place' }, this.list, this.listState), this.watching);
-    this.loadTimeline();
-  }
-
-  /** @param {boolean} [isOlder] */
-  loadTimeline(isOlder = false) {
-    if (!this.events || (isOlder && (!this.hasOlder || this.isLoadingOlder))) return;
-    const { name } = this.view;
-    const oldest = this.events.length ? Math.min(...this.events.map(({ t }) => t)) : null;
-    this.isLoadingOlder = isOlder;
-    void this.load(isOlder ? 'older' : 'timeline', (signal) => get(agentPath(name, '/timeline'), { limit: 100, before: isOlder ? oldest : null }, signal), (answer) => {
-      if (!this.events) return;
-      const events = /** @type {Event[]} */ (answer.events);
-      if (isOlder || !this.events.length) this.hasOlder = events.length >= 100;
-      // What was loaded of older times stays below what is new.
-      const edge = events.length ? Math.min(...events.map(({ t }) => t)) : Infinity;
-      this.events = isOlder ? [...this.events, ...events] : [...events, ...this.events.filter(({ t }) => t < edge)];
-      this.items = timeline(this.events);
-      this.list?.refresh();
-      fill(this.watching, 'Watched ', since(answer.since, 'since '), ', when the console began; what was before is only what the agent keeps.');
-      if (!this.items.length) fill(this.listState, emptyState('wait', 'Nothing has happened since the console began to watch'));
-      else fill(this.listState);
-    }, isOlder ? undefined : this.listState).finally(() => { if (isOlder) this.isLoadingOlder = false; });
-  }
-
-  // Where more of an event is.
-  /** @param {Event} event */
-  placeOf({ ref, t, url, kind }) {
-    const { name } = this.view;
-    if (kind === 'command' && ref) return viewHash('commands', ref, { agent: name });
-    if (kind === 'map') return viewHash('agent', name, { tab: 'maps' });
-    if (kind === 'health') return viewHash('agent', name, { tab: 'health' });
-    return url && kind !== 'failure' ? viewHash('where', '', { url, agent: name }) : viewHash('agent', name, { tab: 'log', at: t });
   }
 
   /** @param {HTMLElement} body */
@@ -291,9 +258,10 @@ export class AgentPage extends Page {
     if (this.shownTab !== 'log') return;
     const log = this.agent?.log;
     fill(this.logBar, log
-      ? h('span', null, 'It publishes level ', h('b', null, `${log.level}${log.tag ? ` of ${log.tag}` : ''}`), log.from ? ` (set by ${log.from})` : '', ', ', h('span', { class: 'level-left', title: exact(log.until) }))
-      : h('span', null, 'It publishes its usual level.'),
-    live.canCommand ? button('Change the level…', () => askLevel(this.view.name, () => this.again())) : null);
+        ? h('span', null, 'It publishes level ', h('b', null, `${log.level}${log.tag ? ` of ${log.tag}` : ''}`),
+          log.from ? ` (set by ${log.from})` : '', ', ', h('span', { class: 'level-left', title: exact(log.until) }))
+        : h('span', null, 'It publishes its usual level.'),
+      live.canCommand ? button('Change the level…', () => askLevel(this.view.name, () => this.again())) : null);
     this.drawLevelTime();
   }
 
@@ -307,29 +275,25 @@ export class AgentPage extends Page {
       return;
     }
     const isGone = row.condition === 'lost' || row.condition === 'stopped';
-    const order = { failed: 0, unknown: 1, ok: 2 };
-    const rank = (/** @type {string} */ state) => order[/** @type {'ok'} */ (state)] ?? 1;
-    const checks = [...health.checks].sort((one, other) => rank(one.state) - rank(other.state));
-    fill(body, h('p', { class: isGone ? 'notice-line' : 'hint' }, isGone ? icon('warn') : null, since(health.asOf, 'As of '), isGone ? `, before it was ${row.condition === 'lost' ? 'lost' : 'shut down'}: it may be otherwise now.` : ', when it last told its health.'),
-      table('Checks', ['Check', 'State', 'Detail', 'What to do'], checks.map(({ name, state, detail, advice, since: from }) => [
-        name, badge({ ok: 'ok', failed: 'bad' }[state] ?? 'warn', state, { ok: 'ok', failed: 'bad' }[state] ?? 'unknown'),
-        [detail, state !== 'ok' && from ? [' · ', since(from, 'since ')] : []].flat(), advice])),
-      h('details', { class: 'limits' }, h('summary', null, plural(health.limits.length, 'limit')),
+    fill(body, h('p', { class: isGone ? 'notice-line' : 'hint' }, isGone ? icon('warn') : null,
+      since(health.asOf, 'As of '),
+      isGone ? `, before it was ${row.condition === 'lost' ? 'lost' : 'shut down'}: it may be otherwise now.`
+        : ', when it last told its health.'),
+      checkTable(health.checks),
+      h('details', { class: 'limits', open: this.querySelector('details')?.open ?? false },
+        h('summary', null, plural(health.limits.length, 'limit')),
         table('Limits', ['Limit', 'Value'], health.limits.map(({ name, text }) => [name, text]))));
   }
-}
-
-/** @param {string} name @param {...import('./dom.js').Child} parts */
-function tile(name, ...parts) {
-  return h('div', { class: 'tile' }, h('dt', null, name), parts.map((part) => (part ? h('dd', null, part) : null)));
 }
 
 /** @param {import('./types.js').Service[]} services */
 function servicesView(services) {
   if (!services.length) return null;
-  return h('section', null, h('h2', null, plural(services.length, 'service')), table('Services', ['Method', 'Arguments', 'Result', 'What it does'],
-    services.flatMap(({ name, methods }) => methods.map((method) => [h('code', null, `${name}.${method.name}`),
-      method.parameters.map(({ label, type, optional }) => `${label}: ${type}${optional ? '?' : ''}`).join(', '), method.result, method.summary]))));
+  return h('section', null, h('h2', null, plural(services.length, 'service')),
+    table('Services', ['Method', 'Arguments', 'Result', 'What it does'],
+      services.flatMap(({ name, methods }) => methods.map((method) => [code(`${name}.${method.name}`),
+        method.parameters.map(({ label, type, optional }) => `${label}: ${type}${optional ? '?' : ''}`).join(', '),
+        method.result, method.summary]))));
 }
 
 customElements.define('page-agent', AgentPage);

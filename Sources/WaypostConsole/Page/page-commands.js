@@ -1,7 +1,8 @@
 // Which way did a command go?
 import { agentPath, get } from './api.js';
 import { ask } from './ask.js';
-import { badge, button, emptyState, fill, h, link, setTime, since } from './dom.js';
+import { partsColumn, textColumn, timeColumn } from './columns.js';
+import { badge, button, code, emptyState, factList, fill, h, hint, link, since } from './dom.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
 import { Page, go, later } from './page.js';
@@ -13,10 +14,20 @@ import { VirtualList } from './virtual-list.js';
 /** @typedef {import('./types.js').Line} Line */
 
 /** @param {Command} command */
-function stateBadge({ state, code, name }) {
-  if (state === 'ended') return code === null || code === 0 || name === 'OK' ? badge('ok', 'ended') : badge('bad', `${code} ${name ?? ''}`);
-  return badge(state === 'unknown' ? 'plain' : 'warn', state === 'unknown' ? 'not known' : state, state === 'running' ? 'play' : state === 'unknown' ? 'unknown' : 'wait');
+const isFailure = ({ code: number, name }) => number !== null && number !== 0 && name !== 'OK';
+
+/** @param {Command} command */
+function stateBadge(command) {
+  const { state } = command;
+  if (state === 'unknown') return badge('plain', 'not known', 'unknown');
+  if (state !== 'ended') return badge('warn', state, state === 'running' ? 'play' : 'wait');
+  return isFailure(command) ? badge('bad', `${command.code} ${command.name ?? ''}`) : badge('ok', 'ended');
 }
+
+/** @param {Command} command */
+const beginOf = ({ sent, received, running }) => sent ?? received ?? running;
+/** @param {Command} command */
+const whatOf = ({ type, what }) => [type, what].filter(Boolean).join(' ') || 'not known';
 
 export class CommandsPage extends Page {
   constructor() {
@@ -51,43 +62,49 @@ export class CommandsPage extends Page {
 
   openList() {
     const page = this;
-    const time = (/** @type {HTMLElement} */ cell, /** @type {number | null} */ value) => {
-      if (!cell.firstElementChild) cell.append(document.createElement('time'));
-      setTime(/** @type {HTMLTimeElement} */ (cell.firstElementChild), value);
-    };
     this.list = new VirtualList({
-      label: 'Commands', source: { get count() { return page.shown().length; }, get: (index) => page.shown()[index] }, key: (command) => `${command.agent} ${command.id}`,
+      label: 'Commands', source: { get count() { return page.shown().length; },
+        get: (index) => page.shown()[index] }, key: (command) => `${command.agent} ${command.id}`,
       open: (command) => go(viewHash('commands', command.id, { agent: command.agent })),
       columns: [
-        { name: 'state', label: 'State', draw: (cell, command) => fill(cell, stateBadge(command)) },
-        { name: 'sent', label: 'Sent', draw: (cell, command) => time(cell, command.sent ?? command.received ?? command.running) },
-        { name: 'agent', label: 'Agent', draw: (cell, command) => fill(cell, h('a', { href: viewHash('agent', command.agent), tabindex: '-1' }, command.agent)) },
-        { name: 'what', label: 'What', draw: (cell, command) => { cell.textContent = cell.title = [command.type, command.what].filter(Boolean).join(' ') || 'not known'; } },
-        { name: 'took', label: 'Took', draw: (cell, command) => { const begin = command.running ?? command.received ?? command.sent; cell.textContent = command.ended !== null && begin !== null ? duration(command.ended - begin) : ''; } },
-        { name: 'from', label: 'From', draw: (cell, command) => { cell.textContent = cell.title = command.from ?? 'not known'; } },
-        { name: 'id', label: 'Id', draw: (cell, command) => { cell.textContent = cell.title = command.id; } },
-        { name: 'detail', label: 'Detail', draw: (cell, command) => { cell.textContent = cell.title = command.detail ?? ''; } },
+        partsColumn('state', 'State', (command) => [stateBadge(command)]),
+        timeColumn('sent', 'Sent', beginOf),
+        partsColumn('agent', 'Agent', ({ agent }) => [h('a', { href: viewHash('agent', agent), tabindex: '-1' },
+          agent)]),
+        textColumn('what', 'What', whatOf),
+        textColumn('took', 'Took', ({ running, received, sent, ended }) => {
+          const begin = running ?? received ?? sent;
+          return ended !== null && begin !== null ? duration(ended - begin) : '';
+        }),
+        textColumn('from', 'From', ({ from }) => from ?? 'not known'),
+        textColumn('id', 'Id', ({ id }) => id),
+        textColumn('detail', 'Detail', ({ detail }) => detail ?? ''),
       ],
     });
     /** @type {HTMLInputElement} */
-    const search = h('input', { type: 'search', 'data-search': true, 'aria-label': 'Filter commands', placeholder: 'Agent, id, URL, sender…', value: this.view.options.filter ?? '', oninput: later(() => this.change({ filter: search.value }), 150) });
+    const search = h('input', { type: 'search', 'data-search': true, 'aria-label': 'Filter commands',
+      placeholder: 'Agent, id, URL, sender…', value: this.view.options.filter ?? '',
+      oninput: later(() => this.change({ filter: search.value }), 150) });
     this.state = h('div', { class: 'list-state' });
-    fill(this.place, h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), search)), h('div', { class: 'list-place' }, this.list, this.state));
+    fill(this.place, h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), search)),
+      h('div', { class: 'list-place' }, this.list, this.state));
   }
 
   shown() {
     const part = (this.view.options.filter ?? '').toLowerCase();
     const all = this.commands ?? [];
-    return part ? all.filter((command) => `${command.agent} ${command.id} ${command.what} ${command.from} ${command.type} ${command.name}`.toLowerCase().includes(part)) : all;
+    return part ? all.filter((command) =>
+        `${command.agent} ${command.id} ${command.what} ${command.from} ${command.type} ${command.name}`.toLowerCase().includes(part)) : all;
   }
 
   ask() {
     const { name, options } = this.view;
     if (name) {
-      void this.load('command', (signal) => get(`/api/commands/${encodeURIComponent(name)}`, { agent: options.agent }, signal), (answer) => {
-        this.dated(answer.asOf);
-        this.drawOne(answer);
-      }, this.place);
+      void this.load(`command ${name}`, (signal) => get(`/api/commands/${encodeURIComponent(name)}`,
+        { agent: options.agent }, signal), (answer) => {
+          this.dated(answer.asOf);
+          this.drawOne(answer);
+        }, this.place);
       return;
     }
     void this.load('commands', (signal) => get('/api/commands', { limit: 200 }, signal), ({ asOf, commands }) => {
@@ -95,7 +112,9 @@ export class CommandsPage extends Page {
       this.commands = commands;
       this.list?.refresh();
       fill(this.state, this.shown().length ? null
-        : commands.length ? emptyState('search', 'No command fits') : emptyState('commands', 'The console has seen no command yet', 'Its own, and those that logs, replies and failures name, appear here.'));
+          : commands.length ? emptyState('search', 'No command fits')
+          : emptyState('commands', 'The console has seen no command yet',
+            'Its own, and those that logs, replies and failures name, appear here.'));
     }, this.state);
   }
 
@@ -104,32 +123,48 @@ export class CommandsPage extends Page {
     const place = this.place;
     const { name, options } = this.view;
     if (!command) {
-      fill(place, link(viewHash('commands'), 'All commands'), emptyState('unknown', `${options.agent || 'The agent'} knows no command ${name}`, 'It never came, or it is so long ago that the agent has forgotten it.'));
+      fill(place, link(viewHash('commands'), 'All commands'),
+        emptyState('unknown', `${options.agent || 'The agent'} knows no command ${name}`,
+          'It never came, or it is so long ago that the agent has forgotten it.'));
       return;
     }
     /** @type {[string, number | null][]} */
-    const steps = [['sent', command.sent], ['received', command.received], ['running', command.running], ['ended', command.ended]];
+    const steps = [['sent', command.sent], ['received', command.received], ['running', command.running],
+      ['ended', command.ended]];
     let before = /** @type {number | null} */ (null);
     const way = steps.map(([word, time]) => {
       const gap = time !== null && before !== null ? `+${duration(time - before)}` : '';
       if (time !== null) before = time;
-      const isNow = word === command.state;
-      return h('li', { class: time === null ? 'step is-open' : word === 'ended' && command.code ? 'step is-bad' : 'step is-done' }, icon(time === null ? 'wait' : word === 'ended' && command.code ? 'bad' : 'ok'),
-        h('b', null, word), time === null ? h('span', { class: 'hint' }, command.state === 'ended' ? 'not known' : 'not yet') : h('span', { title: exact(time) }, clock(time, true)), h('span', { class: 'hint' }, gap),
-        isNow && word === 'running' ? since(time, 'since ') : null);
+      if (time === null) {
+        const why = command.state === 'ended' ? 'not known' : 'not yet';
+        return h('li', { class: 'step is-open' }, icon('wait'), h('b', null, word), h('span', { class: 'hint' }, why));
+      }
+      const isBad = word === 'ended' && isFailure(command);
+      return h('li', { class: isBad ? 'step is-bad' : 'step is-done' }, icon(isBad ? 'bad' : 'ok'), h('b', null, word),
+        h('span', { title: exact(time) }, clock(time, true)), h('span', { class: 'hint' }, gap),
+        word === 'running' && command.state === 'running' ? since(time, 'since ') : null);
     });
-    fill(place, h('p', null, link(viewHash('commands'), 'All commands')), h('section', { class: 'card' }, h('header', { class: 'card-head' },
-      h('h2', null, [command.type, command.what].filter(Boolean).join(' ') || command.id), stateBadge(command),
-      live.canCommand && command.state !== 'ended' ? button('Cancel…', () => ask({ title: 'Cancel the command', act: 'Cancel it', path: agentPath(command.agent, '/cancel'), body: () => ({ id: command.id }), done: () => this.ask() }), { class: 'danger-quiet' }) : null),
-    h('ol', { class: 'way' }, way), h('dl', { class: 'facts' }, [
-      ['Agent', link(viewHash('agent', command.agent), command.agent)], ['From', command.from ?? 'not known'], ['Id', h('code', null, command.id)],
-      ['Attempts', command.attempt === null ? 'not known' : String(command.attempt)],
-      command.code === null ? null : ['Reply', `${command.code} ${command.name ?? ''}`], command.detail ? ['Detail', command.detail] : null, failure ? ['Failure', failure.detail ?? JSON.stringify(failure)] : null,
-    ].map((fact) => fact && h('div', null, h('dt', null, fact[0]), h('dd', null, fact[1]))))),
-    h('h2', null, 'What was said of it'), lines.length ? h('ul', { class: 'lines' }, lines.slice(-60).map((line) => h('li', { class: `level-${line.level}` },
-      h('span', { class: 'time', title: exact(line.t) }, clock(line.t, true)), h('span', { class: 'level' }, line.level), h('span', { class: 'tag' }, line.tag), h('span', { class: 'message' }, line.message))))
-      : h('p', { class: 'hint' }, 'No line names it.'),
-    h('p', null, link(viewHash('log', '', { q: `ref:${command.id}` }), 'Its lines in the log')));
+    fill(place, h('p', null, link(viewHash('commands'), 'All commands')),
+      h('section', { class: 'card' }, h('header', { class: 'card-head' },
+        h('h2', null, whatOf(command)), stateBadge(command),
+        live.canCommand && command.state !== 'ended' ? button('Cancel…',
+          () => ask({ title: 'Cancel the command', act: 'Cancel it', path: agentPath(command.agent, '/cancel'),
+            body: () => ({ id: command.id }), done: () => this.ask() }), { class: 'danger-quiet' }) : null),
+        h('ol', { class: 'way' }, way), factList([
+          ['Agent', link(viewHash('agent', command.agent), command.agent)], ['From', command.from ?? 'not known'],
+          ['Id', code(command.id)],
+          ['Attempts', command.attempt === null ? 'not known' : String(command.attempt)],
+          command.code === null ? null : ['Reply', `${command.code} ${command.name ?? ''}`],
+          command.detail ? ['Detail', command.detail] : null,
+          failure ? ['Failure', failure.detail ?? JSON.stringify(failure)] : null,
+      ])),
+      h('h2', null, 'What was said of it'), lines.length
+        ? h('ul', { class: 'lines' }, lines.slice(-60).map((line) => h('li', { class: `level-${line.level}` },
+          h('span', { class: 'time', title: exact(line.t) }, clock(line.t, true)),
+          h('span', { class: 'level' }, line.level), h('span', { class: 'tag' }, line.tag),
+          h('span', { class: 'message' }, line.message))))
+        : hint('No line names it.'),
+      h('p', null, link(viewHash('log', '', { q: `ref:${command.id}` }), 'Its lines in the log')));
   }
 }
 

@@ -1,6 +1,6 @@
 // Can this page be believed: how is the console itself?
 import { get } from './api.js';
-import { badge, fill, h, since, table } from './dom.js';
+import { badge, checkTable, fill, h, since, tileList } from './dom.js';
 import { live } from './live.js';
 import { Page } from './page.js';
 import { bytes, count, duration, trimmed } from './time.js';
@@ -27,20 +27,26 @@ export class ConsolePage extends Page {
     const lost = health.lost + health.lines.dropped;
     const isWell = health.connected && !lost && health.checks.every(({ state }) => state === 'ok');
     const known = (/** @type {number | null} */ time) => (time === null ? 'not known' : duration(time));
-    /** @type {[string, import('./dom.js').Child, import('./dom.js').Child][]} */
+    /** @type {import('./dom.js').Child[][]} */
     const tiles = [
-      ['Broker', health.connected ? badge('ok', 'connected') : badge('bad', 'not connected', 'lost'), since(health.since, 'since ')],
+      ['Broker', health.connected ? badge('ok', 'connected') : badge('bad', 'not connected', 'lost'),
+        since(health.since, 'since ')],
       ['Lag to a tab', known(health.lag.p50), `99 of 100 within ${known(health.lag.p99)}`],
       ['Lines', `${trimmed(health.lines.perSecond)}/s`, `${count(health.lines.kept)} kept`],
-      ['Not shown', lost ? badge('warn', count(lost)) : badge('ok', 'none'), `${count(health.lines.dropped)} dropped for slow tabs, ${count(health.lost)} lost before`],
-      ['Tabs', `${health.tabs} of ${health.maximumTabs}`, status ? `${count(status.dropped)} lines dropped for this one` : null],
-      ['Agents', count(health.agents), null], ['Memory', bytes(health.memory), null], ['Processor', `${trimmed(health.cpu * 100)} %`, 'of one core'],
+      ['Not shown', lost ? badge('warn', count(lost)) : badge('ok', 'none'),
+        `${count(health.lines.dropped)} dropped for slow tabs, ${count(health.lost)} lost before`],
+      ['Tabs', `${health.tabs} of ${health.maximumTabs}`,
+        status ? `${count(status.dropped)} lines dropped for this one` : null],
+      ['Agents', count(health.agents), null], ['Memory', bytes(health.memory), null],
+      ['Processor', `${trimmed(health.cpu * 100)} %`, 'of one core'],
       ['Up', duration(health.uptime), status ? `version ${status.version}` : null],
     ];
     fill(this.place,
-      isWell ? h('p', { class: 'calm is-well' }, badge('ok', 'Nothing was lost: what the pages show is what the broker sent.')) : h('p', { class: 'calm' }, badge('warn', 'Some of what the broker sent is not shown; the reason stands below.')),
-      h('dl', { class: 'tiles' }, tiles.map(([name, value, more]) => h('div', { class: 'tile' }, h('dt', null, name), h('dd', null, value), more ? h('dd', { class: 'hint' }, more) : null))),
-      table('Checks', ['Check', 'State', 'Detail', 'What to do'], health.checks.map(({ name, state, detail, advice }) => [name, badge({ ok: 'ok', failed: 'bad' }[state] ?? 'warn', state, { ok: 'ok', failed: 'bad' }[state] ?? 'unknown'), detail, advice])));
+      isWell ? h('p', { class: 'calm is-well' }, badge('ok',
+        'Nothing was lost: what the pages show is what the broker sent.'))
+        : h('p', { class: 'calm' },
+          badge('warn', 'Some of what the broker sent is not shown; the reason stands below.')),
+      tileList(tiles), checkTable(health.checks));
   }
 }
 

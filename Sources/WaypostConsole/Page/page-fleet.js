@@ -1,10 +1,13 @@
 // Who is in trouble?
 import { get } from './api.js';
-import { CONDITIONS, badge, choice, conditionBadge, emptyState, errorState, fill, h, loading, setTime, since } from './dom.js';
+import { partsColumn, sparkColumn, textColumn, timeColumn } from './columns.js';
+import {
+  CONDITIONS, badge, choice, code, conditionBadge, emptyState, errorState, fill, h, loading, messageOf,
+  noticeLine, since,
+} from './dom.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
 import { Page, later } from './page.js';
-import { sparkIn } from './spark-line.js';
 import { count, plural } from './time.js';
 import { viewHash } from './view.js';
 import { VirtualList } from './virtual-list.js';
@@ -15,14 +18,6 @@ import { PagedRows } from './window.js';
 /** @typedef {import('./types.js').Condition} Condition */
 
 const OPTIONS = ['filter', 'state', 'group', 'version', 'problem', 'sort', 'desc'];
-
-// An element of a cell that is made once.
-/** @param {HTMLElement} cell @param {(time: HTMLTimeElement) => void} draw */
-function timeIn(cell, draw) {
-  let time = cell.querySelector('time');
-  if (!time) cell.append(time = document.createElement('time'));
-  draw(time);
-}
 
 export class FleetPage extends Page {
   constructor() {
@@ -36,7 +31,8 @@ export class FleetPage extends Page {
     /** @type {Fleet | null} */
     this.fleet = null;
     this.search = h('input', {
-      type: 'search', 'aria-label': 'Filter agents', placeholder: 'Name, problem, version…', 'data-search': true, maxlength: 200,
+      type: 'search', 'aria-label': 'Filter agents', placeholder: 'Name, problem, version…', 'data-search': true,
+      maxlength: 200,
       oninput: later(() => this.change({ filter: this.search.value ?? '' }), 200),
     });
     this.by = h('span');
@@ -46,19 +42,20 @@ export class FleetPage extends Page {
       open: (row) => { location.hash = viewHash('agent', row.agent); },
       sorted: (sort) => this.sort(sort),
       columns: [
-        { name: 'agent', label: 'Agent', sort: 'name', draw: (cell, row) => fill(cell, h('a', { href: viewHash('agent', row.agent), tabindex: '-1', title: row.agent }, row.agent)) },
-        { name: 'state', label: 'State', sort: 'attention', draw: (cell, row) => fill(cell, conditionBadge(row.condition)) },
-        { name: 'since', label: 'Since', sort: 'since', draw: (cell, row) => timeIn(cell, (time) => setTime(time, row.since, row.sinceAtLeast ? 'over ' : '')) },
-        { name: 'heard', label: 'Last heard', sort: 'heard', draw: (cell, row) => timeIn(cell, (time) => setTime(time, row.heard)) },
-        { name: 'version', label: 'Version', sort: 'version', draw: (cell, row) => { cell.textContent = cell.title = row.version; } },
-        { name: 'map', label: 'Maps', sort: 'map', draw: (cell, row) => { cell.textContent = cell.title = row.map; } },
-        { name: 'failures', label: 'Failures, 1 h', sort: 'failures', draw: (cell, row) => sparkIn(cell, row.failures, 'failure') },
-        { name: 'problem', label: 'Problem', draw: (cell, row) => { cell.textContent = cell.title = row.problem; } },
+        partsColumn('agent', 'Agent', ({ agent }) => [h('a',
+          { href: viewHash('agent', agent), tabindex: '-1', title: agent }, agent)], 'name'),
+        partsColumn('state', 'State', (row) => [conditionBadge(row.condition)], 'attention'),
+        timeColumn('since', 'Since', (row) => row.since, 'since', (row) => (row.sinceAtLeast ? 'over ' : '')),
+        timeColumn('heard', 'Last heard', (row) => row.heard, 'heard'),
+        textColumn('version', 'Version', (row) => row.version, 'version'),
+        textColumn('map', 'Maps', (row) => row.map, 'map'),
+        sparkColumn('failures', 'Failures, 1 h', (row) => row.failures, 'failures'),
+        textColumn('problem', 'Problem', (row) => row.problem),
       ],
     });
     this.append(this.heading('Fleet', this.counts), this.notice, this.top,
       h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), this.search), this.choices),
-    h('div', { class: 'list-place' }, this.list, this.state));
+      h('div', { class: 'list-place' }, this.list, this.state));
     this.onLive('fleet', () => {
       this.rows.refresh();
       this.list.refresh();
@@ -72,7 +69,8 @@ export class FleetPage extends Page {
   show(view) {
     super.show(view);
     const { filter = '', sort = 'attention', desc = '', by = '' } = view.options;
-    fill(this.by, choice('Together', [['', 'By problem'], ['version', 'By version'], ['group', 'By group']], by, (value) => this.change({ by: value })));
+    fill(this.by, choice('Together', [['', 'By problem'], ['version', 'By version'], ['group', 'By group']], by,
+      (value) => this.change({ by: value })));
     if (this.fleet) this.drawTop(this.fleet);
     if (this.search && document.activeElement !== this.search) this.search.value = filter;
     this.list.drawHead(sort, desc === '1');
@@ -103,7 +101,8 @@ export class FleetPage extends Page {
     } catch (error) {
       if (!this.end.signal.aborted) {
         const line = errorState(error, () => this.again());
-        if (this.rows.count) fill(this.notice, h('p', { class: 'notice-line', role: 'status' }, icon('warn'), `This could not be refreshed: ${error instanceof Error ? error.message : ''}`));
+        if (this.rows.count) fill(this.notice, noticeLine('warn',
+          `This could not be refreshed: ${messageOf(error)}`));
         else fill(this.state, line);
       }
       throw error;
@@ -126,31 +125,37 @@ export class FleetPage extends Page {
     this.fleet = fleet;
     this.drawTop(fleet);
     const states = state.split(',').filter(Boolean);
-    fill(this.counts, .../** @type {Condition[]} */ (Object.keys(CONDITIONS)).filter((condition) => fleet.counts[condition] || states.includes(condition))
-      .map((condition) => {
-        const isOn = states.includes(condition);
-        const others = isOn ? states.filter((other) => other !== condition) : [...states, condition];
-        return h('button', { type: 'button', class: 'chip', 'aria-pressed': String(isOn), onclick: () => this.change({ state: others.join(',') }) },
-          conditionBadge(condition), h('b', null, count(fleet.counts[condition] ?? 0)));
-      }));
-    const matched = fleet.matched === fleet.total ? plural(fleet.total, 'agent') : `${count(fleet.matched)} of ${plural(fleet.total, 'agent')}`;
+    fill(this.counts, .../** @type {Condition[]} */ (Object.keys(CONDITIONS)).filter((condition) =>
+        fleet.counts[condition] || states.includes(condition))
+        .map((condition) => {
+          const isOn = states.includes(condition);
+          const others = isOn ? states.filter((other) => other !== condition) : [...states, condition];
+          return h('button', { type: 'button', class: 'chip', 'aria-pressed': String(isOn),
+            onclick: () => this.change({ state: others.join(',') }) },
+            conditionBadge(condition), h('b', null, count(fleet.counts[condition] ?? 0)));
+    }));
+    const matched = fleet.matched === fleet.total ? plural(fleet.total, 'agent')
+      : `${count(fleet.matched)} of ${plural(fleet.total, 'agent')}`;
     if (!this.choices.contains(document.activeElement)) {
       fill(this.choices, this.by,
         fleet.versions.length > 1 || version ? choice('Version', [['', 'All versions'], ...fleet.versions.map((one) =>
-          /** @type {[string, string]} */ ([one.version, `${one.version} · ${count(one.count)}${one.problems ? ` · ${plural(one.problems, 'problem')}` : ''}`]))], version, (value) => this.change({ version: value })) : null,
+            /** @type {[string, string]} */ ([one.version, `${one.version} · ${count(one.count)}${one.problems ? ` · ${plural(one.problems, 'problem')}` : ''}`]))], version, (value) => this.change({ version: value })) : null,
         fleet.groups.length || group ? choice('Group', [['', 'All groups'], ...fleet.groups.map((one) =>
-          /** @type {[string, string]} */ ([one.group, `@${one.group} · ${count(one.count)}`]))], group, (value) => this.change({ group: value })) : null,
+            /** @type {[string, string]} */ ([one.group, `@${one.group} · ${count(one.count)}`]))], group, (value) => this.change({ group: value })) : null,
         OPTIONS.slice(0, 5).some((option) => this.view.options[option])
-          ? h('button', { type: 'button', class: 'quiet', onclick: () => this.change({ filter: '', state: '', group: '', version: '', problem: '' }) }, icon('close'), 'No filter') : null,
+          ? h('button', { type: 'button', class: 'quiet',
+            onclick: () => this.change({ filter: '', state: '', group: '', version: '', problem: '' }) },
+            icon('close'), 'No filter') : null,
         h('span', { class: 'matched', role: 'status' }, matched));
     } else {
       const line = this.choices.querySelector('.matched');
       if (line) line.textContent = matched;
     }
     fill(this.state, fleet.matched ? null
-      : fleet.total ? emptyState('search', 'No agent fits', problem ? 'The problem may be gone.' : null)
-        : fleet.complete ? emptyState('fleet', 'No agent has been heard of at this broker', h('p', null, 'Start one: ', h('code', null, 'waypost agent --agent k1')))
-          : emptyState('wait', 'The states that the broker keeps are coming in…'));
+        : fleet.total ? emptyState('search', 'No agent fits', problem ? 'The problem may be gone.' : null)
+        : fleet.complete ? emptyState('fleet', 'No agent has been heard of at this broker',
+          h('p', null, 'Start one: ', code('waypost agent --agent k1')))
+        : emptyState('wait', 'The states that the broker keeps are coming in…'));
   }
 
   /** @param {string} by @param {{ name: string, agents: number, problems: number }} part @param {number} total */
@@ -159,7 +164,8 @@ export class FleetPage extends Page {
     const bar = h('span');
     bar.style.width = `${(agents / Math.max(1, total)) * 100}%`;
     return h('div', { role: 'listitem' }, h('button', {
-      type: 'button', class: `problem-card ${problems ? 'condition-failing' : ''}`, 'aria-pressed': String(isOn), onclick: () => this.change({ [by]: isOn ? '' : name }),
+      type: 'button', class: `problem-card ${problems ? 'condition-failing' : ''}`, 'aria-pressed': String(isOn),
+      onclick: () => this.change({ [by]: isOn ? '' : name }),
     }, h('span', { class: 'problem-head' }, h('b', null, by === 'group' ? `@${name}` : name), plural(agents, 'agent'),
       problems ? badge('bad', plural(problems, 'problem')) : null), h('span', { class: 'version-bar' }, bar)));
   }
@@ -171,29 +177,39 @@ export class FleetPage extends Page {
     if (top.contains(document.activeElement) && fleet.problems.length && top.childElementCount > 1) return;
     const { problem = '', by = '' } = this.view.options;
     if (by) {
-      const parts = by === 'version' ? fleet.versions.map(({ version, count: agents, problems }) => ({ name: version, agents, problems }))
+      const parts = by === 'version' ? fleet.versions.map(({ version, count: agents, problems }) => ({ name: version,
+        agents, problems }))
         : fleet.groups.map(({ group, count: agents }) => ({ name: group, agents, problems: 0 }));
-      fill(top, h('div', { class: 'versions', role: 'list', 'aria-label': by === 'version' ? 'Versions' : 'Groups' }, parts.slice(0, 40).map((part) => this.partCard(by, part, fleet.total))));
+      fill(top, h('div', { class: 'versions', role: 'list', 'aria-label': by === 'version' ? 'Versions' : 'Groups' },
+        parts.slice(0, 40).map((part) => this.partCard(by, part, fleet.total))));
       return;
     }
-    const comingIn = fleet.complete ? null : h('p', { class: 'calm' }, badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
+    const comingIn = fleet.complete ? null : h('p', { class: 'calm' },
+      badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
     if (!fleet.problems.length) {
       const parked = (fleet.counts.stopped ?? 0) + (fleet.counts.unknown ?? 0);
       // Of what is old nobody can say that it is well now.
       const isFresh = live.freshness === 'fresh';
-      fill(top, comingIn, fleet.total && fleet.complete ? h('p', { class: isFresh ? 'calm is-well' : 'calm' }, icon(isFresh ? 'ok' : 'wait'), h('span', null,
-        h('b', null, isFresh ? 'Nothing is wrong. ' : 'Nothing was wrong when the console last heard. '), `${plural(fleet.counts.healthy ?? 0, 'agent', 'agents')} healthy`,
-        parked ? `, ${count(parked)} shut down or not known` : '', ', ', since(isFresh ? fleet.asOf : Math.min(fleet.asOf, live.status?.asOf ?? fleet.asOf), 'as of '), '.')) : null);
+      fill(top, comingIn, fleet.total && fleet.complete
+          ? h('p', { class: isFresh ? 'calm is-well' : 'calm' }, icon(isFresh ? 'ok' : 'wait'), h('span', null,
+            h('b', null, isFresh ? 'Nothing is wrong. ' : 'Nothing was wrong when the console last heard. '),
+            `${plural(fleet.counts.healthy ?? 0, 'agent', 'agents')} healthy`,
+            parked ? `, ${count(parked)} shut down or not known` : '', ', ',
+            since(isFresh ? fleet.asOf : Math.min(fleet.asOf, live.status?.asOf ?? fleet.asOf), 'as of '), '.'))
+          : null);
       return;
     }
-    fill(top, comingIn, h('div', { class: 'problems', role: 'list', 'aria-label': 'Problems' }, fleet.problems.map((one) => {
-      const isOn = one.text === problem;
-      const names = one.agents.slice(0, 3).join(', ') + (one.count > 3 ? ', …' : '');
-      return h('div', { role: 'listitem' }, h('button', {
-        type: 'button', class: `problem-card condition-${one.condition}`, 'aria-pressed': String(isOn), title: one.text,
-        onclick: () => this.change({ problem: isOn ? '' : one.text }),
-      }, h('span', { class: 'problem-head' }, conditionBadge(one.condition), h('b', null, plural(one.count, 'agent')), since(one.since, 'since ')),
-      h('span', { class: 'problem-text' }, one.text || CONDITIONS[one.condition][1]), h('span', { class: 'problem-agents' }, names)));
+    fill(top, comingIn, h('div', { class: 'problems', role: 'list', 'aria-label': 'Problems' },
+      fleet.problems.map((one) => {
+        const isOn = one.text === problem;
+        const names = one.agents.slice(0, 3).join(', ') + (one.count > 3 ? ', …' : '');
+        return h('div', { role: 'listitem' }, h('button', {
+          type: 'button', class: `problem-card condition-${one.condition}`, 'aria-pressed': String(isOn), title: one.text,
+          onclick: () => this.change({ problem: isOn ? '' : one.text }),
+        }, h('span', { class: 'problem-head' }, conditionBadge(one.condition),
+          h('b', null, plural(one.count, 'agent')), since(one.since, 'since ')),
+          h('span', { class: 'problem-text' }, one.text || CONDITIONS[one.condition][1]),
+          h('span', { class: 'problem-agents' }, names)));
     })));
   }
 }

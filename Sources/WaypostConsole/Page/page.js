@@ -1,6 +1,5 @@
 // What all pages share.
-import { asOf, errorState, fill, h, loading } from './dom.js';
-import { icon } from './icons.js';
+import { asOf, errorState, fill, h, loading, messageOf, noticeLine } from './dom.js';
 import { live } from './live.js';
 import { viewHash } from './view.js';
 
@@ -34,7 +33,7 @@ export class Page extends HTMLElement {
     this.view = { page: '', name: '', options: {} };
     /** Ends with the page: its listeners and requests. */
     this.end = new AbortController();
-    /** @type {Map<string, AbortController>} */
+    /** @type {Map<string, { key: string, end: AbortController, isAskedAgain: boolean }>} those on their way */
     this.requests = new Map();
     /** @type {string | null} */
     this.question = null;
@@ -46,7 +45,7 @@ export class Page extends HTMLElement {
 
   disconnectedCallback() {
     this.end.abort();
-    for (const request of this.requests.values()) request.abort();
+    for (const request of this.requests.values()) request.end.abort();
   }
 
   // The address has changed, or the page is new.
@@ -82,12 +81,14 @@ export class Page extends HTMLElement {
 
   /** @param {string} title @param {...import('./dom.js').Child} tools */
   heading(title, ...tools) {
-    return h('header', { class: 'page-head' }, h('h1', { tabindex: '-1' }, title), this.when, h('div', { class: 'tools' }, tools));
+    return h('header', { class: 'page-head' }, h('h1', { tabindex: '-1' }, title), this.when,
+      h('div', { class: 'tools' }, tools));
   }
 
   /** @param {string} type @param {(detail: any) => void} call */
   onLive(type, call) {
-    live.addEventListener(type, (event) => call(/** @type {CustomEvent} */ (event).detail), { signal: this.end.signal });
+    live.addEventListener(type, (event) => call(/** @type {CustomEvent} */ (event).detail),
+      { signal: this.end.signal });
   }
 
   // The same page with other options.
@@ -101,9 +102,18 @@ export class Page extends HTMLElement {
     fill(this.when, asOf(time));
   }
 
+  // What is on its way for this is no longer wanted.
+  /** @param {string} purpose */
+  drop(purpose) {
+    this.requests.get(purpose)?.end.abort();
+    this.requests.delete(purpose);
+  }
+
   /**
-   * Asks for something and draws it; of several with one key the last counts. What was drawn before stays until the
-   * answer has come, and when there is none.
+   * Asks for something and draws it. What was drawn before stays until the answer has come, and when there is none.
+   *
+   * The first word of the key is what it is for: a new question for the same makes the old one void. The same question
+   * again waits for the answer that is on its way, so that a slow server is not asked faster than it answers.
    * @template T
    * @param {string} key
    * @param {(signal: AbortSignal) => Promise<T>} ask
@@ -111,25 +121,33 @@ export class Page extends HTMLElement {
    * @param {HTMLElement} [place] where it is drawn
    */
   async load(key, ask, draw, place) {
-    this.requests.get(key)?.abort();
-    const request = new AbortController();
-    this.requests.set(key, request);
+    const [purpose] = key.split(' ', 1);
+    const old = this.requests.get(purpose);
+    if (old?.key === key) {
+      old.isAskedAgain = true;
+      return;
+    }
+    old?.end.abort();
+    const request = { key, end: new AbortController(), isAskedAgain: false };
+    const { signal } = request.end;
+    this.requests.set(purpose, request);
     if (place && !place.dataset.drawn) fill(place, loading());
     try {
-      const value = await ask(request.signal);
-      if (request.signal.aborted) return;
+      const value = await ask(signal);
+      if (signal.aborted) return;
       if (place) place.dataset.drawn = 'yes';
       draw(value);
-      if (this.notice.dataset.of === key) fill(this.notice);
+      if (this.notice.dataset.of === purpose) fill(this.notice);
     } catch (error) {
-      if (request.signal.aborted) return;
-      const again = () => void this.load(key, ask, draw, place);
-      if (place && !place.dataset.drawn) fill(place, errorState(error, again));
+      if (signal.aborted) return;
+      if (place && !place.dataset.drawn) fill(place, errorState(error, () => void this.load(key, ask, draw, place)));
       else {
-        this.notice.dataset.of = key;
-        const text = error instanceof Error ? error.message : String(error);
-        fill(this.notice, h('p', { class: 'notice-line', role: 'status' }, icon('warn'), `This could not be refreshed: ${text}`));
+        this.notice.dataset.of = purpose;
+        fill(this.notice, noticeLine('warn', `This could not be refreshed: ${messageOf(error)}`));
       }
+    } finally {
+      if (this.requests.get(purpose) === request) this.requests.delete(purpose);
+      if (request.isAskedAgain && !signal.aborted) void this.load(key, ask, draw, place);
     }
   }
 }

@@ -8,13 +8,15 @@ export class QueryLine extends HTMLElement {
     super();
     this.input = h('input', {
       type: 'search', 'aria-label': 'Query', 'aria-describedby': 'query-fault', 'data-search': true, maxlength: 1_024,
-      placeholder: 'tag:Router level:W -message:demo age:10m', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off',
+      placeholder: 'tag:Router level:W -message:demo age:10m', spellcheck: 'false', autocapitalize: 'off',
+      autocomplete: 'off',
       oninput: () => this.changed(),
       onscroll: () => { this.picture.scrollLeft = this.input.scrollLeft; },
     });
     this.picture = h('div', { class: 'query-picture', 'aria-hidden': 'true' });
     this.fault = h('p', { class: 'query-fault', id: 'query-fault', role: 'status' });
-    this.append(h('div', { class: 'query-box' }, icon('search'), h('div', { class: 'query-text' }, this.picture, this.input)), this.fault);
+    this.append(h('div', { class: 'query-box' }, icon('search'),
+      h('div', { class: 'query-text' }, this.picture, this.input)), this.fault);
     this.draw();
   }
 

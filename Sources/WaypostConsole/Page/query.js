@@ -150,7 +150,7 @@ function term(name, how, value, fault) {
   if (!KEYS.includes(key)) {
     const near = nearest(key, KEYS);
     throw fault(`has an unknown key${near ? `; did you mean ${near}?` : ''} (keys are ${KEYS.join(', ')}; `
-      + 'for a text with a colon in it use quotes)');
+        + 'for a text with a colon in it use quotes)');
   }
   if (!value) throw fault('has no value');
   switch (key) {

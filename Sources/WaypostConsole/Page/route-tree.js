@@ -1,5 +1,5 @@
 // The routes of a build as a tree, and beside it its redirects as arcs.
-import { badge, emptyState, fill, h, table } from './dom.js';
+import { badge, code, emptyState, fill, h, hint, table } from './dom.js';
 import { lanes, routeTree, withoutQuery } from './group.js';
 import { svg } from './icons.js';
 import { plural } from './time.js';
@@ -17,7 +17,8 @@ const MOST_REDIRECTS = 50;
 export class RouteTree extends HTMLElement {
   /** @param {{ routes: Route[], redirects: Redirect[], open?: (url: string) => void }} tree */
   show({ routes, redirects, open }) {
-    const search = h('input', { type: 'search', 'aria-label': 'Filter routes', placeholder: 'Filter routes', oninput: () => draw() });
+    const search = h('input', { type: 'search', 'aria-label': 'Filter routes', placeholder: 'Filter routes',
+      oninput: () => draw() });
     const place = h('div', { class: 'tree-place' });
     const words = h('div', { class: 'stack' });
     const facts = h('p', { class: 'hint', role: 'status' });
@@ -25,18 +26,27 @@ export class RouteTree extends HTMLElement {
       const part = search.value.trim().toLowerCase();
       const some = redirects.filter(({ from, to }) => `${from} ${to}`.toLowerCase().includes(part));
       const ends = new Set(some.flatMap(({ from, to }) => [withoutQuery(from), withoutQuery(to)]));
-      const rows = routeTree(routes.filter((route) => `${route.path} ${route.class}`.toLowerCase().includes(part) || ends.has(route.path)), some);
+      const rows = routeTree(routes.filter((route) =>
+          `${route.path} ${route.class}`.toLowerCase().includes(part) || ends.has(route.path)), some);
       const shown = rows.slice(0, MOST);
       const inactive = redirects.filter(({ active }) => !active).length;
-      facts.textContent = [plural(routes.length, 'route'), plural(redirects.length, 'redirect'), inactive ? `${inactive} not in force` : '',
-        shown.length < rows.length ? `the first ${MOST} of ${rows.length} rows; filter to see others` : ''].filter(Boolean).join(' · ');
-      fill(place, rows.length ? picture(shown, some, open) : emptyState('where', part ? 'No route fits' : 'This build has no routes'));
-      fill(words, some.length ? table('Redirects', ['From', 'To', 'By', 'State'], some.slice(0, MOST_REDIRECTS).map(({ from, to, layer, entry, active, reason }) => [
-        h('code', null, from), h('code', null, to), `${layer}, entry ${entry}`, [active ? badge('ok', 'in force') : badge('warn', 'not in force', 'stopped'), reason ? ` ${reason}` : null]])) : null,
-      some.length > MOST_REDIRECTS ? h('p', { class: 'hint' }, `${MOST_REDIRECTS} of ${some.length} redirects; filter to see others`) : null);
+      facts.textContent = [plural(routes.length, 'route'), plural(redirects.length, 'redirect'),
+        inactive ? `${inactive} not in force` : '',
+        shown.length < rows.length ? `the first ${MOST} of ${rows.length} rows; filter to see others`
+          : ''].filter(Boolean).join(' · ');
+      fill(place, rows.length ? picture(shown, some, open)
+          : emptyState('where', part ? 'No route fits' : 'This build has no routes'));
+      fill(words, some.length ? table('Redirects', ['From', 'To', 'By', 'State'],
+        some.slice(0, MOST_REDIRECTS).map(({ from, to, layer, entry, active, reason }) => [
+          code(from), code(to), `${layer}, entry ${entry}`,
+          [active ? badge('ok', 'in force') : badge('warn', 'not in force', 'stopped'),
+            reason ? ` ${reason}` : null]])) : null,
+        some.length > MOST_REDIRECTS ? hint(`${MOST_REDIRECTS} of ${some.length} redirects; filter to see others`)
+          : null);
     };
     fill(this, h('div', { class: 'tree-head' }, search, facts, h('p', { class: 'legend' },
-      h('span', { class: 'legend-active' }, 'redirect'), h('span', { class: 'legend-inactive' }, 'not in force'))), place, words);
+      h('span', { class: 'legend-active' }, 'redirect'), h('span', { class: 'legend-inactive' }, 'not in force'))),
+      place, words);
     draw();
   }
 }
@@ -53,13 +63,16 @@ function picture(rows, redirects, open) {
   const side = 14 + (Math.max(-1, ...places) + 1) * LANE + 10;
   /** Where the text of each row ends, about: its font has one width. */
   const ends = rows.map(({ depth, label, route, isOrigin }) =>
-    depth * INDENT + 14 + label.length * 7.3 + (route ? Math.min(44, (route.class || route.name || '').length) * 6.7 : isOrigin ? 56 : 0));
+      depth * INDENT + 14 + label.length * 7.3 + (route ? Math.min(44, (route.class || route.name || '').length) * 6.7
+          : isOrigin ? 56 : 0));
   const textWidth = Math.max(200, ...ends) + 24;
   const width = textWidth + side;
   const height = rows.length * ROW;
   const middle = (/** @type {number} */ row) => row * ROW + ROW / 2;
-  const image = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'tree', role: 'group', 'aria-label': 'Routes and redirects' });
-  const marker = svg('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse' });
+  const image = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'tree', role: 'group',
+    'aria-label': 'Routes and redirects' });
+  const marker = svg('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7,
+    orient: 'auto-start-reverse' });
   marker.append(svg('path', { d: 'M0 0 8 4 0 8z', class: 'arrow' }));
   const defs = svg('defs');
   defs.append(marker);
@@ -71,9 +84,11 @@ function picture(rows, redirects, open) {
     parents[depth] = index;
     const x = depth * INDENT;
     if (depth > 0) {
-      image.append(svg('path', { class: 'branch', d: `M${x - INDENT + 6} ${middle(parents[depth - 1]) + 7}V${middle(index)}H${x}` }));
+      image.append(svg('path',
+        { class: 'branch', d: `M${x - INDENT + 6} ${middle(parents[depth - 1]) + 7}V${middle(index)}H${x}` }));
     }
-    const name = svg('text', { x: x + 4, y: middle(index) + 4, class: route ? 'node' : isOrigin ? 'node is-origin' : 'node is-part' });
+    const name = svg('text', { x: x + 4, y: middle(index) + 4,
+      class: route ? 'node' : isOrigin ? 'node is-origin' : 'node is-part' });
     const labelText = svg('tspan');
     labelText.textContent = label;
     name.append(labelText);
@@ -81,7 +96,9 @@ function picture(rows, redirects, open) {
     more.textContent = route ? short(route.class || route.name || '', 44) : isOrigin ? 'no route' : '';
     name.append(more);
     const title = svg('title');
-    title.textContent = route ? [path, route.class, route.summary, route.priority ? `priority ${route.priority}` : ''].filter(Boolean).join('\n') : isOrigin ? `${path}\nonly redirects name it` : path;
+    title.textContent = route ? [path, route.class, route.summary,
+      route.priority ? `priority ${route.priority}` : ''].filter(Boolean).join('\n') : isOrigin
+      ? `${path}\nonly redirects name it` : path;
     name.append(title);
     if (open && (route || isOrigin)) {
       const anchor = svg('a', { href: '#', 'aria-label': `Where does ${path} go?` });

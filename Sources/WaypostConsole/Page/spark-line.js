@@ -36,7 +36,8 @@ export class SparkLine extends HTMLElement {
     if (size) this.size = size;
     const total = values.reduce((sum, value) => sum + value, 0);
     const text = total
-      ? `${plural(total, what)} in ${values.length} min, ${values[values.length - 1]} in the newest` : `no ${what} in ${values.length} min`;
+      ? `${plural(total, what)} in ${values.length} min, ${values[values.length - 1]} in the newest`
+      : `no ${what} in ${values.length} min`;
     this.setAttribute('role', 'img');
     this.setAttribute('aria-label', text);
     this.title = text;
@@ -72,14 +73,3 @@ export class SparkLine extends HTMLElement {
 }
 
 customElements.define('spark-line', SparkLine);
-
-// Draws into a cell, with the element that is there already.
-/** @param {HTMLElement} cell @param {number[]} values @param {string} what */
-export function sparkIn(cell, values, what) {
-  let element = cell.firstElementChild;
-  if (!(element instanceof SparkLine)) {
-    element = new SparkLine();
-    cell.replaceChildren(element);
-  }
-  /** @type {SparkLine} */ (element).show(values, what);
-}

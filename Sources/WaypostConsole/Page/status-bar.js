@@ -36,7 +36,8 @@ export class StatusBar extends HTMLElement {
     if (status) {
       const lost = status.lost + status.dropped;
       const text = [plural(status.agents, 'agent'), status.problems ? plural(status.problems, 'problem') : 'no problem',
-        `${count(status.rate)} lines/s`, lost ? `${plural(lost, 'line')} not shown` : '', status.commands ? '' : 'reading only'];
+        `${count(status.rate)} lines/s`, lost ? `${plural(lost, 'line')} not shown` : '',
+        status.commands ? '' : 'reading only'];
       fill(this.facts, h('span', { class: 'broker', title: `${status.root}, as ${status.sender}` }, status.broker),
         ...text.filter(Boolean).map((part) => h('span', null, part)));
     }
@@ -62,7 +63,8 @@ export class StatusBar extends HTMLElement {
     // A banner whose seconds count must not be read out each second.
     if (banner.dataset.freshness !== freshness) {
       banner.dataset.freshness = freshness;
-      fill(banner, icon('warn'), h('span', { class: 'banner-text' }), h('span', { class: 'banner-next', 'aria-live': 'off' }),
+      fill(banner, icon('warn'), h('span', { class: 'banner-text' }),
+        h('span', { class: 'banner-next', 'aria-live': 'off' }),
         freshness === 'offline' && status ? since(status.since, 'since ') : null,
         freshness === 'gone' ? button('Try now', () => live.open()) : null);
     }

@@ -37,7 +37,10 @@ export class VirtualList extends HTMLElement {
     /** @type {string | null} */
     this.selectedKey = null;
     this.isAsked = false;
+    // Measured when they change, for at each frame it would cost a layout.
     this.rowHeight = 24;
+    this.viewHeight = 0;
+    this.headHeight = 0;
     this.setAttribute('role', 'grid');
     this.setAttribute('aria-label', setup.label);
     this.setAttribute('aria-colcount', String(setup.columns.length));
@@ -55,6 +58,8 @@ export class VirtualList extends HTMLElement {
   connectedCallback() {
     this.sizes = new ResizeObserver(() => {
       this.rowHeight = parseFloat(getComputedStyle(this).getPropertyValue('--row')) || 24;
+      this.viewHeight = this.clientHeight;
+      this.headHeight = this.head.offsetHeight;
       this.refresh();
     });
     this.sizes.observe(this);
@@ -75,10 +80,10 @@ export class VirtualList extends HTMLElement {
           class: `cell ${column.name}`, role: 'columnheader', 'aria-colindex': index + 1,
           'aria-sort': isSorted ? (isDescending ? 'descending' : 'ascending') : null,
         }, by !== undefined && sorted
-          ? h('button', { type: 'button', class: 'sort', onclick: () => sorted(by) }, column.label,
-            isSorted ? h('span', { 'aria-hidden': 'true' }, isDescending ? ' ↓' : ' ↑') : null)
-          : column.label);
-      })));
+            ? h('button', { type: 'button', class: 'sort', onclick: () => sorted(by) }, column.label,
+              isSorted ? h('span', { 'aria-hidden': 'true' }, isDescending ? ' ↓' : ' ↑') : null)
+            : column.label);
+    })));
   }
 
   /** Draws at the next frame what has changed. */
@@ -91,18 +96,14 @@ export class VirtualList extends HTMLElement {
     });
   }
 
-  get headHeight() {
-    return this.head.offsetHeight;
-  }
-
   get isAtEnd() {
     return this.scrollHeight - this.scrollTop - this.clientHeight < this.rowHeight;
   }
 
   toEnd() {
-    this.paint();
-    this.scrollTo(0, this.scrollHeight);
-    this.paint();
+    const height = this.headHeight + this.config.source.count * this.rowHeight;
+    this.paint(Math.max(0, height - this.viewHeight));
+    this.scrollTo(0, height);
   }
 
   // Rows came or went in front of what is seen, which is to stay where it is.
@@ -110,21 +111,22 @@ export class VirtualList extends HTMLElement {
   shift(rows) {
     const top = this.scrollTop + rows * this.rowHeight;
     if (this.selected >= 0) this.selected += rows;
-    this.paint();
+    this.paint(top);
     this.scrollTo(0, top);
-    this.paint();
   }
 
   /** @param {number} index */
   toRow(index) {
     this.scrollTo(0, scrolledTo(index, {
-      scrollTop: this.scrollTop, height: this.clientHeight - this.headHeight, rowHeight: this.rowHeight }));
+      scrollTop: this.scrollTop, height: this.viewHeight - this.headHeight, rowHeight: this.rowHeight }));
   }
 
-  paint() {
+  // Draws the rows in sight; to ask for the place of the scroll after a change would cost a layout.
+  /** @param {number} [scrollTop] */
+  paint(scrollTop = this.scrollTop) {
     const { source, key, columns } = this.config;
     const { first, last } = rowsInSight({
-      scrollTop: this.scrollTop, height: this.clientHeight, rowHeight: this.rowHeight, count: source.count });
+      scrollTop, height: this.viewHeight, rowHeight: this.rowHeight, count: source.count });
     source.need?.(first, Math.max(last, 1));
     this.sizer.style.height = `${source.count * this.rowHeight}px`;
     this.body.style.transform = `translateY(${first * this.rowHeight}px)`;
@@ -157,9 +159,11 @@ export class VirtualList extends HTMLElement {
         next.set(identity, row);
         if (row === place) place = row.nextSibling;
       }
-      row.id = `${this.uid}-${index}`;
-      row.dataset.index = String(index);
-      row.setAttribute('aria-rowindex', String(index + 2));
+      if (row.dataset.index !== String(index)) {
+        row.id = `${this.uid}-${index}`;
+        row.dataset.index = String(index);
+        row.setAttribute('aria-rowindex', String(index + 2));
+      }
       const isSelected = item !== undefined && this.selectedKey !== null && key(item) === this.selectedKey;
       if (isSelected) this.selected = index;
       if (isSelected !== row.hasAttribute('aria-selected')) row.toggleAttribute('aria-selected', isSelected);
@@ -177,7 +181,8 @@ export class VirtualList extends HTMLElement {
   /** @param {Column[]} columns */
   newRow(columns) {
     return h('div', { class: 'row', role: 'row' },
-      columns.map(({ name }, index) => h('div', { class: `cell ${name}`, role: 'gridcell', 'aria-colindex': index + 1 })),
+      columns.map(({ name }, index) => h('div', { class: `cell ${name}`, role: 'gridcell',
+        'aria-colindex': index + 1 })),
       h('div', { class: 'cell whole', role: 'gridcell', hidden: true }));
   }
 
@@ -185,7 +190,8 @@ export class VirtualList extends HTMLElement {
   fillRow(row, item) {
     const { columns, whole, kind } = this.config;
     const cells = /** @type {HTMLElement[]} */ ([...row.children]);
-    const single = item === undefined ? h('span', { class: 'missing', 'aria-label': 'loading' }) : whole?.(item) ?? null;
+    const single = item === undefined ? h('span', { class: 'missing', 'aria-label': 'loading' })
+      : whole?.(item) ?? null;
     row.className = `row ${item === undefined ? '' : kind?.(item) ?? ''}`;
     columns.forEach((column, index) => {
       cells[index].hidden = single !== null;

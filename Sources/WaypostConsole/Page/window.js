@@ -46,9 +46,12 @@ export class PagedRows {
     this.count = 0;
     /** @type {Map<number, { rows: T[], generation: number }>} */
     this.pages = new Map();
-    /** @type {Map<number, number>} page → generation that is on its way */
-    this.asked = new Map();
+    /** @type {Set<number>} pages on their way */
+    this.asked = new Set();
+    /** @type {Map<number, number>} page → generation that could not be had */
+    this.failed = new Map();
     this.generation = 0;
+    this.question = 0;
   }
 
   /** @param {number} index @returns {T | undefined} */
@@ -62,8 +65,8 @@ export class PagedRows {
     const lastPage = Math.floor(Math.max(first, last - 1) / this.size);
     for (let page = Math.floor(first / this.size); page <= lastPage; page += 1) {
       if (this.pages.get(page)?.generation === this.generation) continue;
-      if (this.asked.get(page) === this.generation) continue;
-      void this.ask(page, this.generation);
+      if (this.asked.has(page) || this.failed.get(page) === this.generation) continue;
+      void this.ask(page);
     }
   }
 
@@ -74,27 +77,28 @@ export class PagedRows {
     if (this.pages.size > 20) this.pages.clear();
   }
 
-  /** What is there belongs to another question. */
+  /** What is there, and on its way, belongs to another question. */
   reset() {
     this.generation += 1;
+    this.question += 1;
     this.pages.clear();
+    this.asked.clear();
   }
 
-  /** @param {number} page @param {number} generation */
-  async ask(page, generation) {
-    this.asked.set(page, generation);
+  /** @param {number} page */
+  async ask(page) {
+    const { generation, question } = this;
+    this.asked.add(page);
     try {
       const { rows, count } = await this.load(page * this.size, this.size);
-      const old = this.pages.get(page);
-      // A newer answer may have come first.
-      if (old && old.generation > generation) return;
-      if (generation !== this.generation && !old) return;
+      if (question !== this.question) return;
       this.pages.set(page, { rows, generation });
       this.count = count;
     } catch {
-      // Who loads says what went wrong; the next look asks again.
+      // Who loads says what went wrong. A server that is gone is asked again when it is back, not at each frame.
+      if (question === this.question) this.failed.set(page, generation);
     } finally {
-      if (this.asked.get(page) === generation) this.asked.delete(page);
+      if (question === this.question) this.asked.delete(page);
       this.changed();
     }
   }
