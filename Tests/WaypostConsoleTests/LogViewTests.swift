@@ -62,12 +62,23 @@ import WaypostMessages
 
     @Test func `scrolling back ends at the oldest line that is kept`() throws {
         let (ring, view) = (ring(250), try LogView("tag:Link", agent: "k1"))
-        let page = view.json(of: ring, before: 200, limit: 20, now: 0)
+        let page = view.json(of: ring, .before(200), limit: 20, now: 0)
         #expect(page["lines"]?.arrayValue?.last?["n"]?.intValue == 199)
         #expect(page["lines"]?.arrayValue?.first?["n"]?.intValue == 161)
         #expect(page["more"] == true)
-        let last = view.json(of: ring, before: 161, limit: 20, now: 0)
+        let last = view.json(of: ring, .before(161), limit: 20, now: 0)
         #expect(last["lines"]?.arrayValue?.count == 5 && last["more"] == false)
+    }
+
+    @Test func `a link to a moment shows what was before and behind it`() throws {
+        let (ring, view) = (ring(250), try LogView(nil))
+        let page = view.json(of: ring, .around(200), limit: 10, now: 0)
+        #expect(page["lines"]?.arrayValue?.compactMap { $0["n"]?.intValue } == Array(195...204))
+        let next = view.json(of: ring, .after(204), limit: 3, now: 0)
+        #expect(next["lines"]?.arrayValue?.compactMap { $0["n"]?.intValue } == [205, 206, 207])
+        let late = view.json(of: ring, .around(.max), limit: 10, now: 0)
+        #expect(late["lines"]?.arrayValue?.count == 5)
+        #expect(view.json(of: ring, .after(.max), limit: 3, now: 0)["lines"] == [])
     }
 
     @Test func `a query that can't be read names its term`() {

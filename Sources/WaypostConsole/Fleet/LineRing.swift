@@ -45,7 +45,7 @@ struct LineRing: Sendable {
 
     /// The lines from that number on, in order, as far as they are kept.
     func lines(from number: Int64) -> some Sequence<NumberedLine> {
-        (max(number, first)..<next).lazy.compactMap { self[$0] }
+        (min(max(number, first), next)..<next).lazy.compactMap { self[$0] }
     }
 
     /// The lines before that number, the newest first.

@@ -93,9 +93,14 @@ struct ConsoleServer: HTTPResponder {
         case ("status", 1): return status.json
         case ("log", 1):
             let view = try LogView(query["log"], agent: query["agent"])
-            let before = try query.number("before")
+            let place: LogView.Place =
+                if let number = try query.number("before") {
+                    .before(number)
+                } else if let number = try query.number("after") {
+                    .after(number)
+                } else if let time = try query.number("at") { .around(time) } else { .end }
             let limit = try query.number("limit", in: 1...LogView.maximumLines) ?? 200
-            return reader.read { view.json(of: $0.lines, before: before, limit: limit, now: now) }
+            return reader.read { view.json(of: $0.lines, place, limit: limit, now: now) }
         case ("commands", 1):
             let limit = try query.number("limit", in: 1...500) ?? 100
             return reader.read { state in

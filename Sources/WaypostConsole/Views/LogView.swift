@@ -24,19 +24,46 @@ struct LogView: Sendable {
         (agent.map { $0 == line.agent } ?? true) && query.holds(for: line, now: now)
     }
 
-    /// The lines before a number, for scrolling back.
-    func json(of ring: LineRing, before: Int64?, limit: Int, now: Int64) -> JSONValue {
-        var found: [NumberedLine] = []
+    /// Which lines of the past are wanted.
+    enum Place: Sendable {
+        /// The newest.
+        case end
+        /// Those before this number.
+        case before(Int64)
+        /// Those behind it.
+        case after(Int64)
+        /// Those around this time, in milliseconds since 1970.
+        case around(Int64)
+    }
+
+    /// Lines of the past that the query shows, the oldest first.
+    func json(of ring: LineRing, _ place: Place, limit: Int, now: Int64) -> JSONValue {
+        let shown = { (line: NumberedLine) in shows(line.line, now: now) }
+        var older: [NumberedLine] = []
+        var newer: [NumberedLine] = []
         var hasMore = false
-        for numbered in ring.lines(before: before ?? ring.next) where shows(numbered.line, now: now) {
-            guard found.count < limit else {
-                hasMore = true
-                break
-            }
-            found.append(numbered)
+        func take(before number: Int64, _ limit: Int) {
+            // One more, to know whether there are some.
+            older = Array(ring.lines(before: number).lazy.filter(shown).prefix(limit + 1))
+            hasMore = older.count > limit
+            older = older.prefix(limit).reversed()
+        }
+        switch place {
+        case .end: take(before: ring.next, limit)
+        case .before(let number): take(before: number, limit)
+        case .after(let number):
+            newer = Array(
+                ring.lines(from: number.addingReportingOverflow(1).partialValue).lazy.filter(shown).prefix(
+                    limit))
+            hasMore = true
+        case .around(let time):
+            let number =
+                ring.lines(from: ring.first).first { $0.line.event.time >= time }?.number ?? ring.next
+            take(before: number, limit / 2)
+            newer = Array(ring.lines(from: number).lazy.filter(shown).prefix(limit - older.count))
         }
         return [
-            "lines": .array(found.reversed().map(\.json)), "more": .bool(hasMore), "first": .int(ring.first),
+            "lines": .array((older + newer).map(\.json)), "more": .bool(hasMore), "first": .int(ring.first),
         ]
     }
 

@@ -6,15 +6,15 @@ import WaypostMessages
 
 extension RelocationEntry {
     func pageJSON(number: Int?) -> JSONValue {
-        let (type, origin, target, path, className): (Int64, String?, String?, String?, String?) =
+        let (type, origin, target, path, className): (String, String?, String?, String?, String?) =
             switch kind {
-            case .replace(let origin, let target): (1, origin, target, nil, nil)
-            case .add(let path, let className): (2, nil, nil, path, className)
-            case .delete(let path): (3, nil, nil, path, nil)
-            case .reset(let origin, let target): (4, origin, target, nil, nil)
+            case .replace(let origin, let target): ("replace", origin, target, nil, nil)
+            case .add(let path, let className): ("add", nil, nil, path, className)
+            case .delete(let path): ("delete", nil, nil, path, nil)
+            case .reset(let origin, let target): ("reset", origin, target, nil, nil)
             }
         return [
-            "number": .init(number.map(Int64.init)), "type": .int(type), "origin": .init(origin),
+            "number": .init(number.map(Int64.init)), "type": .string(type), "origin": .init(origin),
             "target": .init(target), "path": .init(path), "className": .init(className),
             "when": .init(when?.text), "text": .string(text),
         ]
