@@ -28,7 +28,7 @@ export function askLevel(agent, done) {
 export function askForget(agent, done) {
   ask({
     title: `Forget ${agent}`, act: 'Forget it', path: agentPath(agent, '/forget'), confirm: agent, done,
-    text: 'Removes what the broker keeps of this agent: its state, its health and its maps. One that still runs comes back.',
+    text: 'Removes what the broker keeps of this agent: state, health and maps. One that still runs comes back.',
     body: () => ({}),
     drawn: ({ cleared }) => h('p', null, cleared.length ? `Removed: ${cleared.join(', ')}.`
         : 'There was nothing to remove.'),

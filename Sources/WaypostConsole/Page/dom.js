@@ -44,6 +44,19 @@ export function fill(parent, ...children) {
   return parent;
 }
 
+// Fills an element again only where what it shows is another, and leaves the focus at the same control: a button that
+// is replaced four times a second could not be pressed.
+/** @param {HTMLElement} place @param {string} key of what it shows @param {() => Child[]} make */
+export function renew(place, key, make) {
+  if (place.dataset.key === key) return;
+  place.dataset.key = key;
+  const controls = () => [...place.querySelectorAll('a, button, input, select')];
+  const focused = controls().findIndex((control) => control === document.activeElement);
+  fill(place, ...make());
+  const control = controls()[focused];
+  if (control instanceof HTMLElement) control.focus({ preventScroll: true });
+}
+
 // A copy of a `template` of the page.
 /** @param {string} id @returns {DocumentFragment} */
 export function template(id) {

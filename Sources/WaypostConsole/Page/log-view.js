@@ -174,7 +174,9 @@ export class LogView extends HTMLElement {
       const { lines, more } = await this.ask({ at: this.at });
       const newest = lines.length ? lines[lines.length - 1].n : -1;
       // The stream goes on behind the last line; only a console that began anew counts from the start again.
-      if (isAgain && (!lines.length || newest >= this.lastN)) return;
+      const started = live.status?.started;
+      if (isAgain && started === this.started && (!lines.length || newest >= this.lastN)) return;
+      this.started = started;
       this.isFirst = !more;
       this.isWhole = this.at === null;
       this.items = isAgain ? [this.note('The console was started anew; what it had before is gone'), ...lines] : lines;
@@ -282,7 +284,9 @@ export class LogView extends HTMLElement {
       const { lines, more } = await this.ask({ before: first.n });
       this.isFirst = !more;
       this.items.unshift(...lines);
-      if (this.isFirst) this.items.unshift(this.note('Older lines are not kept here. Agents may have them: waypost replay'));
+      if (this.isFirst) {
+        this.items.unshift(this.note('Older lines are not kept here. Agents may have them: waypost replay'));
+      }
       if (this.items.length > MOST_LINES) {
         this.items.length = MOST_LINES;
         this.isWhole = false;
@@ -359,7 +363,8 @@ export class LogView extends HTMLElement {
     const text = `${plural(lines, 'line')}, ${word}`;
     if (this.facts.textContent !== text) this.facts.textContent = text;
     this.more.hidden = !isStill || (this.pending.length === 0 && this.isWhole);
-    const fresh = `${this.pending.length ? `${this.pending.length >= MOST_LINES ? 'over ' : ''}${count(this.pending.length)} new` : 'To the newest'}`;
+    const over = this.pending.length >= MOST_LINES ? 'over ' : '';
+    const fresh = this.pending.length ? `${over}${count(this.pending.length)} new` : 'To the newest';
     if (!this.more.hidden && this.more.dataset.text !== fresh) {
       this.more.dataset.text = fresh;
       fill(this.more, icon('down'), fresh);

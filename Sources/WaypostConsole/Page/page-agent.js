@@ -95,6 +95,7 @@ export class AgentPage extends Page {
   pick() {
     const { element } = agentInput({ label: 'Agent', value: '', placeholder: 'Name of an agent',
       changed: (name) => name && go(viewHash('agent', name)) });
+    this.tabs.hidden = true;
     fill(this.heading1, 'Agent');
     fill(this.head, emptyState('agent', 'Which agent?', element));
     fill(this.body);
@@ -103,7 +104,8 @@ export class AgentPage extends Page {
   again() {
     const { name } = this.view;
     if (!name) return;
-    void this.load(`agent ${name}`, (signal) => get(agentPath(name), {}, signal), (agent) => this.draw(agent), this.head);
+    void this.load(`agent ${name}`, (signal) => get(agentPath(name), {}, signal), (agent) => this.draw(agent),
+      this.head);
     this.timeLine?.refresh();
   }
 
@@ -132,7 +134,7 @@ export class AgentPage extends Page {
         icon('warn'), h('div', null,
           row.problem ? h('p', null, row.problem) : null,
           refused && !row.problem.includes(refused.name)
-            ? h('p', null, `Refused ${refused.layer}${refused.revision === null ? '' : ` rev ${refused.revision}`}: ${refused.code} ${refused.name}. ${refused.detail}`) : null,
+            ? h('p', null, refusalText(refused)) : null,
           agent.waiting ? h('p', null, `Waiting: ${agent.waiting}`) : null)) : null,
       tileList([
         ['State', conditionBadge(row.condition), h('span', null,
@@ -284,6 +286,11 @@ export class AgentPage extends Page {
         h('summary', null, plural(health.limits.length, 'limit')),
         table('Limits', ['Limit', 'Value'], health.limits.map(({ name, text }) => [name, text]))));
   }
+}
+
+/** @param {import('./types.js').RefusedMap} refused */
+function refusalText({ layer, revision, code: number, name, detail }) {
+  return `Refused ${layer}${revision === null ? '' : ` rev ${revision}`}: ${number} ${name}. ${detail}`;
 }
 
 /** @param {import('./types.js').Service[]} services */

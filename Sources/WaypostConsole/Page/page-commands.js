@@ -94,7 +94,7 @@ export class CommandsPage extends Page {
     const part = (this.view.options.filter ?? '').toLowerCase();
     const all = this.commands ?? [];
     return part ? all.filter((command) =>
-        `${command.agent} ${command.id} ${command.what} ${command.from} ${command.type} ${command.name}`.toLowerCase().includes(part)) : all;
+        Object.values(command).some((value) => typeof value === 'string' && value.toLowerCase().includes(part))) : all;
   }
 
   ask() {

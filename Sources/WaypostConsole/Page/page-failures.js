@@ -67,22 +67,24 @@ export class FailuresPage extends Page {
   ask() {
     const { q = '', minutes = '60' } = this.view.options;
     if (!check(q).query) return;
-    void this.load(`failures ${minutes} ${q}`, (signal) => get('/api/failures', { log: q, minutes }, signal), (found) => {
-      this.groups = found.groups;
-      this.dated(found.asOf);
-      const agents = new Set(found.groups.flatMap((/** @type {FailureGroup} */ group) => group.agents)).size;
-      fill(this.facts, found.total
-          ? [`${plural(found.total, 'failure')} in ${plural(found.groups.length, 'group')}, at ${plural(agents, 'agent')} or more, `, since(found.since, 'since ')] : '');
-      this.chartPlace.hidden = !found.total;
-      this.chart.show(found.minutes, 'failure', { width: Math.max(200, this.chartPlace.clientWidth), height: 44 });
-      const most = Math.max(0, ...found.minutes);
-      fill(this.chartFoot, h('span', null, `${found.minutes.length} min ago`),
-        h('span', null, `at most ${count(most)} a minute`), h('span', null, 'now'));
-      this.list.refresh();
-      fill(this.state, found.groups.length ? null
-          : emptyState('ok', q ? 'No failure fits this query' : 'Nothing has failed',
-            h('p', null, 'Since ', since(found.since), '; ', since(found.asOf, 'as of '), '.')));
-    }, this.state);
+    void this.load(`failures ${minutes} ${q}`, (signal) => get('/api/failures', { log: q, minutes }, signal),
+      (found) => {
+        this.groups = found.groups;
+        this.dated(found.asOf);
+        const agents = new Set(found.groups.flatMap((/** @type {FailureGroup} */ group) => group.agents)).size;
+        fill(this.facts, found.total
+            ? [`${plural(found.total, 'failure')}, ${plural(found.groups.length, 'group')}, at least ${plural(agents, 'agent')}, `,
+              since(found.since, 'since ')] : '');
+        this.chartPlace.hidden = !found.total;
+        this.chart.show(found.minutes, 'failure', { width: Math.max(200, this.chartPlace.clientWidth), height: 44 });
+        const most = Math.max(0, ...found.minutes);
+        fill(this.chartFoot, h('span', null, `${found.minutes.length} min ago`),
+          h('span', null, `at most ${count(most)} a minute`), h('span', null, 'now'));
+        this.list.refresh();
+        fill(this.state, found.groups.length ? null
+            : emptyState('ok', q ? 'No failure fits this query' : 'Nothing has failed',
+              h('p', null, 'Since ', since(found.since), '; ', since(found.asOf, 'as of '), '.')));
+      }, this.state);
   }
 
   /** @param {FailureGroup} group */

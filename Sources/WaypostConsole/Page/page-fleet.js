@@ -2,9 +2,10 @@
 import { get } from './api.js';
 import { partsColumn, sparkColumn, textColumn, timeColumn } from './columns.js';
 import {
-  CONDITIONS, badge, choice, code, conditionBadge, emptyState, errorState, fill, h, loading, messageOf,
-  noticeLine, since,
+  CONDITIONS, button, choice, code, conditionBadge, emptyState, errorState, fill, h, loading, messageOf, noticeLine,
+  renew,
 } from './dom.js';
+import { fleetTop } from './fleet-top.js';
 import { icon } from './icons.js';
 import { live } from './live.js';
 import { Page, later } from './page.js';
@@ -17,7 +18,14 @@ import { PagedRows } from './window.js';
 /** @typedef {import('./types.js').AgentRow} AgentRow */
 /** @typedef {import('./types.js').Condition} Condition */
 
-const OPTIONS = ['filter', 'state', 'group', 'version', 'problem', 'sort', 'desc'];
+const FILTERS = ['filter', 'state', 'group', 'version', 'problem'];
+const OPTIONS = [...FILTERS, 'sort', 'desc'];
+
+/** @param {Fleet['versions'][0]} one @returns {[string, string]} */
+const versionOption = ({ version, count: agents, problems }) =>
+  [version, `${version} · ${count(agents)}${problems ? ` · ${plural(problems, 'problem')}` : ''}`];
+/** @param {Fleet['groups'][0]} one @returns {[string, string]} */
+const groupOption = ({ group, count: agents }) => [group, `@${group} · ${count(agents)}`];
 
 export class FleetPage extends Page {
   constructor() {
@@ -36,7 +44,8 @@ export class FleetPage extends Page {
       oninput: later(() => this.change({ filter: this.search.value ?? '' }), 200),
     });
     this.by = h('span');
-    this.choices = h('div', { class: 'choices' }, this.by);
+    this.choices = h('span', { class: 'choices-more' });
+    this.matched = h('span', { class: 'matched', role: 'status' });
     this.list = new VirtualList({
       label: 'Agents', source: this.rows, key: (row) => row.agent, kind: (row) => `condition-${row.condition}`,
       open: (row) => { location.hash = viewHash('agent', row.agent); },
@@ -54,7 +63,8 @@ export class FleetPage extends Page {
       ],
     });
     this.append(this.heading('Fleet', this.counts), this.notice, this.top,
-      h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), this.search), this.choices),
+      h('div', { class: 'filters' }, h('label', { class: 'search' }, icon('search'), this.search),
+        h('div', { class: 'choices' }, this.by, this.choices, this.matched)),
       h('div', { class: 'list-place' }, this.list, this.state));
     this.onLive('fleet', () => {
       this.rows.refresh();
@@ -124,33 +134,20 @@ export class FleetPage extends Page {
     this.dated(fleet.asOf);
     this.fleet = fleet;
     this.drawTop(fleet);
-    const states = state.split(',').filter(Boolean);
-    fill(this.counts, .../** @type {Condition[]} */ (Object.keys(CONDITIONS)).filter((condition) =>
-        fleet.counts[condition] || states.includes(condition))
-        .map((condition) => {
-          const isOn = states.includes(condition);
-          const others = isOn ? states.filter((other) => other !== condition) : [...states, condition];
-          return h('button', { type: 'button', class: 'chip', 'aria-pressed': String(isOn),
-            onclick: () => this.change({ state: others.join(',') }) },
-            conditionBadge(condition), h('b', null, count(fleet.counts[condition] ?? 0)));
-    }));
+    renew(this.counts, JSON.stringify([fleet.counts, state]),
+      () => this.chips(fleet, state.split(',').filter(Boolean)));
     const matched = fleet.matched === fleet.total ? plural(fleet.total, 'agent')
       : `${count(fleet.matched)} of ${plural(fleet.total, 'agent')}`;
-    if (!this.choices.contains(document.activeElement)) {
-      fill(this.choices, this.by,
-        fleet.versions.length > 1 || version ? choice('Version', [['', 'All versions'], ...fleet.versions.map((one) =>
-            /** @type {[string, string]} */ ([one.version, `${one.version} · ${count(one.count)}${one.problems ? ` · ${plural(one.problems, 'problem')}` : ''}`]))], version, (value) => this.change({ version: value })) : null,
-        fleet.groups.length || group ? choice('Group', [['', 'All groups'], ...fleet.groups.map((one) =>
-            /** @type {[string, string]} */ ([one.group, `@${one.group} · ${count(one.count)}`]))], group, (value) => this.change({ group: value })) : null,
-        OPTIONS.slice(0, 5).some((option) => this.view.options[option])
-          ? h('button', { type: 'button', class: 'quiet',
-            onclick: () => this.change({ filter: '', state: '', group: '', version: '', problem: '' }) },
-            icon('close'), 'No filter') : null,
-        h('span', { class: 'matched', role: 'status' }, matched));
-    } else {
-      const line = this.choices.querySelector('.matched');
-      if (line) line.textContent = matched;
-    }
+    if (this.matched.textContent !== matched) this.matched.textContent = matched;
+    const isFiltered = FILTERS.some((option) => this.view.options[option]);
+    renew(this.choices, JSON.stringify([fleet.versions, fleet.groups, version, group, isFiltered]), () => [
+      fleet.versions.length > 1 || version ? choice('Version',
+        [['', 'All versions'], ...fleet.versions.map(versionOption)], version,
+        (value) => this.change({ version: value })) : null,
+      fleet.groups.length || group ? choice('Group', [['', 'All groups'], ...fleet.groups.map(groupOption)], group,
+        (value) => this.change({ group: value })) : null,
+      isFiltered ? button('No filter', () => this.change(Object.fromEntries(FILTERS.map((option) => [option, '']))),
+        { icon: 'close', class: 'quiet' }) : null]);
     fill(this.state, fleet.matched ? null
         : fleet.total ? emptyState('search', 'No agent fits', problem ? 'The problem may be gone.' : null)
         : fleet.complete ? emptyState('fleet', 'No agent has been heard of at this broker',
@@ -158,59 +155,27 @@ export class FleetPage extends Page {
         : emptyState('wait', 'The states that the broker keeps are coming in…'));
   }
 
-  /** @param {string} by @param {{ name: string, agents: number, problems: number }} part @param {number} total */
-  partCard(by, { name, agents, problems }, total) {
-    const isOn = this.view.options[by] === name;
-    const bar = h('span');
-    bar.style.width = `${(agents / Math.max(1, total)) * 100}%`;
-    return h('div', { role: 'listitem' }, h('button', {
-      type: 'button', class: `problem-card ${problems ? 'condition-failing' : ''}`, 'aria-pressed': String(isOn),
-      onclick: () => this.change({ [by]: isOn ? '' : name }),
-    }, h('span', { class: 'problem-head' }, h('b', null, by === 'group' ? `@${name}` : name), plural(agents, 'agent'),
-      problems ? badge('bad', plural(problems, 'problem')) : null), h('span', { class: 'version-bar' }, bar)));
+  // The states that there are, each of which is a filter.
+  /** @param {Fleet} fleet @param {string[]} states those that are chosen */
+  chips(fleet, states) {
+    const all = /** @type {Condition[]} */ (Object.keys(CONDITIONS));
+    return all.filter((condition) => fleet.counts[condition] || states.includes(condition)).map((condition) => {
+      const isOn = states.includes(condition);
+      const others = isOn ? states.filter((other) => other !== condition) : [...states, condition];
+      return h('button', {
+        type: 'button', class: 'chip', 'aria-pressed': String(isOn),
+        onclick: () => this.change({ state: others.join(',') }),
+      }, conditionBadge(condition), h('b', null, count(fleet.counts[condition] ?? 0)));
+    });
   }
 
-  // What is wrong, the same thing of many agents as one.
   /** @param {Fleet} fleet */
   drawTop(fleet) {
-    const top = this.top;
-    if (top.contains(document.activeElement) && fleet.problems.length && top.childElementCount > 1) return;
-    const { problem = '', by = '' } = this.view.options;
-    if (by) {
-      const parts = by === 'version' ? fleet.versions.map(({ version, count: agents, problems }) => ({ name: version,
-        agents, problems }))
-        : fleet.groups.map(({ group, count: agents }) => ({ name: group, agents, problems: 0 }));
-      fill(top, h('div', { class: 'versions', role: 'list', 'aria-label': by === 'version' ? 'Versions' : 'Groups' },
-        parts.slice(0, 40).map((part) => this.partCard(by, part, fleet.total))));
-      return;
-    }
-    const comingIn = fleet.complete ? null : h('p', { class: 'calm' },
-      badge('plain', 'The states that the broker keeps are still coming in.', 'wait'));
-    if (!fleet.problems.length) {
-      const parked = (fleet.counts.stopped ?? 0) + (fleet.counts.unknown ?? 0);
-      // Of what is old nobody can say that it is well now.
-      const isFresh = live.freshness === 'fresh';
-      fill(top, comingIn, fleet.total && fleet.complete
-          ? h('p', { class: isFresh ? 'calm is-well' : 'calm' }, icon(isFresh ? 'ok' : 'wait'), h('span', null,
-            h('b', null, isFresh ? 'Nothing is wrong. ' : 'Nothing was wrong when the console last heard. '),
-            `${plural(fleet.counts.healthy ?? 0, 'agent', 'agents')} healthy`,
-            parked ? `, ${count(parked)} shut down or not known` : '', ', ',
-            since(isFresh ? fleet.asOf : Math.min(fleet.asOf, live.status?.asOf ?? fleet.asOf), 'as of '), '.'))
-          : null);
-      return;
-    }
-    fill(top, comingIn, h('div', { class: 'problems', role: 'list', 'aria-label': 'Problems' },
-      fleet.problems.map((one) => {
-        const isOn = one.text === problem;
-        const names = one.agents.slice(0, 3).join(', ') + (one.count > 3 ? ', …' : '');
-        return h('div', { role: 'listitem' }, h('button', {
-          type: 'button', class: `problem-card condition-${one.condition}`, 'aria-pressed': String(isOn), title: one.text,
-          onclick: () => this.change({ problem: isOn ? '' : one.text }),
-        }, h('span', { class: 'problem-head' }, conditionBadge(one.condition),
-          h('b', null, plural(one.count, 'agent')), since(one.since, 'since ')),
-          h('span', { class: 'problem-text' }, one.text || CONDITIONS[one.condition][1]),
-          h('span', { class: 'problem-agents' }, names)));
-    })));
+    const { problem = '', by = '', version = '', group = '' } = this.view.options;
+    const { problems, versions, groups, complete, counts } = fleet;
+    const key = JSON.stringify([problem, by, version, group, live.freshness, complete, counts, problems,
+      by && [versions, groups]]);
+    renew(this.top, key, () => fleetTop(fleet, this.view.options, (options) => this.change(options)));
   }
 }
 

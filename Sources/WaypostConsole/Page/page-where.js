@@ -47,7 +47,8 @@ export class WherePage extends Page {
       fill(this.answer, emptyState('where', 'Type a URL to see where it leads',
         'Its redirects, the layer and entry of each, who is asked on the way, and the screen. Nothing is opened.'));
     } else {
-      void this.load(`resolve ${agent} ${url}`, (signal) => post('/api/resolve', { url, agents: agent ? [agent] : null }, signal),
+      void this.load(`resolve ${agent} ${url}`, (signal) =>
+          post('/api/resolve', { url, agents: agent ? [agent] : null }, signal),
         (found) => {
           this.dated(found.asOf);
           const results = /** @type {import('./types.js').Resolution[]} */ (found.results);

@@ -118,10 +118,12 @@ function picture(rows, redirects, open) {
     const arc = svg('path', {
       class: redirect.active ? 'arc' : 'arc is-inactive', 'marker-end': 'url(#arrow)',
       d: from === to ? `M${x} ${start - 4}C${far} ${start - 10} ${far} ${start + 10} ${x} ${start + 4}`
-        : `M${x} ${start}H${far - 8}Q${far} ${start} ${far} ${start + step}V${stop - step}Q${far} ${stop} ${far - 8} ${stop}H${x}`,
+        : [`M${x} ${start}H${far - 8}Q${far} ${start} ${far} ${start + step}`,
+          `V${stop - step}Q${far} ${stop} ${far - 8} ${stop}H${x}`].join(''),
     });
     const title = svg('title');
-    title.textContent = `${redirect.from} → ${redirect.to}\n${redirect.layer}, entry ${redirect.entry}\n${redirect.active ? 'in force' : `not in force${redirect.reason ? `: ${redirect.reason}` : ''}`}`;
+    title.textContent = [`${redirect.from} → ${redirect.to}`, `${redirect.layer}, entry ${redirect.entry}`,
+      redirect.active ? 'in force' : 'not in force', redirect.reason].filter(Boolean).join('\n');
     arc.append(title);
     image.append(arc);
   });

@@ -49,11 +49,13 @@ export class StatusBar extends HTMLElement {
     const { status } = live;
     const { banner } = this;
     const age = status ? duration(Math.max(0, live.now() - status.asOf)) : '';
+    const reason = status?.reason ? `: ${status.reason}` : '';
+    const why = live.why ? ` (${live.why})` : '';
     /** @type {Record<string, string>} */
     const texts = {
       stale: `Nothing new from the console for ${age}: what is shown may have changed.`,
-      offline: `The console has no connection to ${status?.broker ?? 'its broker'}${status?.reason ? `: ${status.reason}` : ''}. What is shown is what it last heard.`,
-      gone: `The console does not answer${live.why ? ` (${live.why})` : ''}. ${status ? 'What is shown is what it last said.' : ''}`,
+      offline: `The console has no connection to ${status?.broker ?? 'its broker'}${reason}. What is shown is what it last heard.`,
+      gone: `The console does not answer${why}. ${status ? 'What is shown is what it last said.' : ''}`,
     };
     const text = texts[freshness];
     banner.hidden = text === undefined;

@@ -3,7 +3,7 @@
 /** @typedef {'lost' | 'failing' | 'mapRefused' | 'unclear' | 'unknown' | 'stopped' | 'healthy'} Condition */
 /** @typedef {'ok' | 'warn' | 'bad' | 'plain'} Tone */
 /**
- * @typedef {{ now: number, asOf: number, connected: boolean, since: number, broker: string, root: string,
+ * @typedef {{ now: number, asOf: number, started: number, connected: boolean, since: number, broker: string, root: string,
  *   sender: string, commands: boolean, version: string, reason: string | null, agents: number, problems: number,
  *   rate: number, dropped: number, lost: number }} Status
  */

@@ -195,7 +195,8 @@ export class VirtualList extends HTMLElement {
     row.className = `row ${item === undefined ? '' : kind?.(item) ?? ''}`;
     columns.forEach((column, index) => {
       cells[index].hidden = single !== null;
-      if (!single) column.draw(cells[index], item);
+      if (single) cells[index].replaceChildren();
+      else column.draw(cells[index], item);
     });
     const last = cells[columns.length];
     last.hidden = single === null;
