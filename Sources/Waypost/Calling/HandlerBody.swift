@@ -48,12 +48,7 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
 
     /// A closure without `await`; one that belongs to an actor waits for it anyway.
     init(_ body: @escaping @isolated(any) @Sendable (Input) throws -> Value) {
-        guard body.isolation == nil else {
-            self = .waiting { try await body($0) }
-            return
-        }
-        // The mark is part of the type alone: a call is the same without it, and there is no actor to be on.
-        self = .immediate(unsafeBitCast(body, to: (@Sendable (Input) throws -> Value).self))
+        self.init(on: body.isolation, unisolated(body))
     }
 
     /// The same for one that takes something beside the input.
@@ -61,12 +56,23 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
         _ body: @escaping @isolated(any) @Sendable (First, Input) throws -> Value,
         first: @escaping @Sendable (Input) throws -> First
     ) {
-        guard body.isolation == nil else {
-            self = .waiting { try await body(try first($0), $0) }
+        let inPlace = unisolated(body)
+        self.init(on: body.isolation) { try inPlace(try first($0), $0) }
+    }
+
+    /// A closure that may only be called on this actor; anywhere when there is none.
+    init(on actor: (any Actor)?, _ body: @escaping @Sendable (Input) throws -> Value) {
+        guard let actor else {
+            self = .immediate(body)
             return
         }
-        let inPlace = unsafeBitCast(body, to: (@Sendable (First, Input) throws -> Value).self)
-        self = .immediate { try inPlace(try first($0), $0) }
+        self = .waiting { try await Self.run(body, with: $0, on: actor) }
+    }
+
+    private static func run(
+        _ body: @Sendable (Input) throws -> Value, with input: Input, on actor: isolated any Actor
+    ) async throws -> Value {
+        try body(input)
     }
 
     nonisolated(nonsending) func callAsFunction(_ input: Input) async throws -> Value {
@@ -168,4 +174,25 @@ nonisolated(nonsending) func withDeadline<Value: Sendable>(
     worker.cancel()
     timer?()
     return outcome
+}
+
+/// The closure without the mark `@isolated(any)`, to be called on its actor, or anywhere when it has none.
+///
+/// The only unsafe cast of the library, for the language has no such conversion: it calls a marked closure with `await`
+/// only, and then leaves the caller's actor also for one that has none (SE-0431). A parameter without the mark is no way
+/// out: a closure that is written within an actor would not belong to it, and could use nothing of it. The mark is part
+/// of the type alone, and both are called alike.
+func unisolated<each Input, Value>(
+    _ body: @escaping @isolated(any) @Sendable (repeat each Input) throws -> Value
+) -> @Sendable (repeat each Input) throws -> Value {
+    unsafeBitCast(MarkedClosure(body: body), to: PlainClosure<repeat each Input, Value>.self).body
+}
+
+// Closures with any number of arguments can't be cast by themselves.
+private struct MarkedClosure<each Input, Value> {
+    let body: @isolated(any) @Sendable (repeat each Input) throws -> Value
+}
+
+private struct PlainClosure<each Input, Value> {
+    let body: @Sendable (repeat each Input) throws -> Value
 }

@@ -81,34 +81,25 @@ extension Router {
         return RegistrationHandle { [weak self] in self?.removeHook(id) }
     }
 
-    /// Asks the hooks in turn; nil when the open ends here, otherwise the URL to open.
-    nonisolated(nonsending) func ask(
-        _ hooks: [OpenHook], _ pending: PendingOpen, _ scope: OpenScope, _ opening: inout Opening
-    ) async
-        -> String?
-    {
-        var pending = pending
+    /// Asks the hooks in turn, each with the URL of the one before.
+    nonisolated(nonsending) func ask(_ hooks: [OpenHook], _ state: inout OpenState) async -> OpenEvent {
         for hook in hooks {
+            var pending = state.call
+            pending.url = state.url.text
             let limit = WorkLimit(hook.deadline)
             let decision = await hook.work.run(
-                with: pending, limit, clock: configuration.clock, scope: scope
+                with: pending, limit, clock: configuration.clock, scope: state.scope
             ).result(of: hook.name, limit)
             switch decision {
             case .success(.proceed): continue
             case .success(.open(let url)):
-                notify(
-                    RouterEvent(
-                        .redirected, url: url, ref: opening.ref,
-                        detail: "\(hook.name) redirected \(pending.url) to \(url)"))
-                pending.url = url
-                continue
+                notifyRedirect(pending.url, url, by: hook.name, pending.context.ref)
+                state.begin(at: url)
             case .success(.stop(let reason)):
-                opening.outcome = .intercepted(by: hook.name, reason: reason)
-            case .failure(let failure): opening.outcome = Outcome(failure)
+                return .ended(OpenEnd(.intercepted(by: hook.name, reason: reason)))
+            case .failure(let failure): return .ended(OpenEnd(Outcome(failure)))
             }
-            opening.url = pending.url
-            return nil
         }
-        return pending.url
+        return .nothing
     }
 }

@@ -1,7 +1,29 @@
-/// One open between its URL and its destination: where it is now, and what it met.
+/// One open from its call to its end: where it is now, and what it met.
 ///
-/// `open` and `resolve` both follow it with ``next(onRedirect:)``, so they can't differ.
+/// `open` and `resolve` both follow it with ``next(in:)``, so they can't differ.
 struct OpenState: Sendable {
+    /// How far it is.
+    enum Stage: Sendable {
+        /// Nothing of it was done.
+        case called
+        /// It has begun, and its URL is to be read.
+        case begun
+        /// Its URL is read, and is followed to a destination.
+        case followed
+    }
+
+    /// What an open has to wait for.
+    enum Pause: Sendable {
+        /// Modules that are being set up: those of which the open needs something, or may need it.
+        case modules(ModuleNeed)
+        /// The hooks, which may change the URL.
+        case hooks
+        /// A service that is called.
+        case service(ServiceURL)
+        /// A route whose module, interceptors or handler may wait.
+        case candidate(MatchedRoute)
+    }
+
     /// What comes next.
     enum Next: Sendable {
         /// A route takes the URL; when its handler passes, ask for what comes next.
@@ -10,31 +32,33 @@ struct OpenState: Sendable {
         case notFound
     }
 
-    /// Called after each redirect; `name` is whose it was, nil for a relocation.
-    typealias OnRedirect = (_ from: String, _ to: String, _ name: String?) -> Void
-
     static let fallbackKey = "route_fallback_url"
 
+    /// When it was called, as a time of ``MonotonicTime/continuous``.
+    let start: UInt64
+    private(set) var stage: Stage
     private(set) var snapshot: RouterSnapshot
-    private let router: Router
-    let context: OpenContext
+    private(set) var call: PendingOpen
     /// Of what runs within this open.
-    let scope: OpenScope
-    private let requested: String
-    private var caller: [String: JSONValue]
-    private let objects: [String: any Sendable]
+    private(set) var scope: OpenScope
     /// The values of which the URL has the texts.
     private let typed: [String: JSONValue]?
     private(set) var url: RouteURL
     private(set) var hops: [String] = []
     /// How many redirects lead to where it begins again when everything changed while it waited.
-    private var start: Int
+    private var beginning = 0
     /// Since when interceptors let it wait, as a time of ``MonotonicTime/continuous``.
     var waitingSince: UInt64?
     /// Since when it waits for modules, as a time of ``MonotonicTime/continuous``; nil when it did not.
     var waitedForModulesSince: UInt64?
     /// The pattern of the route that came last; nil after a redirect.
     private(set) var route: String?
+    /// What the handler of that route got; nil when it was not called.
+    private(set) var received: Received?
+    /// What it waits for; nil while it goes on.
+    var pause: Pause?
+    /// What became of the URL itself, when its fallback is opened instead.
+    private(set) var original: Boxed<Original>?
     private var relocation: [String: JSONValue] = [:]
     private var matches: MatchedRoutes?
     private var requester: RelocationRequester?
@@ -44,13 +68,29 @@ struct OpenState: Sendable {
     /// The redirects that were followed, where ``decisions`` are kept.
     private(set) var redirects: [Resolution.Redirect] = []
 
+    /// How a URL ended whose fallback is opened instead.
+    struct Original: Sendable {
+        let opening: Opening
+        let fallback: String
+    }
+
+    /// What a handler got, as far as the opening tells it.
+    struct Received: Sendable {
+        let parameters: RouteParameters
+        let metadata: [String: JSONValue]
+        let presentation: Presentation
+    }
+
+    var context: OpenContext { call.context }
+
     /// Follows relocation and conditional redirects to the next route that takes the URL.
-    mutating func next(onRedirect: OnRedirect) -> Next {
+    mutating func next(in router: Router) -> Next {
         while true {
             if matches == nil {
-                if let rejection = relocate(onRedirect) { return .rejected(rejection) }
+                if let rejection = relocate(in: router) { return .rejected(rejection) }
                 matches = MatchedRoutes(url, in: snapshot)
             }
+            received = nil
             guard let matched = matches?.next(url, in: snapshot) else {
                 route = nil
                 return .notFound
@@ -61,29 +101,76 @@ struct OpenState: Sendable {
                 // An open waits for the module first; what only looks where a URL leads runs nothing else of it.
                 if !explains { return .candidate(matched) }
             }
-            guard let target = ownRedirect(of: matched) else { return .candidate(matched) }
-            if let rejection = redirect(to: target, by: matched.record.pattern.text, onRedirect) {
+            guard let target = ownRedirect(of: matched, in: router) else { return .candidate(matched) }
+            if let rejection = redirect(to: target, by: matched.record.pattern.text, in: router) {
                 return .rejected(rejection)
             }
         }
     }
 
     /// Where the route itself leads to; nil when it does not.
-    func ownRedirect(of matched: MatchedRoute) -> String? {
+    func ownRedirect(of matched: MatchedRoute, in router: Router) -> String? {
         guard let redirect = matched.record.route.redirect else { return nil }
-        let request = request(for: matched)
+        let request = request(for: matched, in: router)
         return OpenScope.$current.withValue(scope) { redirect(request) }
     }
 
     /// Whether it only looks where a URL leads.
     private var explains: Bool { decisions != nil }
 
+    /// Notes what a handler is about to get.
+    mutating func receive(_ request: RouteRequest, _ presentation: Presentation) {
+        received = Received(
+            parameters: request.parameters, metadata: request.metadata, presentation: presentation)
+    }
+
+    // MARK: Beginning
+
+    /// Begins within the opens and calls that it lies in; gives the reason when these are too many.
+    mutating func begin() -> Failure? {
+        do throws(Failure) {
+            scope = try scope.entered(by: call.url)
+            stage = .begun
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Another URL is to be read, for a hook says so.
+    mutating func begin(at target: String) { url = RouteURL(unread: target) }
+
+    /// Reads the URL, which is then followed; true when it is a service's, which is not.
+    mutating func read() throws(Failure) -> Bool {
+        let target = url.text
+        let snapshot = snapshot
+        url = try snapshot.read(target)
+        if target != call.url { hops = [url.text] }
+        beginning = hops.count
+        guard !snapshot.isService(url) else { return true }
+        stage = .followed
+        return false
+    }
+
+    /// Whether the caller called a service too: a hook may change a call, but not turn an open into one.
+    var wasCall: Bool { hops.isEmpty || (try? RouteURL(call.url)).map(snapshot.isService) ?? false }
+
+    // MARK: Waiting
+
+    /// Notes what it has to wait for; there is no event before that is over.
+    mutating func wait(for pause: Pause) -> OpenEvent? {
+        self.pause = pause
+        return nil
+    }
+
+    // MARK: Redirects
+
     /// Goes on to another URL; nil when it may, otherwise why not.
-    mutating func redirect(to target: String, by name: String, _ onRedirect: OnRedirect) -> Failure? {
+    mutating func redirect(to target: String, by name: String, in router: Router) -> Failure? {
         let from = url.text
         if let rejection = move(to: target) { return rejection }
         noteRedirect(from, by: name)
-        onRedirect(from, url.text, name)
+        if !explains { router.notifyRedirect(from, url.text, by: name, context.ref) }
         return nil
     }
 
@@ -106,14 +193,15 @@ struct OpenState: Sendable {
     /// The parameters of the call, for a URL that no route matches.
     var parameters: RouteParameters {
         RouteParameters(
-            query: url.queryParameters.last, caller: caller, relocation: relocation, objects: objects,
-            rule: snapshot.state.configuration.dialect.merge)
+            query: url.queryParameters.last, caller: call.parameters, relocation: relocation,
+            objects: call.objects, rule: snapshot.state.configuration.dialect.merge)
     }
 
     // MARK: Fallback
 
     /// The fallback to open after this outcome: when no route was found, and in some dialects when its page failed.
     func fallback(after outcome: Outcome) -> String? {
+        guard stage == .followed, original == nil else { return nil }
         let fallsBackOnFailure = snapshot.state.configuration.dialect.fallsBackOnFailure
         return switch outcome {
         case .notFound: fallback
@@ -124,25 +212,29 @@ struct OpenState: Sendable {
     }
 
     /// The URL to open instead of one that no route matches: from the query, else from the caller.
-    var fallback: String? { url.query[Self.fallbackKey] ?? caller[Self.fallbackKey]?.stringValue }
+    var fallback: String? { url.query[Self.fallbackKey] ?? call.parameters[Self.fallbackKey]?.stringValue }
 
     /// Goes on to the fallback; nil when it may, otherwise why not.
-    mutating func fallBack(to target: String) -> Failure? {
+    ///
+    /// - Parameter original: What became of the URL itself.
+    mutating func fallBack(to target: String, after original: Opening? = nil) -> Failure? {
         // Once only: the fallback's own fallback would never end with a wrong URL.
-        caller[Self.fallbackKey] = nil
+        call.parameters[Self.fallbackKey] = nil
+        if let original { self.original = Boxed(Original(opening: original, fallback: target)) }
         let from = url.text
         if let rejection = move(to: target) { return rejection }
         noteRedirect(from)
-        start = hops.count
+        beginning = hops.count
         return nil
     }
 
     /// Begins again with what is in force by now.
     mutating func restart(_ snapshot: RouterSnapshot) {
         self.snapshot = snapshot
-        hops.removeSubrange(start...)
+        guard stage == .followed else { return }
+        hops.removeSubrange(beginning...)
         // It was one when the open came here.
-        if let first = RouteURL(hops.last ?? requested) { url = first }
+        if let first = RouteURL(hops.last ?? call.url) { url = first }
         route = nil
         relocation = [:]
         matches = nil
@@ -157,7 +249,7 @@ struct OpenState: Sendable {
         let snapshot = snapshot
         let maximum = snapshot.state.configuration.maximumHops
         guard hops.count < maximum else {
-            let path = [requested] + hops + [text]
+            let path = [call.url] + hops + [text]
             let isCircle = path.dropLast().contains(text)
             let detail = path.map { RouteURL.withoutValues($0).cut(to: 200) }.joined(separator: " → ")
             return isCircle
@@ -165,9 +257,9 @@ struct OpenState: Sendable {
                 : .chain("there are more than \(maximum) redirects: \(detail)")
         }
         do throws(Failure) {
-            let url = if let read { read } else { try snapshot.state.read(text) }
+            let url = if let read { read } else { try snapshot.read(text) }
             // A redirect must not turn an open into a call: who may send a map may not call services by it.
-            guard !ServiceURL.matches(url, snapshot.state.configuration) else {
+            guard !snapshot.isService(url) else {
                 return .redirectToService(url)
             }
             self.url = url
@@ -180,11 +272,11 @@ struct OpenState: Sendable {
     }
 
     /// Follows the relocation of the URL as long as there is one that leads somewhere.
-    private mutating func relocate(_ onRedirect: OnRedirect) -> Failure? {
+    private mutating func relocate(in router: Router) -> Failure? {
         let snapshot = snapshot
         guard !snapshot.state.plan.isEmpty else { return nil }
         if requester == nil, !snapshot.state.plan.isPlain {
-            requester = RelocationRequester(snapshot.state.context, caller: caller)
+            requester = RelocationRequester(snapshot.state.context, caller: call.parameters)
         }
         var last: RelocationPlan.Place?
         while true {
@@ -202,7 +294,7 @@ struct OpenState: Sendable {
             last = hop.redirect.place
             // A redirect whose target this build does not have is not there: the origin opens as before.
             guard snapshot.state.allows(scheme: hop.redirect.target.scheme ?? url.scheme) else { return nil }
-            let target = try? snapshot.state.read(hop.url)
+            let target = try? snapshot.read(hop.url)
             if let target,
                 !snapshot.state.opens(
                     target, hops: snapshot.state.configuration.maximumHops, requester, &steps)
@@ -213,7 +305,7 @@ struct OpenState: Sendable {
             if let rejection = move(to: hop.url, target) { return rejection }
             relocation.merge(hop.redirect.params) { _, later in later }
             noteRedirect(from, hop.redirect.place)
-            onRedirect(from, url.text, nil)
+            if !explains { router.notifyRedirect(from, url.text, by: nil, context.ref) }
         }
     }
 
@@ -228,12 +320,11 @@ struct OpenState: Sendable {
     // MARK: Request
 
     /// The request that a destination sees.
-    func request(for matched: MatchedRoute) -> RouteRequest {
+    func request(for matched: MatchedRoute, in router: Router) -> RouteRequest {
         RouteRequest(
-            url: url, requested: requested, route: matched.record.pattern.text,
+            url: url, requested: call.url, route: matched.record.pattern.text,
             parameters: parameters(for: matched), hops: hops, context: context,
-            metadata: matched.record.route.metadata, services: router.registry, owner: router,
-            standardJumpType: jumpType(of: matched))
+            metadata: matched.record.route.metadata, owner: router, standardJumpType: jumpType(of: matched))
     }
 
     /// How the destination is shown when the call does not say it.
@@ -252,7 +343,7 @@ struct OpenState: Sendable {
         }
         let merge = snapshot.state.configuration.dialect.merge
         // ReerRouter's `push(url)` and `present(url)` win over the URL, although its query wins over the caller.
-        if merge == .queryOverCaller, caller[Presentation.jumpTypeKey]?.isNull == false {
+        if merge == .queryOverCaller, call.parameters[Presentation.jumpTypeKey]?.isNull == false {
             query[Presentation.jumpTypeKey] = nil
             repeated[Presentation.jumpTypeKey] = nil
         }
@@ -269,12 +360,12 @@ struct OpenState: Sendable {
             relocation.merge(matched.record.params) { earlier, _ in earlier }
         }
         for (key, value) in matched.record.route.defaults
-        where path[key] == nil && query[key] == nil && caller[key]?.isNull ?? true {
+        where path[key] == nil && query[key] == nil && call.parameters[key]?.isNull ?? true {
             relocation[key] = relocation[key] ?? value
         }
         return RouteParameters(
-            path: path, query: query, repeated: repeated, caller: caller, relocation: relocation,
-            objects: objects, rule: merge)
+            path: path, query: query, repeated: repeated, caller: call.parameters, relocation: relocation,
+            objects: call.objects, rule: merge)
     }
 
     /// Puts values in the places of their texts, so that an integer stays one on its way through the URL.
@@ -287,19 +378,58 @@ struct OpenState: Sendable {
 
 // In an extension, so that it is made of all its parts at once, as an `Opening` is.
 extension OpenState {
+    /// An open of which nothing was done.
+    init(_ call: PendingOpen, since start: UInt64, _ snapshot: RouterSnapshot) {
+        self.init(call, since: start, .called, RouteURL(unread: call.url), snapshot, .current)
+    }
+
+    /// What only looks where a URL leads.
     init(
-        _ url: RouteURL, requested: String, hops: [String] = [], in router: Router, snapshot: RouterSnapshot,
-        caller: [String: JSONValue], objects: [String: any Sendable] = [:], context: OpenContext = .init(),
-        scope: OpenScope, explains: Bool = false
+        explaining call: PendingOpen, _ url: RouteURL, _ snapshot: RouterSnapshot, within scope: OpenScope
     ) {
-        let typed = context.typedValues
-        var context = context
-        if typed != nil { context.typedValues = nil }
+        self.init(call, since: 0, .followed, url, snapshot, scope, decisions: [])
+    }
+
+    private init(
+        _ call: PendingOpen, since start: UInt64, _ stage: Stage, _ url: RouteURL, _ snapshot: RouterSnapshot,
+        _ scope: OpenScope, decisions: [RelocationDecision]? = nil
+    ) {
+        let typed = call.context.typedValues
+        var call = call
+        if typed != nil { call.context.typedValues = nil }
         self.init(
-            snapshot: snapshot, router: router, context: context, scope: scope, requested: requested,
-            caller: caller,
-            objects: objects, typed: typed, url: url, hops: hops, start: hops.count,
-            decisions: explains ? [] : nil)
+            start: start, stage: stage, snapshot: snapshot, call: call, scope: scope, typed: typed, url: url,
+            decisions: decisions)
+    }
+}
+
+/// The state of an open that waits.
+final class WaitingState {
+    var state: OpenState
+
+    init(_ state: OpenState) { self.state = state }
+}
+
+/// What came of a step of an open, or of waiting.
+enum OpenEvent: Sendable {
+    /// Nothing that changes it: its next step follows.
+    case nothing
+    /// It waited, and routes or maps have changed since it began.
+    case outdated
+    case redirect(to: String, by: String)
+    case ended(OpenEnd)
+}
+
+/// How an open ended, with what its destination returned.
+struct OpenEnd: Sendable {
+    let outcome: Outcome
+    var value: JSONValue?
+    var native: NativeValue?
+
+    init(_ outcome: Outcome, value: JSONValue? = nil, native: NativeValue? = nil) {
+        self.outcome = outcome
+        self.value = value
+        self.native = native
     }
 }
 

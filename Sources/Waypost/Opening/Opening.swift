@@ -29,6 +29,18 @@ public struct Opening: Sendable, Hashable {
         var presentation = Presentation()
         var ref: String?
         var caller: String?
+
+        /// Those of an open.
+        static func of(_ received: OpenState.Received?, _ context: OpenContext) -> Boxed<Details>? {
+            let isStandard =
+                received.map { $0.metadata.isEmpty && $0.presentation == Presentation() } ?? true
+            guard !isStandard || context.ref != nil || context.caller != nil else { return nil }
+            return Boxed(
+                Details(
+                    metadata: received?.metadata ?? [:],
+                    presentation: received?.presentation ?? Presentation(),
+                    ref: context.ref, caller: context.caller))
+        }
     }
 
     /// What the author says about the route that took the URL; empty when none did.
@@ -73,7 +85,14 @@ public struct Opening: Sendable, Hashable {
     }
 
     /// Whether a destination, a service or a fallback took the URL.
-    public var isSuccess: Bool { code == .ok }
+    public var isSuccess: Bool {
+        // Not by `code`, whose name would be compared.
+        switch outcome {
+        case .opened, .served, .fellBack: true
+        case .intercepted, .notFound: false
+        case .rejected(let failure), .failed(let failure): failure.code == .ok
+        }
+    }
 
     /// Why it did not end well; nil when it did.
     ///
@@ -146,6 +165,24 @@ extension Opening {
             outcome: outcome, route: route, requested: requested, url: url, hops: hops, value: value,
             duration: duration,
             details: ref == nil && caller == nil ? nil : Boxed(Details(ref: ref, caller: caller)))
+    }
+
+    // Not an initializer, which would be given a copy of the state.
+    /// What came of an open.
+    static func of(_ state: OpenState, _ end: OpenEnd) -> Opening {
+        let outcome: Outcome =
+            if case .opened = end.outcome, state.original != nil {
+                .fellBack(to: state.url.text)
+            } else {
+                end.outcome
+            }
+        var (nearest, parameters) = (NearestRoutes?.none, state.received?.parameters ?? .none)
+        if case .notFound = outcome { (nearest, parameters) = (state.nearest, state.parameters) }
+        return Opening(
+            outcome: outcome, route: state.route, requested: state.call.url, url: state.url.text,
+            hops: state.hops, value: end.value, native: end.native, nearestRoutes: nearest,
+            duration: MonotonicTime.elapsed(since: state.start), parameters: parameters,
+            details: Details.of(state.received, state.context))
     }
 
     /// The same for the history: what callers, screens and former routes hold must not live on there.

@@ -14,9 +14,11 @@ extension RouteRequest {
         parameters: RouteParameters = RouteParameters(),
         hops: [String] = [], context: OpenContext = OpenContext(), router: Router = Router()
     ) {
+        router.loadLinked()
         self.init(
             url: url, requested: requested ?? url.text, route: route, parameters: parameters, hops: hops,
-            context: context, metadata: [:], services: router.services, owner: router,
-            standardJumpType: .push)
+            context: context, metadata: [:], owner: router, standardJumpType: .push)
     }
 }
+
+extension Router: RequestOwner {}

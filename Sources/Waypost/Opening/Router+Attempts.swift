@@ -2,156 +2,99 @@ import Synchronization
 import Threading
 
 extension Router {
-    /// What trying a candidate led to.
-    private enum Attempt {
-        case ended(Outcome)
-        case passed
-        case redirect(to: String, by: String)
-        /// It waited, and routes or maps have changed since it began.
-        case outdated
+    /// Waits for what an open can't go on without.
+    nonisolated(nonsending) func goOn(_ open: WaitingState) async -> OpenEvent {
+        switch open.state.pause.take() {
+        case .modules(let need):
+            let failure = await wait(for: need, &open.state)
+            return failure.map { .ended(OpenEnd(Outcome($0))) } ?? .outdated
+        case .hooks: return await ask(open.state.snapshot.state.hooks, &open.state)
+        case .service(let call): return .ended(await serve(call, open.state))
+        case .candidate(let matched): return await attempt(matched, &open.state)
+        case nil: return .nothing
+        }
     }
 
-    /// What an open has to wait for.
-    enum Pause {
-        /// A candidate that may wait.
-        case candidate(MatchedRoute)
-        /// The modules that are being set up: no route takes the URL by now, or only a fallback.
-        case modules
-    }
-
-    /// Tries one candidate after the other as long as nothing can wait.
+    /// Runs the handler of a route that never waits, where nothing else has to be waited for; nil where something may.
     ///
-    /// - Returns: What makes it wait; nil when an outcome is reached.
-    func followInPlace(_ state: inout OpenState, _ opening: inout Opening) -> Pause? {
-        let ref = state.context.ref
-        while true {
-            let attempt: Attempt
-            switch state.next(onRedirect: { notifyRedirect($0, $1, $2, ref) }) {
-            case .rejected(let rejection): attempt = .ended(.rejected(rejection))
-            case .notFound:
-                if modules.mustWait(for: .all) { return .modules }
-                attempt = .ended(.notFound)
-                opening.nearestRoutes = state.nearest
-                opening.parameters = state.parameters
-            case .candidate(let matched):
-                if matched.takesWhatIsLeft, modules.mustWait(for: .all) { return .modules }
-                guard let inPlace = attemptInPlace(matched, state, &opening) else {
-                    return .candidate(matched)
-                }
-                attempt = inPlace
-            }
-            if apply(attempt, &state, &opening) { return nil }
-        }
-    }
-
-    /// The same to the end, from what makes it wait.
-    nonisolated(nonsending) func follow(
-        from waiting: Pause, _ state: inout OpenState, _ opening: inout Opening
-    ) async {
-        var waiting: Pause? = waiting
-        while let pause = waiting {
-            let attempt: Attempt
-            switch pause {
-            case .candidate(let matched): attempt = await self.attempt(matched, &state, &opening)
-            case .modules:
-                let failure = await wait(for: .all, &state)
-                attempt = failure.map { .ended(Outcome($0)) } ?? .outdated
-            }
-            if apply(attempt, &state, &opening) { return }
-            waiting = followInPlace(&state, &opening)
-        }
-    }
-
-    /// Applies what an attempt led to; true when it was the last one.
-    private func apply(_ attempt: consuming Attempt, _ state: inout OpenState, _ opening: inout Opening)
-        -> Bool
-    {
-        switch consume attempt {
-        case .ended(let outcome): opening.outcome = outcome
-        case .passed: return false
-        case .outdated:
-            state.restart(snapshot)
-            return false
-        case .redirect(let target, let name):
-            let ref = state.context.ref
-            let rejection = state.redirect(to: target, by: name) { notifyRedirect($0, $1, $2, ref) }
-            guard let rejection else { return false }
-            opening.outcome = .rejected(rejection)
-        }
-        opening.url = state.url.text
-        opening.hops = state.hops
-        opening.route = state.route
-        return true
-    }
-
-    private func notifyRedirect(_ from: String, _ to: String, _ name: String?, _ ref: String?) {
-        let event = name.map { "\($0) redirected" } ?? "relocated"
-        notify(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
-    }
-
-    /// Tries one route where nothing can wait; nil where something may.
-    private func attemptInPlace(
-        _ matched: MatchedRoute, _ state: OpenState, _ opening: inout Opening
-    ) -> Attempt? {
+    /// The only way beside ``attempt(_:_:)``, of which it spares an open its waiting state.
+    func attemptInPlace(_ matched: MatchedRoute, _ state: inout OpenState) -> OpenEvent? {
         let record = matched.record
+        let interceptors = state.snapshot.state.interceptors
         guard record.route.work.neverWaits(in: state.scope), state.context.beforeHandler == nil,
             record.route.module?.obstacle == nil,
-            !state.snapshot.state.interceptors.contains(where: { $0.sees(matched, state.url) })
+            !interceptors.contains(where: { $0.sees(matched, state.url) })
         else { return nil }
-        var request = state.request(for: matched)
+        var request = state.request(for: matched, in: self)
         // The pages above may be guarded where this one is not.
-        guard state.snapshot.state.interceptors.isEmpty || request.parameters[Presentation.parentsKey] == nil
-        else { return nil }
-        if prepare(&request, &opening).withParents == true {
+        guard interceptors.isEmpty || request.parameters[Presentation.parentsKey] == nil else { return nil }
+        if prepare(request, &state).withParents == true {
             request.parents = parents(of: request.url, record).compactMap(RouteRequest.Parent.init)
         }
         return record.route.work.runInPlace(with: request, scope: state.scope)
-            .map { Self.attempt($0.result(of: request.route, .callerManaged), &opening) }
+            .map { .of($0.result(of: request.route, .callerManaged)) }
     }
 
-    /// Tries one route: the interceptors, then its handler.
+    /// Tries one route: its module, the interceptors, then its handler.
     nonisolated(nonsending) private func attempt(
-        _ matched: MatchedRoute, _ state: inout OpenState, _ opening: inout Opening
-    ) async -> Attempt {
+        _ matched: MatchedRoute, _ state: inout OpenState
+    ) async -> OpenEvent {
         if let module = matched.record.route.module, module.obstacle != nil,
-            let end = await whenSetUp(module, matched, &state)
+            let event = await whenSetUp(module, matched, &state)
         {
-            return end
+            return event
         }
-        var request = state.request(for: matched)
+        var request = state.request(for: matched, in: self)
         for interceptor in state.snapshot.state.interceptors
         where interceptor.sees(matched, request.url) {
-            if let end = await ask(interceptor, &request, &state) { return end }
+            if let event = await ask(interceptor, &request, &state) { return event }
         }
-        if prepare(&request, &opening).withParents == true {
+        if prepare(request, &state).withParents == true {
             request.parents = await openParents(of: request, matched.record, state)
         }
-        let route = matched.record.route
-        let result = await route.work.call(
-            with: request, HandlerStart(isIdempotent: route.idempotent, subject: request.route),
-            request.context, within: configuration.handlerDeadline, clock: configuration.clock,
-            scope: state.scope)
-        return Self.attempt(result, &opening)
+        let record = matched.record
+        return .of(
+            await record.route.work.call(
+                with: request, HandlerStart(isIdempotent: record.route.idempotent, subject: request.route),
+                request.context, within: configuration.handlerDeadline, clock: configuration.clock,
+                scope: state.scope))
     }
 
     /// Waits for the module of a route; nil when its handler may run.
     nonisolated(nonsending) private func whenSetUp(
         _ module: DeclaredModule, _ matched: MatchedRoute, _ state: inout OpenState
-    ) async -> Attempt? {
-        if let failure = await wait(for: .module(module), &state) { return .ended(Outcome(failure)) }
+    ) async -> OpenEvent? {
+        if let failure = await wait(for: .module(module), &state) {
+            return .ended(OpenEnd(Outcome(failure)))
+        }
         // It failed, or this is in a set-up, which waits for no other.
-        if let obstacle = module.obstacle { return .ended(.rejected(Failure(.module, obstacle))) }
+        if let obstacle = module.obstacle {
+            return .ended(OpenEnd(.rejected(Failure(.module, obstacle))))
+        }
         if snapshot !== state.snapshot { return .outdated }
-        return state.ownRedirect(of: matched).map { .redirect(to: $0, by: matched.record.pattern.text) }
+        return state.ownRedirect(of: matched, in: self)
+            .map { .redirect(to: $0, by: matched.record.pattern.text) }
     }
 
     /// Waits for modules; gives the reason when the open can't go on.
-    nonisolated(nonsending) private func wait(for need: ModuleNeed, _ state: inout OpenState) async
-        -> Failure?
-    {
+    nonisolated(nonsending) private func wait(
+        for need: ModuleNeed, _ state: inout OpenState
+    ) async -> Failure? {
         let since = state.waitedForModulesSince ?? MonotonicTime.continuous
         state.waitedForModulesSince = since
-        return await wait(for: need, state.context, since: since)
+        let limit = state.context.deadline ?? configuration.handlerDeadline
+        return await modules.wait(for: need, within: limit, since: since)
+    }
+
+    nonisolated(nonsending) private func serve(_ call: ServiceURL, _ state: OpenState) async -> OpenEnd {
+        let outcome = await registry.call(
+            call.service, call.method, source: call.source, result: call.result,
+            deadline: configuration.handlerDeadline, context: state.context, scope: state.scope)
+        return switch outcome {
+        case .returned(let value): OpenEnd(.served(value), value: value)
+        case .intercepted(let name, let reason): OpenEnd(.intercepted(by: name, reason: reason))
+        case .failed(let failure): OpenEnd(Outcome(failure))
+        }
     }
 
     /// The pages above, as far as their interceptors let them open at once: a page that is closed to its caller is
@@ -178,7 +121,7 @@ extension Router {
             let asked = RouteRequest(
                 url: url, requested: request.requested, route: matched.record.pattern.text,
                 parameters: parent.parameters, hops: parent.hops, context: request.context,
-                metadata: matched.record.route.metadata, services: registry, owner: self,
+                metadata: matched.record.route.metadata, owner: self,
                 standardJumpType: parent.standardJumpType)
             let timed = await interceptor.work.run(
                 with: asked, WorkLimit(interceptor.deadline), clock: configuration.clock, scope: state.scope)
@@ -192,17 +135,9 @@ extension Router {
     }
 
     /// Notes what the handler is about to get.
-    private func prepare(_ request: inout RouteRequest, _ opening: inout Opening) -> Presentation {
-        if opening.metadata != request.metadata { opening.metadata = request.metadata }
-        var presentation = opening.presentation
-        if !request.parameters.isEmpty || request.standardJumpType != .push {
-            let asked = request.presentation
-            if asked != presentation {
-                presentation = asked
-                opening.presentation = asked
-            }
-        }
-        if !request.parameters.isEmpty { opening.parameters = request.parameters }
+    private func prepare(_ request: RouteRequest, _ state: inout OpenState) -> Presentation {
+        let presentation = request.presentation
+        state.receive(request, presentation)
         for warning in presentation.warnings {
             notify(
                 RouterEvent(
@@ -215,7 +150,7 @@ extension Router {
     /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.
     nonisolated(nonsending) private func ask(
         _ interceptor: Interceptor, _ request: inout RouteRequest, _ state: inout OpenState
-    ) async -> Attempt? {
+    ) async -> OpenEvent? {
         while true {
             let seen = OpenGate.openings.load(ordering: .acquiring)
             let limit = WorkLimit(interceptor.deadline)
@@ -229,16 +164,16 @@ extension Router {
                 return nil
             case .success(.redirect(let target)): return .redirect(to: target, by: interceptor.name)
             case .success(.stop(let reason)):
-                return .ended(.intercepted(by: interceptor.name, reason: reason))
+                return .ended(OpenEnd(.intercepted(by: interceptor.name, reason: reason)))
             case .success(.wait(let gate, let limit)):
                 let since = state.waitingSince ?? MonotonicTime.continuous
                 state.waitingSince = since
                 let left = limit - MonotonicTime.elapsed(since: since)
                 if let outcome = await wait(for: gate, left, interceptor, request, seen) {
-                    return .ended(outcome)
+                    return .ended(OpenEnd(outcome))
                 }
                 if snapshot !== state.snapshot { return .outdated }
-            case .failure(let failure): return .ended(Outcome(failure))
+            case .failure(let failure): return .ended(OpenEnd(Outcome(failure)))
             }
         }
     }
@@ -278,20 +213,20 @@ extension Router {
         case .deadline: return tooLong()
         }
     }
+}
 
+extension OpenEvent {
     /// What the answer of a handler means.
-    private static func attempt(_ result: Result<RouteAnswer, Failure>, _ opening: inout Opening) -> Attempt {
+    static func of(_ result: Result<RouteAnswer, Failure>) -> OpenEvent {
         switch result {
-        case .failure(let failure): return .ended(Outcome(failure))
+        case .failure(let failure): .ended(OpenEnd(Outcome(failure)))
         case .success(let answer):
             switch answer.kind {
-            case .pass: return .passed
-            case .opened(let value): opening.value = value
+            case .pass: .nothing
+            case .opened(let value): .ended(OpenEnd(.opened, value: value))
             case .openedWithObject(let native, let value):
-                opening.value = value
-                opening.native = native
+                .ended(OpenEnd(.opened, value: value, native: native))
             }
-            return .ended(.opened)
         }
     }
 }

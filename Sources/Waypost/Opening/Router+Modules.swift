@@ -52,14 +52,4 @@ extension Router {
 
     /// The names of the modules whose set-up has not ended, or not begun.
     public var modulesLoading: [String] { modules.loading }
-
-    /// Waits for modules; gives the reason when an open can't go on.
-    ///
-    /// - Parameter start: When the open began to wait for modules.
-    nonisolated(nonsending) func wait(
-        for need: ModuleNeed, _ context: OpenContext, since start: UInt64
-    ) async -> Failure? {
-        let limit = context.deadline ?? configuration.handlerDeadline
-        return await modules.wait(for: need, within: limit, since: start)
-    }
 }

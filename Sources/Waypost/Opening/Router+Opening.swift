@@ -15,187 +15,131 @@ extension Router {
         _ url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         context: OpenContext = .init()
     ) async -> Opening {
-        let start = MonotonicTime.continuous
-        var opening = Opening(
-            outcome: .notFound, requested: url, url: url, ref: context.ref, caller: context.caller)
-        var snapshot = snapshot
-        var isReady = true
-        var waitedSince: UInt64?
-        // A module may be declared in between, and what its set-up registers must be in the snapshot.
-        while isReady, modules.mustWait {
-            waitedSince = start
-            isReady = await wait(for: .common, context, since: start, &opening)
-            snapshot = self.snapshot
-        }
-        if isReady, let scope = begin(&opening) {
-            var target: String? = url
-            if !snapshot.state.hooks.isEmpty {
-                let pending = PendingOpen(
-                    url: url, parameters: parameters, objects: objects, context: context)
-                target = await ask(snapshot.state.hooks, pending, scope, &opening)
-            }
-            if let target,
-                let rest = openInPlace(target, &opening, snapshot, parameters, objects, context, scope)
-            {
-                await open(rest, &opening, parameters, objects, context, scope, waitedSince)
+        switch begin(PendingOpen(url: url, parameters: parameters, objects: objects, context: context)) {
+        case .ended(let opening): return opening
+        case .waits(let open):
+            while true {
+                let event = await goOn(open)
+                if let opening = advance(&open.state, after: event) { return opening }
             }
         }
-        finish(&opening, since: start)
-        // Without the word it is copied.
-        return consume opening
     }
 
-    /// Waits for modules; false when the open can't go on.
-    nonisolated(nonsending) private func wait(
-        for need: ModuleNeed, _ context: OpenContext, since start: UInt64, _ opening: inout Opening
-    ) async -> Bool {
-        guard let failure = await wait(for: need, context, since: start) else { return true }
-        opening.outcome = Outcome(failure)
-        return false
+    /// How far an open comes without waiting.
+    private enum Beginning {
+        case ended(Opening)
+        case waits(WaitingState)
     }
 
-    /// Tells listeners of an open; gives what it hands down to others, and nil when it lies within too many.
-    private func begin(_ opening: inout Opening) -> OpenScope? {
-        let url = opening.requested
-        reportLinkedFailures(url: url, ref: opening.ref)
-        notify(RouterEvent(.willOpen, url: url, ref: opening.ref, detail: "will open \(url)"))
-        do throws(Failure) {
-            return try OpenScope.current.entered(by: url)
-        } catch {
-            opening.outcome = .rejected(error)
-            return nil
-        }
-    }
-
-    /// What is left of an open that can't end in place.
-    private enum Rest {
-        case service(RouteURL)
-        /// What makes it wait, or with none the fallback.
-        case route(Boxed<OpenState>, Pause?)
-        /// No route has the scheme of the URL, but a module that is being set up may bring one.
-        case unread(String)
-    }
-
-    /// Opens a URL as long as nothing can wait, as in most opens to their end.
-    // Not inlined, so that its state takes no memory of the task.
+    // Not inlined, so that the state of an open that never waits takes no memory of the task.
     @inline(never)
-    private func openInPlace(
-        _ target: String, _ opening: inout Opening, _ snapshot: RouterSnapshot,
-        _ parameters: [String: JSONValue], _ objects: [String: any Sendable], _ context: OpenContext,
-        _ scope: OpenScope
-    ) -> Rest? {
-        let url: RouteURL
+    private func begin(_ call: PendingOpen) -> Beginning {
+        var state = OpenState(call, since: MonotonicTime.continuous, snapshot)
+        guard let opening = advance(&state, after: .nothing) else { return .waits(WaitingState(state)) }
+        return .ended(opening)
+    }
+
+    /// Goes on with an open until it ends; nil when it has to wait for its ``OpenState/pause``.
+    private func advance(_ state: inout OpenState, after event: OpenEvent) -> Opening? {
+        var event = event
+        while true {
+            switch consume event {
+            case .nothing: break
+            case .outdated: state.restart(snapshot)
+            case .redirect(let target, let name):
+                if let rejection = state.redirect(to: target, by: name, in: self) {
+                    event = .ended(OpenEnd(.rejected(rejection)))
+                    continue
+                }
+            case .ended(let end):
+                guard let fallback = state.fallback(after: end.outcome) else { return finish(state, end) }
+                event = fallBack(to: fallback, &state, end)
+                continue
+            }
+            guard let next = step(&state) else { return nil }
+            event = next
+        }
+    }
+
+    /// Takes the next step of an open; nil when it has to wait first.
+    private func step(_ state: inout OpenState) -> OpenEvent? {
+        switch state.stage {
+        case .called:
+            // After the snapshot was made: what their set-ups register must be in it.
+            guard !modules.mustWait else { return state.wait(for: .modules(.common)) }
+            let (url, ref) = (state.call.url, state.context.ref)
+            reportLinkedFailures(url: url, ref: ref)
+            notify(RouterEvent(.willOpen, url: url, ref: ref, detail: "will open \(url)"))
+            if let failure = state.begin() { return .ended(OpenEnd(.rejected(failure))) }
+            return state.snapshot.state.hooks.isEmpty ? .nothing : state.wait(for: .hooks)
+        case .begun: return read(&state)
+        case .followed:
+            switch state.next(in: self) {
+            case .rejected(let rejection): return .ended(OpenEnd(.rejected(rejection)))
+            case .notFound:
+                return modules.mustWait(for: .all)
+                    ? state.wait(for: .modules(.all)) : .ended(OpenEnd(.notFound))
+            case .candidate(let matched):
+                if matched.takesWhatIsLeft, modules.mustWait(for: .all) {
+                    return state.wait(for: .modules(.all))
+                }
+                return attemptInPlace(matched, &state) ?? state.wait(for: .candidate(matched))
+            }
+        }
+    }
+
+    private func read(_ state: inout OpenState) -> OpenEvent? {
         do throws(Failure) {
-            url = try snapshot.state.read(target)
+            guard try state.read() else { return .nothing }
         } catch {
-            if error.code == .notAllowed, configuration.allowedSchemes == nil, modules.mustWait(for: .all) {
-                return .unread(target)
-            }
-            opening.url = target
-            opening.outcome = .rejected(error)
-            return nil
+            // No route has its scheme, but a module that is being set up may bring one.
+            let mayCome = error.code == .notAllowed && configuration.allowedSchemes == nil
+            return mayCome && modules.mustWait(for: .all)
+                ? state.wait(for: .modules(.all)) : .ended(OpenEnd(.rejected(error)))
         }
-        let isRedirected = target != opening.requested
-        if isRedirected { opening.hops = [url.text] }
-        guard !ServiceURL.matches(url, configuration) else {
-            opening.url = url.text
+        do throws(Failure) {
             // A hook may change a call, but not turn an open into one.
-            let requested = isRedirected ? try? RouteURL(opening.requested) as RouteURL : url
-            guard let requested, ServiceURL.matches(requested, configuration) else {
-                opening.outcome = .rejected(.redirectToService(url))
-                return nil
-            }
-            return .service(url)
-        }
-        var state = OpenState(
-            url, requested: opening.requested, hops: opening.hops, in: self, snapshot: snapshot,
-            caller: parameters, objects: objects, context: context, scope: scope)
-        let waiting = followInPlace(&state, &opening)
-        if waiting == nil, state.fallback(after: opening.outcome) == nil { return nil }
-        return .route(Boxed(state), waiting)
-    }
-
-    nonisolated(nonsending) private func open(
-        _ rest: Rest, _ opening: inout Opening, _ parameters: [String: JSONValue],
-        _ objects: [String: any Sendable], _ context: OpenContext, _ scope: OpenScope, _ waitedSince: UInt64?
-    ) async {
-        switch rest {
-        case .service(let url): await serve(&opening, url, parameters, context, scope)
-        case .unread(let target):
-            let since = waitedSince ?? MonotonicTime.continuous
-            guard await wait(for: .all, context, since: since, &opening),
-                let rest = openInPlace(target, &opening, snapshot, parameters, objects, context, scope)
-            else { return }
-            await open(rest, &opening, parameters, objects, context, scope, since)
-        case .route(let state, let waiting):
-            var state = state.value
-            state.waitedForModulesSince = waitedSince
-            if let waiting { await follow(from: waiting, &state, &opening) }
-            guard let fallback = state.fallback(after: opening.outcome) else { return }
-            await fallBack(to: fallback, &state, &opening)
+            guard state.wasCall else { throw .redirectToService(state.url) }
+            return state.wait(for: .service(try ServiceURL(state.url, caller: state.call.parameters)))
+        } catch {
+            return .ended(OpenEnd(.rejected(error)))
         }
     }
 
-    nonisolated(nonsending) private func fallBack(
-        to fallback: String, _ state: inout OpenState, _ opening: inout Opening
-    ) async {
-        if opening.route != nil {
+    private func fallBack(to fallback: String, _ state: inout OpenState, _ end: OpenEnd) -> OpenEvent {
+        let opening = Opening.of(state, end)
+        if let route = opening.route {
             notify(
                 RouterEvent(
-                    .warned, url: opening.url, route: opening.route, ref: opening.ref, detail: opening.detail)
-            )
+                    .warned, url: opening.url, route: route, ref: opening.ref, detail: opening.detail))
         }
-        var attempt = opening
-        if let rejection = state.fallBack(to: fallback) {
-            attempt.outcome = .rejected(rejection)
-        } else if let waiting = followInPlace(&state, &attempt) {
-            await follow(from: waiting, &state, &attempt)
-        }
-        if case .opened = attempt.outcome {
-            attempt.outcome = .fellBack(to: attempt.url)
-            attempt.nearestRoutes = nil
-            opening = attempt
-        } else {
-            let detail = "the fallback was not opened: \(attempt.detail)"
-            notify(RouterEvent(.warned, url: fallback, ref: opening.ref, detail: detail))
-        }
-    }
-
-    // MARK: Services
-
-    nonisolated(nonsending) private func serve(
-        _ opening: inout Opening, _ url: RouteURL, _ parameters: [String: JSONValue],
-        _ context: OpenContext, _ scope: OpenScope
-    ) async {
-        let call: ServiceURL
-        do throws(Failure) {
-            call = try ServiceURL(url, caller: parameters)
-        } catch {
-            opening.outcome = .rejected(error)
-            return
-        }
-        let outcome = await registry.call(
-            call.service, call.method, source: call.source, result: call.result,
-            deadline: configuration.handlerDeadline, context: context, scope: scope)
-        switch outcome {
-        case .returned(let value):
-            opening.outcome = .served(value)
-            opening.value = value
-        case .intercepted(let name, let reason): opening.outcome = .intercepted(by: name, reason: reason)
-        case .failed(let failure): opening.outcome = Outcome(failure)
-        }
+        let rejection = state.fallBack(to: fallback, after: opening)
+        return rejection.map { .ended(OpenEnd(.rejected($0))) } ?? .nothing
     }
 
     // MARK: Events
 
-    private func finish(_ opening: inout Opening, since start: UInt64) {
-        opening.duration = MonotonicTime.elapsed(since: start)
+    func notifyRedirect(_ from: String, _ to: String, by name: String?, _ ref: String?) {
+        let event = name.map { "\($0) redirected" } ?? "relocated"
+        notify(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
+    }
+
+    private func finish(_ state: OpenState, _ end: OpenEnd) -> Opening {
+        var opening = Opening.of(state, end)
+        if let original = state.original?.value, !opening.isSuccess {
+            let detail = "the fallback was not opened: \(opening.detail)"
+            notify(RouterEvent(.warned, url: original.fallback, ref: opening.ref, detail: detail))
+            let duration = opening.duration
+            opening = original.opening
+            opening.duration = duration
+        }
         var record = OpenRecord(at: OpenRecord.now, opening: opening.withoutValues)
         history.withLock { $0.add(&record) }
-        guard hasListeners.load(ordering: .acquiring) else { return }
+        guard hasListeners.load(ordering: .acquiring) else { return opening }
         let (events, openings) = listeners.withLock { ($0.events, $0.openings) }
         if !events.isEmpty { events.notify(RouterEvent(opening)) }
         openings.notify(opening)
+        return opening
     }
 }
 

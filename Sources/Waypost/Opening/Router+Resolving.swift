@@ -117,9 +117,8 @@ extension Router {
             return
         }
         var state = OpenState(
-            read, requested: url, in: self, snapshot: snapshot, caller: parameters, context: context,
-            scope: scope,
-            explains: true)
+            explaining: PendingOpen(url: url, parameters: parameters, context: context), read, snapshot,
+            within: scope)
         follow(&state, namesNearest, &resolution)
         guard resolution.error?.code == .noRoute, let fallback = state.fallback else { return }
         var second = resolution
@@ -182,7 +181,7 @@ extension Router {
     }
 
     private func follow(_ state: inout OpenState, _ namesNearest: Bool, _ resolution: inout Resolution) {
-        switch state.next(onRedirect: { _, _, _ in }) {
+        switch state.next(in: self) {
         case .rejected(let rejection): resolution.error = rejection
         case .notFound:
             resolution.parameters.query = state.url.queryParameters.last

@@ -17,6 +17,12 @@ final class RouterSnapshot: Sendable {
     ) -> RelocationPlan.Hop? {
         state.plan.hop(for: url, requester, &decisions, &steps)
     }
+
+    /// Reads a URL; see ``RouterState/read(_:)``.
+    func read(_ text: String) throws(Failure) -> RouteURL { try state.read(text) }
+
+    /// Whether the URL calls a service.
+    func isService(_ url: RouteURL) -> Bool { ServiceURL.matches(url, state.configuration) }
 }
 
 /// What a snapshot holds, and how a writer makes the next one.

@@ -14,10 +14,8 @@ public struct RouteRequest: Sendable {
     public var context: OpenContext
     /// What the author says about the route.
     public var metadata: [String: JSONValue]
-    /// The services of the router, see ``service(_:)``.
-    let services: ServiceRegistry
     /// The router of the open; its type lies above this one, see ``router``.
-    let owner: any AnyObject & Sendable
+    let owner: any RequestOwner
     /// The pages above this one in its URL, the farthest first; empty unless the call asks for them by `route_parents`.
     public internal(set) var parents: [Parent] = []
     /// How the destination is shown when the call does not say it.
@@ -52,9 +50,15 @@ public struct RouteRequest: Sendable {
     /// - Throws: ``Failure`` 500 when there is none, and what its factory throws.
     public func service<Service: Sendable>(_ type: Service.Type = Service.self) throws -> Service {
         do {
-            return try services.instance(of: type)
+            return try owner.registry.instance(of: type)
         } catch let failure as Failure where failure.code == .noService {
             throw Failure.handlerFailed("\(route) needs \(type), which is not registered at its router")
         }
     }
+}
+
+/// What a request needs of the router that made it.
+protocol RequestOwner: AnyObject, Sendable {
+    /// The services for ``RouteRequest/service(_:)``.
+    var registry: ServiceRegistry { get }
 }

@@ -19,7 +19,7 @@ extension Exposed {
     )
     public init<each Argument: Decodable & Sendable, Answer>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body:
+        @_inheritActorContext _ body:
             nonisolated(nonsending) @escaping @Sendable (Service, repeat each Argument) async throws -> Answer
     ) {
         self.init(refused: name, Answer.self, repeat (each Argument).self)
@@ -33,7 +33,8 @@ extension Exposed {
     )
     public init<each Argument: Decodable & Sendable, Answer>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, repeat each Argument) throws -> Answer
+        @_inheritActorContext _ body:
+            @escaping @isolated(any) @Sendable (Service, repeat each Argument) throws -> Answer
     ) {
         self.init(refused: name, Answer.self, repeat (each Argument).self)
     }
@@ -46,7 +47,7 @@ extension Exposed {
     )
     public init<each Argument: Decodable & Sendable, Answer>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body:
+        @_inheritActorContext _ body:
             nonisolated(nonsending) @escaping @Sendable (Service, OpenContext, repeat each Argument)
             async throws -> Answer
     ) {
@@ -61,7 +62,8 @@ extension Exposed {
     )
     public init<each Argument: Decodable & Sendable, Answer>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, OpenContext, repeat each Argument) throws -> Answer
+        @_inheritActorContext _ body:
+            @escaping @isolated(any) @Sendable (Service, OpenContext, repeat each Argument) throws -> Answer
     ) {
         self.init(refused: name, Answer.self, repeat (each Argument).self)
     }

@@ -40,17 +40,19 @@ public struct Exposed<Service: Sendable>: Sendable {
         }
     }
 
-    /// A method with a result whose closure has no `await`: it runs in place, and says `await` for an actor.
+    /// A method with a result whose closure has no `await`: it runs in place, or on the actor that it belongs to.
     public init<each Argument: Decodable & Sendable, Answer: Encodable & SendableMetatype>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, repeat each Argument) throws -> Answer
+        @_inheritActorContext _ body:
+            @escaping @isolated(any) @Sendable (Service, repeat each Argument) throws -> Answer
     ) {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Answer.self, repeat (each Argument).self) {
-            .immediate { call in
+            let inPlace = unisolated(body)
+            return HandlerBody(on: body.isolation) { call in
                 let service: Service = try call.service()
                 let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
-                let answer = try body(service, repeat each arguments)
+                let answer = try inPlace(service, repeat each arguments)
                 return try Self.encode(answer, of: name, as: call.result)
             }
         }
@@ -73,17 +75,19 @@ public struct Exposed<Service: Sendable>: Sendable {
         }
     }
 
-    /// A method without a result whose closure has no `await`: it runs in place, and says `await` for an actor.
+    /// A method without a result whose closure has no `await`: it runs in place, or on the actor that it belongs to.
     public init<each Argument: Decodable & Sendable>(
         _ name: String, selector: String? = nil, idempotent: Bool = false,
-        _ body: @escaping @Sendable (Service, repeat each Argument) throws -> Void
+        @_inheritActorContext _ body:
+            @escaping @isolated(any) @Sendable (Service, repeat each Argument) throws -> Void
     ) {
         let method = MethodName(name)
         self.init(name, selector, idempotent, Void.self, repeat (each Argument).self) {
-            .immediate { call in
+            let inPlace = unisolated(body)
+            return HandlerBody(on: body.isolation) { call in
                 let service: Service = try call.service()
                 let arguments: (repeat each Argument) = try Self.read(name, method, call.source)
-                try body(service, repeat each arguments)
+                try inPlace(service, repeat each arguments)
                 return .null
             }
         }

@@ -45,6 +45,12 @@ public struct RouteURL: Sendable {
         }
     }
 
+    /// A text that is to be read, without any part so far.
+    init(unread text: String) {
+        self.text = text
+        parts = RouteURLParts()
+    }
+
     @inline(__always)
     private static func parts(of text: String) throws(RouteURLFault) -> RouteURLParts {
         try text.utf8Span.span.withUnsafeBufferPointer { (bytes) throws(RouteURLFault) in
