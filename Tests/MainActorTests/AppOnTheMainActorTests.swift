@@ -80,6 +80,7 @@ private final class Model {
                     model.count += more
                     return model.count
                 }
+                Exposed("count()") { (model: Model) in model.count }
             })
     }
 }
@@ -114,6 +115,7 @@ private final class Model {
         #expect(await router.open("app://count").value == 1)
         #expect(await router.open("app://later").value == 11)
         #expect(await router.services.call("Model", "add", arguments: .positional([5])) == .success(16))
+        #expect(await router.services.call("Model", "count") == .success(16))
         #expect(model.asked == ["app://count", "app://later"])
     }
 }

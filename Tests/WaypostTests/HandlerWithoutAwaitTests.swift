@@ -44,6 +44,39 @@ import Waypost
         #expect(screen.shown == 2)
     }
 
+    @Test func `of a service run on the actor that they belong to, with all their arguments`() async throws {
+        /// What can't leave its actor.
+        final class Receipt: Encodable {
+            var text: String
+            init(_ text: String) { self.text = text }
+        }
+        let (registry, screen) = (ServiceRegistry(), await Screen())
+        let caller = Self.task
+        try registry.expose(
+            ExposedService("S", instance: screen) {
+                Exposed("show()") { @MainActor (screen: Screen) in screen.show() }
+                Exposed("show(_:times:)") { @MainActor (screen: Screen, title: String, times: Int) in
+                    for _ in 0..<times { _ = screen.show() }
+                    return Receipt("\(title) \(screen.shown)")
+                }
+                Exposed("note(_:)") { @MainActor (screen: Screen, context: OpenContext, flag: Bool) in
+                    if flag, context.caller == "me" { _ = screen.show() }
+                }
+                Exposed("join(_:_:_:)") { (_: Screen, a: [Int], b: Double?, c: String) in
+                    Self.task == caller ? "\(a) \(b ?? 0) \(c)" : "another task"
+                }
+            })
+        func call(_ method: String, _ arguments: JSONValue...) async -> Result<JSONValue, Failure> {
+            await registry.call(
+                "S", method, arguments: .positional(arguments), context: OpenContext(caller: "me"))
+        }
+        #expect(await call("show()") == .success(1))
+        #expect(await call("show(_:times:)", "again", 3) == .success(["text": "again 4"]))
+        #expect(await call("note(_:)", true) == .success(.null))
+        #expect(await screen.shown == 5)
+        #expect(await call("join(_:_:_:)", [1, 2], 0.5, "x") == .success("[1, 2] 0.5 x"))
+    }
+
     @Test func `end as they did: with errors, and not at all when the caller was cancelled`() async throws {
         struct Broken: Error {}
         let router = Router()

@@ -12,18 +12,6 @@ struct OpenState: Sendable {
         case followed
     }
 
-    /// What an open has to wait for.
-    enum Pause: Sendable {
-        /// Modules that are being set up: those of which the open needs something, or may need it.
-        case modules(ModuleNeed)
-        /// The hooks, which may change the URL.
-        case hooks
-        /// A service that is called.
-        case service(ServiceURL)
-        /// A route whose module, interceptors or handler may wait.
-        case candidate(MatchedRoute)
-    }
-
     /// What comes next.
     enum Next: Sendable {
         /// A route takes the URL; when its handler passes, ask for what comes next.
@@ -55,8 +43,6 @@ struct OpenState: Sendable {
     private(set) var route: String?
     /// What the handler of that route got; nil when it was not called.
     private(set) var received: Received?
-    /// What it waits for; nil while it goes on.
-    var pause: Pause?
     /// What became of the URL itself, when its fallback is opened instead.
     private(set) var original: Boxed<Original>?
     private var relocation: [String: JSONValue] = [:]
@@ -74,11 +60,10 @@ struct OpenState: Sendable {
         let fallback: String
     }
 
-    /// What a handler got, as far as the opening tells it.
+    /// What a handler got, as the opening tells it.
     struct Received: Sendable {
         let parameters: RouteParameters
-        let metadata: [String: JSONValue]
-        let presentation: Presentation
+        let details: Boxed<Opening.Details>?
     }
 
     var context: OpenContext { call.context }
@@ -121,7 +106,8 @@ struct OpenState: Sendable {
     /// Notes what a handler is about to get.
     mutating func receive(_ request: RouteRequest, _ presentation: Presentation) {
         received = Received(
-            parameters: request.parameters, metadata: request.metadata, presentation: presentation)
+            parameters: request.parameters,
+            details: Opening.Details.of(context, metadata: request.metadata, presentation))
     }
 
     // MARK: Beginning
@@ -154,14 +140,6 @@ struct OpenState: Sendable {
 
     /// Whether the caller called a service too: a hook may change a call, but not turn an open into one.
     var wasCall: Bool { hops.isEmpty || (try? RouteURL(call.url)).map(snapshot.isService) ?? false }
-
-    // MARK: Waiting
-
-    /// Notes what it has to wait for; there is no event before that is over.
-    mutating func wait(for pause: Pause) -> OpenEvent? {
-        self.pause = pause
-        return nil
-    }
 
     // MARK: Redirects
 
@@ -391,11 +369,10 @@ extension OpenState {
     }
 
     private init(
-        _ call: PendingOpen, since start: UInt64, _ stage: Stage, _ url: RouteURL, _ snapshot: RouterSnapshot,
-        _ scope: OpenScope, decisions: [RelocationDecision]? = nil
+        _ call: consuming PendingOpen, since start: UInt64, _ stage: Stage, _ url: RouteURL,
+        _ snapshot: RouterSnapshot, _ scope: OpenScope, decisions: [RelocationDecision]? = nil
     ) {
         let typed = call.context.typedValues
-        var call = call
         if typed != nil { call.context.typedValues = nil }
         self.init(
             start: start, stage: stage, snapshot: snapshot, call: call, scope: scope, typed: typed, url: url,
@@ -403,11 +380,16 @@ extension OpenState {
     }
 }
 
-/// The state of an open that waits.
-final class WaitingState {
-    var state: OpenState
-
-    init(_ state: OpenState) { self.state = state }
+/// What an open has to wait for.
+enum Pause: Sendable {
+    /// Modules that are being set up: those of which the open needs something, or may need it.
+    case modules(ModuleNeed)
+    /// The hooks, which may change the URL.
+    case hooks
+    /// The service that the URL calls.
+    case service
+    /// A route whose module, interceptors or handler may wait.
+    case candidate(MatchedRoute)
 }
 
 /// What came of a step of an open, or of waiting.
@@ -417,6 +399,7 @@ enum OpenEvent: Sendable {
     /// It waited, and routes or maps have changed since it began.
     case outdated
     case redirect(to: String, by: String)
+    case waits(Pause)
     case ended(OpenEnd)
 }
 

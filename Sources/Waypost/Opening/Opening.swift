@@ -24,22 +24,21 @@ public struct Opening: Sendable, Hashable {
     // What most opens have none of; nil when all of it is as in a new one.
     private var details: Boxed<Details>?
 
-    private struct Details: Sendable, Hashable {
+    struct Details: Sendable, Hashable {
         var metadata: [String: JSONValue] = [:]
         var presentation = Presentation()
         var ref: String?
         var caller: String?
 
-        /// Those of an open.
-        static func of(_ received: OpenState.Received?, _ context: OpenContext) -> Boxed<Details>? {
-            let isStandard =
-                received.map { $0.metadata.isEmpty && $0.presentation == Presentation() } ?? true
-            guard !isStandard || context.ref != nil || context.caller != nil else { return nil }
+        /// Those of an open; nil when they are as in a new one.
+        static func of(
+            _ context: OpenContext, metadata: [String: JSONValue] = [:],
+            _ presentation: Presentation = .init()
+        ) -> Boxed<Details>? {
+            let (ref, caller) = (context.ref, context.caller)
+            if metadata.isEmpty, ref == nil, caller == nil, presentation == Presentation() { return nil }
             return Boxed(
-                Details(
-                    metadata: received?.metadata ?? [:],
-                    presentation: received?.presentation ?? Presentation(),
-                    ref: context.ref, caller: context.caller))
+                Details(metadata: metadata, presentation: presentation, ref: ref, caller: caller))
         }
     }
 
@@ -182,7 +181,7 @@ extension Opening {
             outcome: outcome, route: state.route, requested: state.call.url, url: state.url.text,
             hops: state.hops, value: end.value, native: end.native, nearestRoutes: nearest,
             duration: MonotonicTime.elapsed(since: state.start), parameters: parameters,
-            details: Details.of(state.received, state.context))
+            details: state.received?.details ?? Details.of(state.context))
     }
 
     /// The same for the history: what callers, screens and former routes hold must not live on there.

@@ -1,17 +1,27 @@
 import Synchronization
 import Threading
 
+/// An open that waits.
+final class SuspendedOpen {
+    var state: OpenState
+    var pause: Pause
+
+    init(_ state: OpenState, _ pause: Pause) {
+        self.state = state
+        self.pause = pause
+    }
+}
+
 extension Router {
     /// Waits for what an open can't go on without.
-    nonisolated(nonsending) func goOn(_ open: WaitingState) async -> OpenEvent {
-        switch open.state.pause.take() {
+    nonisolated(nonsending) func goOn(_ open: SuspendedOpen) async -> OpenEvent {
+        switch open.pause {
         case .modules(let need):
             let failure = await wait(for: need, &open.state)
             return failure.map { .ended(OpenEnd(Outcome($0))) } ?? .outdated
         case .hooks: return await ask(open.state.snapshot.state.hooks, &open.state)
-        case .service(let call): return .ended(await serve(call, open.state))
+        case .service: return .ended(await serve(open.state))
         case .candidate(let matched): return await attempt(matched, &open.state)
-        case nil: return .nothing
         }
     }
 
@@ -86,7 +96,13 @@ extension Router {
         return await modules.wait(for: need, within: limit, since: since)
     }
 
-    nonisolated(nonsending) private func serve(_ call: ServiceURL, _ state: OpenState) async -> OpenEnd {
+    nonisolated(nonsending) private func serve(_ state: OpenState) async -> OpenEnd {
+        let call: ServiceURL
+        do throws(Failure) {
+            call = try ServiceURL(state.url, caller: state.call.parameters)
+        } catch {
+            return OpenEnd(.rejected(error))
+        }
         let outcome = await registry.call(
             call.service, call.method, source: call.source, result: call.result,
             deadline: configuration.handlerDeadline, context: state.context, scope: state.scope)

@@ -15,32 +15,38 @@ extension Router {
         _ url: String, parameters: [String: JSONValue] = [:], objects: [String: any Sendable] = [:],
         context: OpenContext = .init()
     ) async -> Opening {
-        switch begin(PendingOpen(url: url, parameters: parameters, objects: objects, context: context)) {
+        let call = PendingOpen(url: url, parameters: parameters, objects: objects, context: context)
+        switch begin(call) {
         case .ended(let opening): return opening
         case .waits(let open):
             while true {
                 let event = await goOn(open)
-                if let opening = advance(&open.state, after: event) { return opening }
+                switch advance(&open.state, after: event) {
+                case .ended(let opening): return opening
+                case .waits(let pause): open.pause = pause
+                }
             }
         }
     }
 
-    /// How far an open comes without waiting.
-    private enum Beginning {
+    /// How far an open came without waiting, where its state lies, or with it.
+    private enum Progress<Waiting> {
         case ended(Opening)
-        case waits(WaitingState)
+        case waits(Waiting)
     }
 
     // Not inlined, so that the state of an open that never waits takes no memory of the task.
     @inline(never)
-    private func begin(_ call: PendingOpen) -> Beginning {
+    private func begin(_ call: PendingOpen) -> Progress<SuspendedOpen> {
         var state = OpenState(call, since: MonotonicTime.continuous, snapshot)
-        guard let opening = advance(&state, after: .nothing) else { return .waits(WaitingState(state)) }
-        return .ended(opening)
+        return switch advance(&state, after: .nothing) {
+        case .ended(let opening): .ended(opening)
+        case .waits(let pause): .waits(SuspendedOpen(state, pause))
+        }
     }
 
-    /// Goes on with an open until it ends; nil when it has to wait for its ``OpenState/pause``.
-    private func advance(_ state: inout OpenState, after event: OpenEvent) -> Opening? {
+    /// Goes on with an open until it ends or has to wait.
+    private func advance(_ state: inout OpenState, after event: OpenEvent) -> Progress<Pause> {
         var event = event
         while true {
             switch consume event {
@@ -51,58 +57,49 @@ extension Router {
                     event = .ended(OpenEnd(.rejected(rejection)))
                     continue
                 }
+            case .waits(let pause): return .waits(pause)
             case .ended(let end):
-                guard let fallback = state.fallback(after: end.outcome) else { return finish(state, end) }
+                guard let fallback = state.fallback(after: end.outcome) else {
+                    return .ended(finish(state, end))
+                }
                 event = fallBack(to: fallback, &state, end)
                 continue
             }
-            guard let next = step(&state) else { return nil }
-            event = next
+            event = step(&state)
         }
     }
 
-    /// Takes the next step of an open; nil when it has to wait first.
-    private func step(_ state: inout OpenState) -> OpenEvent? {
+    /// Takes the next step of an open.
+    private func step(_ state: inout OpenState) -> OpenEvent {
         switch state.stage {
         case .called:
             // After the snapshot was made: what their set-ups register must be in it.
-            guard !modules.mustWait else { return state.wait(for: .modules(.common)) }
+            guard !modules.mustWait else { return .waits(.modules(.common)) }
             let (url, ref) = (state.call.url, state.context.ref)
             reportLinkedFailures(url: url, ref: ref)
             notify(RouterEvent(.willOpen, url: url, ref: ref, detail: "will open \(url)"))
             if let failure = state.begin() { return .ended(OpenEnd(.rejected(failure))) }
-            return state.snapshot.state.hooks.isEmpty ? .nothing : state.wait(for: .hooks)
-        case .begun: return read(&state)
+            return state.snapshot.state.hooks.isEmpty ? .nothing : .waits(.hooks)
+        case .begun:
+            do throws(Failure) {
+                guard try state.read() else { return .nothing }
+            } catch {
+                // No route has its scheme, but a module that is being set up may bring one.
+                let mayCome = error.code == .notAllowed && configuration.allowedSchemes == nil
+                guard mayCome, modules.mustWait(for: .all) else { return .ended(OpenEnd(.rejected(error))) }
+                return .waits(.modules(.all))
+            }
+            guard state.wasCall else { return .ended(OpenEnd(.rejected(.redirectToService(state.url)))) }
+            return .waits(.service)
         case .followed:
             switch state.next(in: self) {
             case .rejected(let rejection): return .ended(OpenEnd(.rejected(rejection)))
             case .notFound:
-                return modules.mustWait(for: .all)
-                    ? state.wait(for: .modules(.all)) : .ended(OpenEnd(.notFound))
+                return modules.mustWait(for: .all) ? .waits(.modules(.all)) : .ended(OpenEnd(.notFound))
             case .candidate(let matched):
-                if matched.takesWhatIsLeft, modules.mustWait(for: .all) {
-                    return state.wait(for: .modules(.all))
-                }
-                return attemptInPlace(matched, &state) ?? state.wait(for: .candidate(matched))
+                if matched.takesWhatIsLeft, modules.mustWait(for: .all) { return .waits(.modules(.all)) }
+                return attemptInPlace(matched, &state) ?? .waits(.candidate(matched))
             }
-        }
-    }
-
-    private func read(_ state: inout OpenState) -> OpenEvent? {
-        do throws(Failure) {
-            guard try state.read() else { return .nothing }
-        } catch {
-            // No route has its scheme, but a module that is being set up may bring one.
-            let mayCome = error.code == .notAllowed && configuration.allowedSchemes == nil
-            return mayCome && modules.mustWait(for: .all)
-                ? state.wait(for: .modules(.all)) : .ended(OpenEnd(.rejected(error)))
-        }
-        do throws(Failure) {
-            // A hook may change a call, but not turn an open into one.
-            guard state.wasCall else { throw .redirectToService(state.url) }
-            return state.wait(for: .service(try ServiceURL(state.url, caller: state.call.parameters)))
-        } catch {
-            return .ended(OpenEnd(.rejected(error)))
         }
     }
 
