@@ -48,7 +48,7 @@ enum HandlerBody<Input: Sendable, Value: Sendable>: Sendable {
 
     /// A closure without `await`; one that belongs to an actor waits for it anyway.
     init(_ body: @escaping @isolated(any) @Sendable (Input) throws -> Value) {
-        self.init(on: body.isolation, unisolated(body))
+        self.init(on: body.isolation, unisolated(handler: body))
     }
 
     /// The same for one that takes something beside the input.
@@ -178,7 +178,7 @@ nonisolated(nonsending) func withDeadline<Value: Sendable>(
 
 /// The closure without the mark `@isolated(any)`, to be called on its actor, or anywhere when it has none.
 ///
-/// The only unsafe cast of the library, for the language has no such conversion: it calls a marked closure with `await`
+/// These are the only unsafe casts of the library, for the language has no such conversion: it calls a marked closure with `await`
 /// only, and then leaves the caller's actor also for one that has none (SE-0431). A parameter without the mark is no way
 /// out: a closure that is written within an actor would not belong to it, and could use nothing of it. The mark is part
 /// of the type alone, and both are called alike.
@@ -186,6 +186,13 @@ func unisolated<each Input, Value>(
     _ body: @escaping @isolated(any) @Sendable (repeat each Input) throws -> Value
 ) -> @Sendable (repeat each Input) throws -> Value {
     unsafeBitCast(MarkedClosure(body: body), to: PlainClosure<repeat each Input, Value>.self).body
+}
+
+/// The same for one argument, as handlers have: without a pack, a call costs less.
+func unisolated<Input, Value>(
+    handler body: @escaping @isolated(any) @Sendable (Input) throws -> Value
+) -> @Sendable (Input) throws -> Value {
+    unsafeBitCast(body, to: (@Sendable (Input) throws -> Value).self)
 }
 
 // Closures with any number of arguments can't be cast by themselves.

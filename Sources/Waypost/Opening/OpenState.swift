@@ -60,6 +60,8 @@ struct OpenState: Sendable {
         let fallback: String
     }
 
+    // What follows is marked as mutating where every open calls it: the state is large, and is copied otherwise.
+
     /// What a handler got, as the opening tells it.
     struct Received: Sendable {
         let parameters: RouteParameters
@@ -86,7 +88,8 @@ struct OpenState: Sendable {
                 // An open waits for the module first; what only looks where a URL leads runs nothing else of it.
                 if !explains { return .candidate(matched) }
             }
-            guard let target = ownRedirect(of: matched, in: router) else { return .candidate(matched) }
+            guard matched.record.route.redirect != nil, let target = ownRedirect(of: matched, in: router)
+            else { return .candidate(matched) }
             if let rejection = redirect(to: target, by: matched.record.pattern.text, in: router) {
                 return .rejected(rejection)
             }
@@ -94,7 +97,7 @@ struct OpenState: Sendable {
     }
 
     /// Where the route itself leads to; nil when it does not.
-    func ownRedirect(of matched: MatchedRoute, in router: Router) -> String? {
+    mutating func ownRedirect(of matched: MatchedRoute, in router: Router) -> String? {
         guard let redirect = matched.record.route.redirect else { return nil }
         let request = request(for: matched, in: router)
         return OpenScope.$current.withValue(scope) { redirect(request) }
@@ -126,16 +129,14 @@ struct OpenState: Sendable {
     /// Another URL is to be read, for a hook says so.
     mutating func begin(at target: String) { url = RouteURL(unread: target) }
 
-    /// Reads the URL, which is then followed; true when it is a service's, which is not.
-    mutating func read() throws(Failure) -> Bool {
+    /// Reads the URL, which is then followed unless it is a service's.
+    mutating func read() throws(Failure) {
         let target = url.text
         let snapshot = snapshot
         url = try snapshot.read(target)
         if target != call.url { hops = [url.text] }
         beginning = hops.count
-        guard !snapshot.isService(url) else { return true }
-        stage = .followed
-        return false
+        if !snapshot.isService(url) { stage = .followed }
     }
 
     /// Whether the caller called a service too: a hook may change a call, but not turn an open into one.
@@ -178,7 +179,8 @@ struct OpenState: Sendable {
     // MARK: Fallback
 
     /// The fallback to open after this outcome: when no route was found, and in some dialects when its page failed.
-    func fallback(after outcome: Outcome) -> String? {
+    mutating func fallback(after outcome: Outcome) -> String? {
+        if case .opened = outcome { return nil }
         guard stage == .followed, original == nil else { return nil }
         let fallsBackOnFailure = snapshot.state.configuration.dialect.fallsBackOnFailure
         return switch outcome {
@@ -298,7 +300,7 @@ struct OpenState: Sendable {
     // MARK: Request
 
     /// The request that a destination sees.
-    func request(for matched: MatchedRoute, in router: Router) -> RouteRequest {
+    mutating func request(for matched: MatchedRoute, in router: Router) -> RouteRequest {
         RouteRequest(
             url: url, requested: call.url, route: matched.record.pattern.text,
             parameters: parameters(for: matched), hops: hops, context: context,
@@ -311,7 +313,7 @@ struct OpenState: Sendable {
     }
 
     /// The parameters that a destination sees.
-    func parameters(for matched: MatchedRoute) -> RouteParameters {
+    mutating func parameters(for matched: MatchedRoute) -> RouteParameters {
         var (query, repeated) = url.queryParameters
         var path = matched.captured
         var relocation = relocation
@@ -351,6 +353,20 @@ struct OpenState: Sendable {
         for (key, value) in values where texts[key] == .string(value.plainText) {
             texts[key] = value
         }
+    }
+}
+
+extension OpenState {
+    /// What came of it.
+    mutating func opening(_ end: OpenEnd) -> Opening {
+        var (nearest, parameters) = (NearestRoutes?.none, received?.parameters ?? .none)
+        if case .notFound = end.outcome { (nearest, parameters) = (self.nearest, self.parameters) }
+        let hasFallenBack = if case .opened = end.outcome { original != nil } else { false }
+        return Opening(
+            outcome: hasFallenBack ? .fellBack(to: url.text) : end.outcome, route: route,
+            requested: call.url, url: url.text, hops: hops, value: end.value, native: end.native,
+            nearestRoutes: nearest, duration: MonotonicTime.elapsed(since: start), parameters: parameters,
+            details: received?.details ?? Opening.Details.of(context))
     }
 }
 

@@ -22,7 +22,7 @@ public struct Opening: Sendable, Hashable {
     /// the call.
     public internal(set) var parameters = RouteParameters.none
     // What most opens have none of; nil when all of it is as in a new one.
-    private var details: Boxed<Details>?
+    var details: Boxed<Details>?
 
     struct Details: Sendable, Hashable {
         var metadata: [String: JSONValue] = [:]
@@ -164,24 +164,6 @@ extension Opening {
             outcome: outcome, route: route, requested: requested, url: url, hops: hops, value: value,
             duration: duration,
             details: ref == nil && caller == nil ? nil : Boxed(Details(ref: ref, caller: caller)))
-    }
-
-    // Not an initializer, which would be given a copy of the state.
-    /// What came of an open.
-    static func of(_ state: OpenState, _ end: OpenEnd) -> Opening {
-        let outcome: Outcome =
-            if case .opened = end.outcome, state.original != nil {
-                .fellBack(to: state.url.text)
-            } else {
-                end.outcome
-            }
-        var (nearest, parameters) = (NearestRoutes?.none, state.received?.parameters ?? .none)
-        if case .notFound = outcome { (nearest, parameters) = (state.nearest, state.parameters) }
-        return Opening(
-            outcome: outcome, route: state.route, requested: state.call.url, url: state.url.text,
-            hops: state.hops, value: end.value, native: end.native, nearestRoutes: nearest,
-            duration: MonotonicTime.elapsed(since: state.start), parameters: parameters,
-            details: state.received?.details ?? Details.of(state.context))
     }
 
     /// The same for the history: what callers, screens and former routes hold must not live on there.

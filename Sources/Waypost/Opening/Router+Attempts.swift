@@ -38,7 +38,7 @@ extension Router {
         var request = state.request(for: matched, in: self)
         // The pages above may be guarded where this one is not.
         guard interceptors.isEmpty || request.parameters[Presentation.parentsKey] == nil else { return nil }
-        if prepare(request, &state).withParents == true {
+        if prepare(request, &state) {
             request.parents = parents(of: request.url, record).compactMap(RouteRequest.Parent.init)
         }
         return record.route.work.runInPlace(with: request, scope: state.scope)
@@ -59,7 +59,7 @@ extension Router {
         where interceptor.sees(matched, request.url) {
             if let event = await ask(interceptor, &request, &state) { return event }
         }
-        if prepare(request, &state).withParents == true {
+        if prepare(request, &state) {
             request.parents = await openParents(of: request, matched.record, state)
         }
         let record = matched.record
@@ -150,8 +150,10 @@ extension Router {
         return true
     }
 
-    /// Notes what the handler is about to get.
-    private func prepare(_ request: RouteRequest, _ state: inout OpenState) -> Presentation {
+    /// Notes what the handler is about to get, where it gets anything; true when the pages above are to lie below it.
+    private func prepare(_ request: RouteRequest, _ state: inout OpenState) -> Bool {
+        guard !request.parameters.isEmpty || !request.metadata.isEmpty || request.standardJumpType != .push
+        else { return false }
         let presentation = request.presentation
         state.receive(request, presentation)
         for warning in presentation.warnings {
@@ -160,7 +162,7 @@ extension Router {
                     .warned, url: request.url.text, route: request.route,
                     ref: request.context.ref, detail: warning))
         }
-        return presentation
+        return presentation.withParents == true
     }
 
     /// Asks an interceptor, and again when the gate was opened for which it let the open wait; nil when it lets it pass.

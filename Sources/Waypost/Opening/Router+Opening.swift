@@ -60,7 +60,7 @@ extension Router {
             case .waits(let pause): return .waits(pause)
             case .ended(let end):
                 guard let fallback = state.fallback(after: end.outcome) else {
-                    return .ended(finish(state, end))
+                    return .ended(finish(&state, end))
                 }
                 event = fallBack(to: fallback, &state, end)
                 continue
@@ -71,40 +71,43 @@ extension Router {
 
     /// Takes the next step of an open.
     private func step(_ state: inout OpenState) -> OpenEvent {
-        switch state.stage {
-        case .called:
+        if state.stage == .called {
             // After the snapshot was made: what their set-ups register must be in it.
             guard !modules.mustWait else { return .waits(.modules(.common)) }
-            let (url, ref) = (state.call.url, state.context.ref)
-            reportLinkedFailures(url: url, ref: ref)
-            notify(RouterEvent(.willOpen, url: url, ref: ref, detail: "will open \(url)"))
+            reportLinkedFailures(url: state.call.url, ref: state.context.ref)
+            notify(
+                RouterEvent(
+                    .willOpen, url: state.call.url, ref: state.context.ref,
+                    detail: "will open \(state.call.url)"))
             if let failure = state.begin() { return .ended(OpenEnd(.rejected(failure))) }
-            return state.snapshot.state.hooks.isEmpty ? .nothing : .waits(.hooks)
-        case .begun:
+            guard state.snapshot.state.hooks.isEmpty else { return .waits(.hooks) }
+        }
+        if state.stage == .begun {
             do throws(Failure) {
-                guard try state.read() else { return .nothing }
+                try state.read()
             } catch {
                 // No route has its scheme, but a module that is being set up may bring one.
                 let mayCome = error.code == .notAllowed && configuration.allowedSchemes == nil
                 guard mayCome, modules.mustWait(for: .all) else { return .ended(OpenEnd(.rejected(error))) }
                 return .waits(.modules(.all))
             }
-            guard state.wasCall else { return .ended(OpenEnd(.rejected(.redirectToService(state.url)))) }
-            return .waits(.service)
-        case .followed:
-            switch state.next(in: self) {
-            case .rejected(let rejection): return .ended(OpenEnd(.rejected(rejection)))
-            case .notFound:
-                return modules.mustWait(for: .all) ? .waits(.modules(.all)) : .ended(OpenEnd(.notFound))
-            case .candidate(let matched):
-                if matched.takesWhatIsLeft, modules.mustWait(for: .all) { return .waits(.modules(.all)) }
-                return attemptInPlace(matched, &state) ?? .waits(.candidate(matched))
+            guard state.stage == .followed else {
+                return state.wasCall
+                    ? .waits(.service) : .ended(OpenEnd(.rejected(.redirectToService(state.url))))
             }
+        }
+        switch state.next(in: self) {
+        case .rejected(let rejection): return .ended(OpenEnd(.rejected(rejection)))
+        case .notFound:
+            return modules.mustWait(for: .all) ? .waits(.modules(.all)) : .ended(OpenEnd(.notFound))
+        case .candidate(let matched):
+            if matched.takesWhatIsLeft, modules.mustWait(for: .all) { return .waits(.modules(.all)) }
+            return attemptInPlace(matched, &state) ?? .waits(.candidate(matched))
         }
     }
 
     private func fallBack(to fallback: String, _ state: inout OpenState, _ end: OpenEnd) -> OpenEvent {
-        let opening = Opening.of(state, end)
+        let opening = state.opening(end)
         if let route = opening.route {
             notify(
                 RouterEvent(
@@ -121,21 +124,26 @@ extension Router {
         notify(RouterEvent(.redirected, url: to, ref: ref, detail: "\(event) \(from) to \(to)"))
     }
 
-    private func finish(_ state: OpenState, _ end: OpenEnd) -> Opening {
-        var opening = Opening.of(state, end)
-        if let original = state.original?.value, !opening.isSuccess {
-            let detail = "the fallback was not opened: \(opening.detail)"
-            notify(RouterEvent(.warned, url: original.fallback, ref: opening.ref, detail: detail))
-            let duration = opening.duration
-            opening = original.opening
-            opening.duration = duration
-        }
+    private func finish(_ state: inout OpenState, _ end: OpenEnd) -> Opening {
+        let opening = state.opening(end)
+        guard let original = state.original?.value, !opening.isSuccess else { return note(consume opening) }
+        let detail = "the fallback was not opened: \(opening.detail)"
+        notify(RouterEvent(.warned, url: original.fallback, ref: opening.ref, detail: detail))
+        var first = original.opening
+        first.duration = opening.duration
+        return note(first)
+    }
+
+    /// Keeps an opening in the history, and tells listeners of it.
+    // Given away and returned, for it would be copied otherwise.
+    private func note(_ opening: consuming Opening) -> Opening {
         var record = OpenRecord(at: OpenRecord.now, opening: opening.withoutValues)
         history.withLock { $0.add(&record) }
-        guard hasListeners.load(ordering: .acquiring) else { return opening }
-        let (events, openings) = listeners.withLock { ($0.events, $0.openings) }
-        if !events.isEmpty { events.notify(RouterEvent(opening)) }
-        openings.notify(opening)
+        if hasListeners.load(ordering: .acquiring) {
+            let (events, openings) = listeners.withLock { ($0.events, $0.openings) }
+            if !events.isEmpty { events.notify(RouterEvent(opening)) }
+            openings.notify(opening)
+        }
         return opening
     }
 }
