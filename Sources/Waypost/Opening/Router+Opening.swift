@@ -126,12 +126,14 @@ extension Router {
 
     private func finish(_ state: inout OpenState, _ end: OpenEnd) -> Opening {
         let opening = state.opening(end)
-        guard let original = state.original?.value, !opening.isSuccess else { return note(consume opening) }
-        let detail = "the fallback was not opened: \(opening.detail)"
-        notify(RouterEvent(.warned, url: original.fallback, ref: opening.ref, detail: detail))
-        var first = original.opening
-        first.duration = opening.duration
-        return note(first)
+        if let original = state.original?.value, !opening.isSuccess {
+            let detail = "the fallback was not opened: \(opening.detail)"
+            notify(RouterEvent(.warned, url: original.fallback, ref: opening.ref, detail: detail))
+            var first = original.opening
+            first.duration = opening.duration
+            return note(first)
+        }
+        return note(consume opening)
     }
 
     /// Keeps an opening in the history, and tells listeners of it.
@@ -141,8 +143,8 @@ extension Router {
         history.withLock { $0.add(&record) }
         if hasListeners.load(ordering: .acquiring) {
             let (events, openings) = listeners.withLock { ($0.events, $0.openings) }
-            if !events.isEmpty { events.notify(RouterEvent(opening)) }
-            openings.notify(opening)
+            if !events.isEmpty { events.notify(RouterEvent(copy opening)) }
+            openings.notify(copy opening)
         }
         return opening
     }
