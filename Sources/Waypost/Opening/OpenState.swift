@@ -60,8 +60,6 @@ struct OpenState: Sendable {
         let fallback: String
     }
 
-    // What follows is marked as mutating where every open calls it: the state is large, and is copied otherwise.
-
     /// What a handler got, as the opening tells it.
     struct Received: Sendable {
         let parameters: RouteParameters
@@ -69,6 +67,9 @@ struct OpenState: Sendable {
     }
 
     var context: OpenContext { call.context }
+
+    // What every open calls is marked as mutating, also where it changes nothing: the state is large, and a function
+    // that can't change it is given a copy.
 
     /// Follows relocation and conditional redirects to the next route that takes the URL.
     mutating func next(in router: Router) -> Next {
