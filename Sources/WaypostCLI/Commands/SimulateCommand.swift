@@ -24,8 +24,8 @@ struct SimulateCommand: OperatorCommand {
               waypost simulate --for 2s
               waypost simulate --agents 500 --groups lobby,shop,floor2 --problems 10% \\
                 --for 5s
-              waypost simulate --agents 100 --faults flapping,wrong-clock --map-of map.json \\
-                --for 2s
+              waypost simulate --agents 100 --faults flapping,wrong-clock \\
+                --map-of map.json --for 2s
             """)
 
     @Option(help: "How many agents.")

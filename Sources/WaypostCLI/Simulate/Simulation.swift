@@ -85,9 +85,11 @@ final class Simulation: Sendable {
         var next = 0
         while next < plan.count {
             try Task.checkCancellation()
+            progress(next)
+            // What the first do meanwhile must not come all at once when the last is there.
+            tick()
             guard waiting < Self.mostUnderWay else {
                 try await Task.sleep(for: .milliseconds(2))
-                progress(next)
                 continue
             }
             let group = next..<min(next + Self.atOnce, plan.count)
