@@ -92,6 +92,30 @@ struct SimulateTests {
         #expect(states == ["shutdown", "shutdown", "shutdown"])
     }
 
+    @Test(arguments: [[], ["--own-sessions"]])
+    func `after a restart of the broker, which has forgotten them, the agents are there again`(
+        _ sessions: [String]
+    ) async throws {
+        let broker = try await TestBroker.start()
+        defer { broker.end() }
+        let environment = ["WAYPOST_BROKER": broker.url]
+        let simulation = try RunningCommand(
+            ["simulate", "--agents", "10", "--problems", "0%"] + sessions, environment: environment)
+        try await simulation.printed("seed")
+        try await broker.restart()
+        try await simulation.printedError("connected again")
+        try await eventually("all agents to be there") {
+            let agents = try await RunningCommand.run(["agents", "--json"], environment: environment)
+            return try agents.output.count { line in
+                let json = try JSONValue(parsing: line)
+                return json["online"] == true && json["health"]?["counters"]?["connects"] == 2
+            } == 10
+        }
+        simulation.send(signal: SIGTERM)
+        #expect(try await simulation.ending().status == 0)
+        #expect(try await kept(at: broker) == [])
+    }
+
     @Test(
         arguments: [
             ["--agents", "0"], ["--prefix", "a/b"], ["--groups", "all"], ["--groups", "a,a"],

@@ -170,7 +170,7 @@ final class Simulation: Sendable {
                 Subscription("\(plan.topics.root)/+/\($0)")
             }
         }
-        let session = SimulationSession(configuration, of: agent, in: self)
+        let session = SimulationSession(number, configuration, of: agent, in: self)
         sessions.withLock { $0[number] = session }
         session.start()
     }
@@ -207,7 +207,8 @@ final class Simulation: Sendable {
             return numbers
         }
         let (now, mqtt) = (now, Int(version.withLock(\.self).rawValue))
-        for number in numbers.sorted() {
+        // Those with sessions of their own come by themselves.
+        for number in numbers.sorted() where !plan.hasOwnSessions {
             let steps = fleet.withLock { fleet in
                 stride(from: number, to: plan.count, by: sharedSessions)
                     .flatMap { fleet.renewed($0, mqtt: mqtt, at: now) }
@@ -265,13 +266,12 @@ final class Simulation: Sendable {
         return fleet.withLock { $0.connecting(agent, at: now) }
     }
 
-    func connected(_ session: SimulationSession, _ version: MQTTVersion) {
+    func connected(_ session: SimulationSession, _ version: MQTTVersion, isFirst: Bool) {
         guard let agent = session.agent else {
             self.version.withLock { $0 = version }
-            guard case .running = phase.withLock({ $0 }) else { return }
-            Terminal.note("waypost: connected again; the agents come back")
-            let number = sessions.withLock { $0.first { $0.value === session }?.key }
-            if let number { renewed.withLock { _ = $0.insert(number) } }
+            guard !isFirst else { return }
+            if session.number <= 0 { Terminal.note("waypost: connected again; the agents come back") }
+            renewed.withLock { _ = $0.insert(session.number) }
             return
         }
         bring([agent], version)
@@ -284,7 +284,9 @@ final class Simulation: Sendable {
     }
 
     func disconnected(_ session: SimulationSession, _ reason: DisconnectReason, wasUp: Bool) {
-        guard session.agent == nil, wasUp, case .running = phase.withLock({ $0 }) else { return }
+        // One speaks for all.
+        guard session.number <= 0, session.agent == nil, wasUp, case .running = phase.withLock({ $0 })
+        else { return }
         Terminal.note("waypost: \(reason)")
     }
 

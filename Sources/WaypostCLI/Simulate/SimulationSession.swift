@@ -4,15 +4,21 @@ import Threading
 
 /// One MQTT session of a simulation: of one agent, or one that many agents share.
 final class SimulationSession: MQTTLinkDelegate {
+    /// An agent's own has the agent's.
+    let number: Int
     /// The agent whose own it is.
     let agent: Int?
     private let simulation: Simulation
     private let link = Guarded<MQTTLink?>(nil)
-    private let connection = Guarded<(isUp: Bool, reason: DisconnectReason?)>((false, nil))
+    private let connection = Guarded<(isUp: Bool, wasUp: Bool, reason: DisconnectReason?)>(
+        (false, false, nil))
     private let underWay = Atomic(0)
     private let refused = Atomic(0)
 
-    init(_ configuration: MQTTLinkConfiguration, of agent: Int? = nil, in simulation: Simulation) {
+    init(
+        _ number: Int, _ configuration: MQTTLinkConfiguration, of agent: Int?, in simulation: Simulation
+    ) {
+        self.number = number
         self.agent = agent
         self.simulation = simulation
         link.withLock { $0 = MQTTLink(configuration: configuration, delegate: self) }
@@ -45,8 +51,11 @@ final class SimulationSession: MQTTLinkDelegate {
     func linkWillConnect(_ version: MQTTVersion) -> MQTTMessage? { agent.map(simulation.will(of:)) }
 
     func linkDidConnect(_ connection: Connection) {
-        self.connection.withLock { $0 = (true, nil) }
-        simulation.connected(self, connection.version)
+        let isFirst = self.connection.withLock { state in
+            defer { state = (true, true, nil) }
+            return !state.wasUp
+        }
+        simulation.connected(self, connection.version, isFirst: isFirst)
     }
 
     func link(received batch: [MQTTMessage]) -> BatchDecision {
@@ -67,7 +76,7 @@ final class SimulationSession: MQTTLinkDelegate {
 
     func linkDidDisconnect(_ reason: DisconnectReason) {
         let wasUp = connection.withLock { connection in
-            defer { connection = (false, reason) }
+            defer { (connection.isUp, connection.reason) = (false, reason) }
             return connection.isUp
         }
         simulation.disconnected(self, reason, wasUp: wasUp)
