@@ -23,7 +23,7 @@ package struct CheckedMap: Sendable {
         refused = refusals.errors
         subjects = zip(json.arrayValue ?? [json], entries).map { json, entry in
             let fields = ["orginPath", "originPath", "path"]
-            return entry?.subjectText ?? fields.lazy.compactMap { json[$0]?.stringValue }.first ?? ""
+            return entry?.subjectPath ?? fields.lazy.compactMap { json[$0]?.stringValue }.first ?? ""
         }
     }
 
@@ -31,7 +31,7 @@ package struct CheckedMap: Sendable {
         name = layer.name
         entries = layer.entries
         refused = []
-        subjects = layer.entries.map(\.subjectText)
+        subjects = layer.entries.map(\.subjectPath)
     }
 
     /// The layer with all places, also those of refused entries, where something stands that is left out.

@@ -116,16 +116,11 @@ struct MapCheck {
 
     /// Whether a target leads to one of these, perhaps over other redirects.
     private func leads(_ target: RelocationTarget, to table: RouteTable, _ state: RouterState) -> Bool {
-        var decisions = [RelocationDecision]?.none
+        guard target.isFixed, let url = try? RouteURL(target.text) as RouteURL else { return false }
         var steps = RelocationSteps.ofOpen
-        var next = target.isFixed ? try? RouteURL(target.text) as RouteURL : nil
-        for _ in 0...max(0, state.plan.maximumHops) {
-            guard let url = next else { return false }
-            if table.firstMatch(url) != nil { return true }
-            next = state.plan.hop(for: url, nil, &decisions, &steps)
-                .flatMap { try? RouteURL($0.url) as RouteURL }
+        return state.plan.leads(url, hops: state.plan.maximumHops, nil, &steps) { url, _ in
+            table.firstMatch(url) == nil ? nil : true
         }
-        return false
     }
 
     /// A build that no condition can compare, once for all entries that ask for it.

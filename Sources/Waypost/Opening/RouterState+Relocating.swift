@@ -259,21 +259,18 @@ extension RouterState {
     func opens(
         _ url: RouteURL, hops: Int, _ requester: RelocationRequester?, _ steps: inout RelocationSteps
     ) -> Bool {
-        guard allows(scheme: url.scheme) else { return false }
-        let isDestination = { (match: RouteMatch) in routes[match.index]?.pattern.isFallback == false }
-        if let first = routes.table.firstMatch(url) {
-            // A list costs more, and the first is one unless a fallback was given a priority.
-            if isDestination(first) || routes.table.allMatches(url).contains(where: isDestination) {
-                return true
+        plan.leads(url, hops: hops, requester, &steps) { url, steps in
+            guard allows(scheme: url.scheme) else { return false }
+            let isDestination = { (match: RouteMatch) in routes[match.index]?.pattern.isFallback == false }
+            if let first = routes.table.firstMatch(url) {
+                // A list costs more, and the first is one unless a fallback was given a priority.
+                if isDestination(first) || routes.table.allMatches(url).contains(where: isDestination) {
+                    return true
+                }
             }
+            if isWeb(url), let web = webURL, opens(web, hops: 0, requester, &steps) { return true }
+            return requester == nil && plan.isConditional(at: url, &steps) ? true : nil
         }
-        if isWeb(url), let web = webURL, opens(web, hops: 0, requester, &steps) { return true }
-        if requester == nil, plan.isConditional(at: url, &steps) { return true }
-        var decisions = [RelocationDecision]?.none
-        guard hops > 0, let hop = plan.hop(for: url, requester, &decisions, &steps),
-            let next = try? RouteURL(hop.url) as RouteURL
-        else { return false }
-        return opens(next, hops: hops - 1, requester, &steps)
     }
 }
 

@@ -16,6 +16,26 @@ struct RelocationConditionReader {
     /// Makes a target of its text.
     let target: (String) throws(Fault) -> RelocationTarget
 
+    /// The condition of an entry, or why it can't be used.
+    ///
+    /// - Parameter target: Makes a target of its text; nil where there can be none.
+    static func condition(
+        of entry: RelocationEntry, target: (String) throws(RelocationError) -> RelocationTarget?
+    ) -> (condition: RelocationCondition?, fault: String?) {
+        guard let json = entry.when else { return (nil, nil) }
+        return withoutActuallyEscaping(target) { target in
+            let reader = RelocationConditionReader { (text) throws(Fault) in
+                do throws(RelocationError) {
+                    if let target = try target(text) { return target }
+                } catch {
+                    throw Fault(reason: "when.targets: \(error.detail)")
+                }
+                throw Fault(reason: "when.targets is only allowed in a redirect")
+            }
+            do throws(Fault) { return (try reader.read(json), nil) } catch { return (nil, error.reason) }
+        }
+    }
+
     func read(_ json: JSONValue) throws(Fault) -> RelocationCondition {
         var condition = RelocationCondition()
         for (key, value) in try members(json, "when").sorted(by: { $0.key < $1.key }) {

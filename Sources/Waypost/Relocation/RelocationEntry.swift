@@ -10,6 +10,14 @@ public struct RelocationEntry: Sendable, Hashable {
         case delete(path: String)
         /// `routerType` 4: removes the origin's redirect; with another target it acts as a replace.
         case reset(origin: String, target: String?)
+
+        /// Whether it redirects, or takes a redirect away.
+        var isRedirect: Bool {
+            switch self {
+            case .replace, .reset: true
+            case .add, .delete: false
+            }
+        }
     }
 
     /// What the entry does.
@@ -59,30 +67,52 @@ public struct RelocationEntry: Sendable, Hashable {
     init?(
         _ json: JSONValue, index: Int, _ refusals: inout RelocationRefusals
     ) throws(RelocationError) {
-        func read<Value>(
-            _ body: () throws(RelocationError) -> Value
-        ) throws(RelocationError) -> Value? { try refusals.attempt(body) }
-        let reader = try read { () throws(RelocationError) in try RelocationEntryReader(json, index: index) }
-        guard let reader else { return nil }
-        let kind = try reader.kind(&refusals)
-        let params = try read(reader.params)
-        // What `except` may stand beside is known only then.
-        let except = try kind.map(\.isRedirect).map { (isRedirect) throws(RelocationError) in
-            try read { () throws(RelocationError) in try reader.except(isRedirect: isRedirect) }
+        guard case .object(let members) = json else {
+            try refusals.add(
+                RelocationError(
+                    .badField, index: index, detail: "the entry is \(json.kind); it must be an object"))
+            return nil
         }
-        guard let kind, let params, let except = except ?? nil else { return nil }
-        self.init(kind, params: params, except: except, when: reader.condition)
+        var reader = RelocationEntryReader(members, index: index)
+        let entry = reader.entry()
+        for error in reader.errors { try refusals.add(error) }
+        guard let entry else { return nil }
+        self = entry
     }
 
     /// Whether it redirects, or takes a redirect away.
     package var isRedirect: Bool { kind.isRedirect }
 
-    /// What the entry is about as it was written: its origin or path.
-    var subjectText: String {
+    /// The origin or the path that it is about, as it is written.
+    package var subjectPath: String {
         switch kind {
-        case .replace(let origin, _), .reset(let origin, _): origin
-        case .add(let path, _), .delete(let path): path
+        case .replace(let path, _), .add(let path, _), .delete(let path), .reset(let path, _): path
         }
+    }
+
+    /// What it does, for people: `scheme://a → scheme://b`.
+    package var text: String {
+        let more = when.map { ", when \($0.text)" } ?? ""
+        return switch kind {
+        case .replace(let origin, let target), .reset(let origin, let target?): "\(origin) → \(target)\(more)"
+        case .add(let path, let className): "add \(path) for \(className)\(more)"
+        case .delete(let path): "delete \(path)\(more)"
+        case .reset(let origin, nil): "reset \(origin)\(more)"
+        }
+    }
+
+    /// A URL that its origin or path takes; nil where it is a mistake, or a converter of the program decides.
+    package var sample: String? {
+        switch kind {
+        case .replace(let origin, _), .reset(let origin, _):
+            (try? RelocationOrigin(origin, index: 0, .ofDocuments) as RelocationOrigin)?.sample?.text
+        case .add(let path, _), .delete(let path): Self.sample(of: path)
+        }
+    }
+
+    /// A URL that a pattern takes.
+    package static func sample(of pattern: String) -> String? {
+        (try? RoutePattern(pattern) as RoutePattern)?.sample?.text
     }
 
     /// The entry with TheRouter's keys, `orginPath` in its spelling.
@@ -159,16 +189,6 @@ public struct RelocationEntry: Sendable, Hashable {
             entries.append(isGood == nil ? nil : entry)
         }
         return entries
-    }
-}
-
-extension RelocationEntry.Kind {
-    /// Whether it redirects, or takes a redirect away.
-    fileprivate var isRedirect: Bool {
-        switch self {
-        case .replace, .reset: true
-        case .add, .delete: false
-        }
     }
 }
 

@@ -1,111 +1,100 @@
 /// Reads the fields of one entry.
 struct RelocationEntryReader {
-    let members: [String: JSONValue]
-    let index: Int
+    private let members: [String: JSONValue]
+    private let index: Int
+    /// What is refused.
+    private(set) var errors: [RelocationError] = []
 
-    init(_ json: JSONValue, index: Int) throws(RelocationError) {
-        guard case .object(let members) = json else {
-            throw RelocationError(
-                .badField, index: index, detail: "the entry is \(json.kind); it must be an object")
-        }
+    init(_ members: [String: JSONValue], index: Int) {
         self.members = members
         self.index = index
     }
 
-    /// What the entry does; nil when what it needs is refused.
-    func kind(_ refusals: inout RelocationRefusals) throws(RelocationError) -> RelocationEntry.Kind? {
-        func read<Value>(
-            _ body: () throws(RelocationError) -> Value
-        ) throws(RelocationError) -> Value? { try refusals.attempt(body) }
-        guard let type = try read(routerType) else { return nil }
-        switch type {
+    /// Nil when a part of it is refused.
+    mutating func entry() -> RelocationEntry? {
+        let kind = kind()
+        let params = params()
+        // What `except` may stand beside is known only then.
+        let except = kind.map { self.except($0) }
+        guard let kind, let except, errors.isEmpty else { return nil }
+        // A condition is read when a map is put in force, for what is wrong in it refuses no document.
+        let condition = members["when"].flatMap { $0.isNull ? nil : $0 }
+        return RelocationEntry(kind, params: params, except: except, when: condition)
+    }
+
+    private mutating func kind() -> RelocationEntry.Kind? {
+        let value = members["routerType"]
+        switch value {
         case 1, 4:
-            let origin = try read(self.origin)
-            let target = try read { () throws(RelocationError) in
-                type == 1 ? try required("targetPath") : try optional("targetPath")
-            }
-            guard let origin, let target else { return nil }
-            return type == 1
-                ? .replace(origin: origin, target: target ?? "") : .reset(origin: origin, target: target)
+            let origin = origin()
+            let target = text("targetPath", isRequired: value == 1)
+            guard let origin, errors.isEmpty else { return nil }
+            return value == 4
+                ? .reset(origin: origin, target: target) : .replace(origin: origin, target: target ?? "")
         case 2:
-            let path = try read { () throws(RelocationError) in try required("path") }
-            let name = try read { () throws(RelocationError) in try required("className") }
+            let path = text("path")
+            let name = text("className")
             guard let path, let name else { return nil }
             return .add(path: path, className: name)
-        default:
-            return try read { () throws(RelocationError) in .delete(path: try required("path")) }
+        case 3: return text("path").map { .delete(path: $0) }
+        case nil: refuse("routerType", "is missing")
+        case let other?:
+            refuse("routerType", "is \(other.text.cut(to: 64)); it must be 1, 2, 3 or 4")
         }
+        return nil
     }
 
-    private func routerType() throws(RelocationError) -> Int64 {
-        guard let value = members["routerType"] else { throw bad("routerType", "is missing") }
-        guard case .int(let type) = value, (1...4).contains(type) else {
-            throw bad("routerType", "is \(value.text.cut(to: 64)); it must be 1, 2, 3 or 4")
-        }
-        return type
-    }
-
-    private func origin() throws(RelocationError) -> String {
-        let theirs = try optional("orginPath")
-        let alias = try optional("originPath")
-        if let theirs, let alias, theirs != alias {
-            throw bad("originPath", "differs from orginPath")
-        }
-        guard let origin = theirs ?? alias else { throw bad("orginPath", "is missing") }
+    private mutating func origin() -> String? {
+        let theirs = text("orginPath", isRequired: false)
+        guard errors.isEmpty else { return nil }
+        let alias = text("originPath", isRequired: false)
+        if let theirs, let alias, theirs != alias { refuse("originPath", "differs from orginPath") }
+        let origin = theirs ?? alias
+        if origin == nil, errors.isEmpty { refuse("orginPath", "is missing") }
         return origin
     }
 
-    private func required(_ field: String) throws(RelocationError) -> String {
-        guard let text = try optional(field) else { throw bad(field, "is missing") }
-        return text
-    }
-
-    private func optional(_ field: String) throws(RelocationError) -> String? {
+    /// A field that is a text.
+    private mutating func text(_ field: String, isRequired: Bool = true) -> String? {
         switch members[field] {
-        case nil, .null: return nil
+        case nil, .null: if isRequired { refuse(field, "is missing") }
         case .string(let text):
-            guard text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
-                throw bad(field, "is empty")
-            }
-            return text
-        case let other?: throw bad(field, "is \(other.kind); it must be a string")
+            if text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) { return text }
+            refuse(field, "is empty")
+        case let other?: refuse(field, "is \(other.kind); it must be a string")
         }
+        return nil
     }
 
-    func params() throws(RelocationError) -> [String: JSONValue] {
+    private mutating func params() -> [String: JSONValue] {
         switch members["params"] {
-        case nil, .null: return [:]
+        case nil, .null: break
         case .object(let params): return params
-        case let other?: throw bad("params", "is \(other.kind); it must be an object")
+        case let other?: refuse("params", "is \(other.kind); it must be an object")
         }
+        return [:]
     }
 
-    /// Read when a map is put in force, for what is wrong in it refuses no document.
-    var condition: JSONValue? {
-        members["when"].flatMap { $0.isNull ? nil : $0 }
-    }
-
-    func except(isRedirect: Bool) throws(RelocationError) -> [String] {
+    private mutating func except(_ kind: RelocationEntry.Kind) -> [String] {
         switch members["except"] {
-        case nil, .null: return []
+        case nil, .null: break
         case .array(let elements):
-            guard isRedirect else { throw bad("except", "is only allowed in a redirect") }
-            guard elements.count <= RelocationEntry.maximumExceptions else {
-                throw bad("except", "has more than \(RelocationEntry.maximumExceptions) patterns")
-            }
-            var patterns: [String] = []
-            for element in elements {
-                guard case .string(let text) = element else {
-                    throw bad("except", "holds \(element.kind); it must hold strings")
-                }
-                patterns.append(text)
+            let patterns = elements.compactMap(\.stringValue)
+            if !kind.isRedirect {
+                refuse("except", "is only allowed in a redirect")
+            } else if elements.count > RelocationEntry.maximumExceptions {
+                refuse("except", "has more than \(RelocationEntry.maximumExceptions) patterns")
+            } else if let other = elements.first(where: { $0.stringValue == nil }) {
+                refuse("except", "holds \(other.kind); it must hold strings")
             }
             return patterns
-        case let other?: throw bad("except", "is \(other.kind); it must be an array")
+        case let other?: refuse("except", "is \(other.kind); it must be an array")
         }
+        return []
     }
 
-    private func bad(_ field: String, _ reason: String) -> RelocationError {
-        RelocationError(.badField, index: index, field: field, detail: "\(field) \(reason)")
+    private mutating func refuse(_ field: String, _ reason: String) {
+        errors.append(
+            RelocationError(.badField, index: index, field: field, detail: "\(field) \(reason)"))
     }
 }

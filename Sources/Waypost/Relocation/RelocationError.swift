@@ -33,6 +33,14 @@ public struct RelocationError: Error, Hashable, Sendable {
     }
 }
 
+extension RelocationError {
+    func inLayer(_ name: String) -> RelocationError {
+        var error = self
+        error.layer = name
+        return error
+    }
+}
+
 extension RelocationError: CustomStringConvertible {
     /// Entry, layer and sentence: `entry 1 of agent: routerType is missing`.
     public var description: String {

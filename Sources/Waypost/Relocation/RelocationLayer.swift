@@ -41,44 +41,36 @@ extension RelocationEntry {
     }
 }
 
-/// What a relocation map does in this build.
-public struct RelocationReport: Sendable, Hashable {
-    /// An entry that is in force but does nothing in this build.
-    public struct Inactive: Sendable, Hashable {
-        /// The layer that holds it.
-        public var layer: String
-        /// Its place in the layer, from 0.
-        public var index: Int
-        /// Why it does nothing, as a sentence.
-        public var reason: String
+/// What differs between two lists of relocation entries: the origins and paths that they are about, one by one.
+///
+/// The order of entries counts only among those about the same origin or path: there the first whose condition holds
+/// is used.
+package struct RelocationChanges: Sendable, Hashable {
+    /// One entry that differs.
+    package struct Change: Sendable, Hashable {
+        /// Nil for one that is added.
+        package var before: RelocationEntry?
+        /// Nil for one that goes.
+        package var after: RelocationEntry?
     }
 
-    /// An entry with a condition.
-    public struct Conditional: Sendable, Hashable {
-        /// Whether it applies.
-        public enum State: String, Sendable, Hashable, CaseIterable {
-            /// It applies in this client.
-            case yes
-            /// It does not.
-            case no
-            /// Each open decides: by the time, or by a parameter.
-            case depends
+    /// Those of the newer list in its order, then those that go, in the order of the older.
+    package private(set) var list: [Change] = []
+
+    package var added: Int { list.count { $0.before == nil } }
+    package var removed: Int { list.count { $0.after == nil } }
+    package var changed: Int { list.count - added - removed }
+
+    package init(from older: [RelocationEntry], to newer: [RelocationEntry]) {
+        var left = Dictionary(grouping: older, by: \.subject).mapValues { $0[...] }
+        for entry in newer {
+            let before = left[entry.subject]?.popFirst()
+            guard before != entry else { continue }
+            list.append(Change(before: before, after: entry))
         }
-
-        /// The layer that holds it.
-        public var layer: String
-        /// Its place in the layer, from 0.
-        public var index: Int
-        /// Whether it applies.
-        public var state: State
-        /// The condition in words, and what does not hold.
-        public var reason: String
+        for entry in older where left[entry.subject]?.isEmpty == false {
+            guard let gone = left[entry.subject]?.popFirst() else { continue }
+            list.append(Change(before: gone, after: nil))
+        }
     }
-
-    /// How many entries all layers have.
-    public var entries: Int
-    /// The entries that do nothing, by layer and place.
-    public var inactive: [Inactive]
-    /// The entries that have a condition, by layer and place.
-    public var conditional: [Conditional] = []
 }

@@ -60,12 +60,17 @@ struct RelocationOrigin: Sendable {
         return try? RoutePattern("\(path.scheme)://\(components.joined(separator: "/"))")
     }
 
+    /// What the samples of subtrees have below them.
+    static let sampleText = "waypost~sample"
+
     /// A URL that it takes; nil when a custom converter decides.
     var sample: RouteURL? {
         switch kind {
         case .path(let path):
-            try? RouteURL(
-                scheme: path.scheme, components: path.components + (path.isSubtree ? ["waypost~sample"] : []))
+            // An address in brackets can't be written as a component.
+            (try? RouteURL(
+                scheme: path.scheme, components: path.components + (path.isSubtree ? [Self.sampleText] : [])))
+                ?? RouteURL(path.isSubtree ? path.stem + Self.sampleText : path.text)
         case .pattern(let pattern): pattern.sample
         }
     }

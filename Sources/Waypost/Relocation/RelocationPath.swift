@@ -9,6 +9,21 @@ struct RelocationPath: Sendable, Hashable {
         /// The key of a path that is compared as it was written.
         init(of path: String) { bytes = Array(path.utf8) }
 
+        /// The key of what is opened.
+        init(of url: RouteURL) { self.init(url.scheme, url.components, isSubtree: false) }
+
+        fileprivate init(_ scheme: String, _ components: [String], isSubtree: Bool) {
+            var bytes = Array(scheme.utf8)
+            bytes.reserveCapacity(bytes.count + components.reduce(2) { $0 + $1.utf8.count + 1 })
+            for component in components {
+                // No component holds a NUL, so this keeps them apart.
+                bytes.append(0)
+                bytes.append(contentsOf: component.utf8)
+            }
+            if isSubtree { bytes.append(contentsOf: [0, 0]) }
+            self.bytes = bytes
+        }
+
         /// The key of the same path where case makes no difference.
         var lowercased: Key { Key(bytes: bytes.map { RouteScheme.lowercased($0) }) }
 
@@ -56,26 +71,6 @@ struct RelocationPath: Sendable, Hashable {
         self.text = url.text
         scheme = url.scheme
         self.components = isSubtree ? components.dropLast() : components
-        key = Self.key(scheme, self.components, isSubtree)
-    }
-
-    init(scheme: String, components: [String], isSubtree: Bool) {
-        self.scheme = scheme
-        self.components = components
-        self.isSubtree = isSubtree
-        text = "\(scheme)://\(components.joined(separator: "/"))\(isSubtree ? "/**" : "")"
-        key = Self.key(scheme, components, isSubtree)
-    }
-
-    private static func key(_ scheme: String, _ components: [String], _ isSubtree: Bool) -> Key {
-        var bytes = Array(scheme.utf8)
-        bytes.reserveCapacity(bytes.count + components.reduce(2) { $0 + $1.utf8.count + 1 })
-        for component in components {
-            // No component holds a NUL, so this keeps them apart.
-            bytes.append(0)
-            bytes.append(contentsOf: component.utf8)
-        }
-        if isSubtree { bytes.append(contentsOf: [0, 0]) }
-        return Key(bytes: bytes)
+        key = Key(scheme, self.components, isSubtree: isSubtree)
     }
 }

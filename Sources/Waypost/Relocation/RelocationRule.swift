@@ -20,38 +20,19 @@ struct RelocationRule: Sendable {
     init?(
         _ entry: RelocationEntry, _ place: RelocationPlan.Place, _ language: RelocationLanguage
     ) throws(RelocationError) {
-        switch entry.kind {
-        case .replace(let text, _), .reset(let text, _):
-            let redirect = try RelocationRedirect(entry, place, language)
-            if let redirect {
-                origin = redirect.origin
-            } else {
-                origin = try RelocationOrigin(text, index: place.index, language)
-            }
-            self.redirect = redirect
-        case .add, .delete: return nil
+        guard entry.isRedirect else { return nil }
+        redirect = try RelocationRedirect(entry, place, language)
+        if let redirect {
+            origin = redirect.origin
+        } else {
+            origin = try RelocationOrigin(entry.subjectPath, index: place.index, language)
         }
         self.place = place
         exceptions = try Self.exceptions(entry.except, place.index, language)
         let bytesOfExceptions = entry.except.reduce(0) { $0 + $1.utf8.count }
         let (origin, isRedirect) = (origin, redirect != nil)
-        do throws(RelocationConditionReader.Fault) {
-            condition = try entry.when.map { (json) throws(RelocationConditionReader.Fault) in
-                try RelocationConditionReader { (text) throws(RelocationConditionReader.Fault) in
-                    guard isRedirect else {
-                        throw .init(reason: "when.targets is only allowed in a redirect")
-                    }
-                    do throws(RelocationError) {
-                        return try RelocationTarget(text, of: origin, index: place.index, language)
-                    } catch {
-                        throw .init(reason: "when.targets: \(error.detail)")
-                    }
-                }.read(json)
-            }
-            fault = nil
-        } catch {
-            condition = nil
-            fault = error.reason
+        (condition, fault) = RelocationConditionReader.condition(of: entry) { text throws(RelocationError) in
+            isRedirect ? try RelocationTarget(text, of: origin, index: place.index, language) : nil
         }
         // A search of the exceptions looks at no more of them than was written.
         weight = 5 + bytesOfExceptions + (condition.map { 100 + 10 * $0.count } ?? 0)
@@ -109,16 +90,6 @@ struct RelocationPathRule: Sendable {
         }
         params = entry.params
         self.place = place
-        do throws(RelocationConditionReader.Fault) {
-            condition = try entry.when.map { (json) throws(RelocationConditionReader.Fault) in
-                try RelocationConditionReader { (_) throws(RelocationConditionReader.Fault) in
-                    throw .init(reason: "when.targets is only allowed in a redirect")
-                }.read(json)
-            }
-            fault = nil
-        } catch {
-            condition = nil
-            fault = error.reason
-        }
+        (condition, fault) = RelocationConditionReader.condition(of: entry) { _ in nil }
     }
 }

@@ -78,20 +78,6 @@ struct RelocationTree: Sendable {
 
     // MARK: Finding
 
-    /// The redirect that takes this path: the exact one, or the deepest subtree above it.
-    ///
-    /// For a subtree only a redirect that takes all of it counts.
-    func find(scheme: String, components: [String], isSubtree: Bool = false) -> Int? {
-        guard var node = next(0, scheme) else { return nil }
-        var deepest: Int?
-        for component in components {
-            deepest = nodes[node].subtree ?? deepest
-            guard let next = next(node, component) else { return deepest }
-            node = next
-        }
-        return (isSubtree ? nodes[node].subtree : nodes[node].exact) ?? deepest
-    }
-
     /// All redirects that take a URL: the exact one, then the subtrees from the deepest to the one that takes most.
     func findAll(_ url: RouteURL) -> [Int] {
         var found: [Int] = []
