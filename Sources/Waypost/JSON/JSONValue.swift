@@ -103,3 +103,101 @@ extension JSONValue: CustomStringConvertible {
     /// The compact JSON text.
     public var description: String { text }
 }
+
+// There is no nil literal: in `condition ? value : nil` it would turn the absence that was meant into a null.
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
+    ExpressibleByDictionaryLiteral
+{
+    /// A truth value.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// An integer.
+    public init(integerLiteral value: Int64) { self = .int(value) }
+
+    /// A number.
+    public init(floatLiteral value: Double) { self = .double(value) }
+
+    /// A text.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// A list of values.
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+    /// A set of named values; of a repeated name the last one stays.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(Dictionary(elements) { _, last in last })
+    }
+}
+
+extension JSONValue {
+    /// Reads one JSON text, strictly as RFC 8259 has it.
+    ///
+    /// Duplicate keys, a byte order mark, invalid UTF-8, half surrogate pairs and texts beyond the limits are errors.
+    package init(parsing bytes: UnsafeRawBufferPointer, limits: JSONLimits = .protocolDefaults)
+        throws(JSONError)
+    {
+        var parser = JSONParser(bytes.assumingMemoryBound(to: UInt8.self), limits: limits)
+        self = try parser.document()
+    }
+
+    /// Reads one JSON text from bytes.
+    public init(parsing bytes: [UInt8], limits: JSONLimits = .protocolDefaults) throws(JSONError) {
+        self = try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in
+            var parser = JSONParser(buffer, limits: limits)
+            return try parser.document()
+        }
+    }
+
+    /// Reads one JSON text from bytes: the members of an object in their order, or what it is when it is no object.
+    ///
+    /// For objects with few members, which it takes less time to look through than to make a dictionary of.
+    package static func members(
+        parsing bytes: [UInt8], limits: JSONLimits
+    ) throws(JSONError) -> (members: [(key: String, value: JSONValue)], other: JSONValue?) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in
+            var parser = JSONParser(buffer, limits: limits)
+            if let members = try parser.members() { return (members, nil) }
+            parser = JSONParser(buffer, limits: limits)
+            return ([], try parser.document())
+        }
+    }
+
+    /// Reads one JSON text from any collection of bytes.
+    public init(
+        parsing bytes: some Collection<UInt8>, limits: JSONLimits = .protocolDefaults
+    ) throws(JSONError) {
+        try self.init(parsing: Array(bytes), limits: limits)
+    }
+
+    /// Reads one JSON text from a string.
+    public init(parsing text: String, limits: JSONLimits = .protocolDefaults) throws(JSONError) {
+        try self.init(parsing: Array(text.utf8), limits: limits)
+    }
+}
+
+extension JSONValue {
+    /// The compact JSON text as bytes: keys sorted, slashes not escaped, no white space.
+    ///
+    /// Equal values give equal bytes. A number that is not finite, which no parsed value holds, becomes `null`.
+    public func serialized() -> [UInt8] {
+        var bytes = JSONBytes(reserving: 256)
+        JSONText.append(self, to: &bytes)
+        return bytes.array
+    }
+
+    /// The compact JSON text, keys sorted.
+    public var text: String {
+        String(decoding: serialized(), as: UTF8.self)
+    }
+
+    /// The JSON text for people: two spaces a level, keys sorted.
+    package var prettyText: String {
+        var bytes = JSONBytes(reserving: 256)
+        JSONText.append(self, indent: 0, to: &bytes)
+        return String(decoding: bytes.array, as: UTF8.self)
+    }
+
+    /// The value as a URL has it: a text as it is, anything else as JSON.
+    var plainText: String { if case .string(let text) = self { text } else { text } }
+}

@@ -215,12 +215,14 @@ extension JSONTree: SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        // A JSONValue takes the tree as it stands; every other type asks for what it needs. The two commonest are
-        // taken without a container. They are known to be of the type: `as?` would look it up, and that of its optional.
+        // A JSONValue takes the tree as it stands; every other type asks for what it needs. The commonest are taken
+        // without a container. They are known to be of the type: `as?` would look it up, and that of its optional.
         switch value {
         case .int(let number) where type == Int.self:
             if let exact = Int(exactly: number) { return unsafeBitCast(exact, to: type) }
         case .string(let text) where type == String.self: return unsafeBitCast(text, to: type)
+        case .bool(let flag) where type == Bool.self: return unsafeBitCast(flag, to: type)
+        case .double(let number) where type == Double.self: return unsafeBitCast(number, to: type)
         default: if type == JSONValue.self { return unsafeBitCast(value, to: type) }
         }
         if FoundationJSON.isHandled(type), let value = try FoundationJSON.decode(type, from: self) as? T {

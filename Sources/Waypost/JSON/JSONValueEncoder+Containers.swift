@@ -4,20 +4,6 @@ struct JSONSingleSlot: SingleValueEncodingContainer {
     var codingPath: [any CodingKey] { slot.codingPath }
 
     func encodeNil() { slot.content = .value(.null) }
-    func encode(_ value: Bool) { slot.content = .value(.bool(value)) }
-    func encode(_ value: String) { slot.content = .value(.string(value)) }
-    func encode(_ value: Double) throws { try slot.store(double: value) }
-    func encode(_ value: Float) throws { try slot.store(double: Double(value)) }
-    func encode(_ value: Int) throws { try slot.store(integer: value) }
-    func encode(_ value: Int8) throws { try slot.store(integer: value) }
-    func encode(_ value: Int16) throws { try slot.store(integer: value) }
-    func encode(_ value: Int32) throws { try slot.store(integer: value) }
-    func encode(_ value: Int64) throws { try slot.store(integer: value) }
-    func encode(_ value: UInt) throws { try slot.store(integer: value) }
-    func encode(_ value: UInt8) throws { try slot.store(integer: value) }
-    func encode(_ value: UInt16) throws { try slot.store(integer: value) }
-    func encode(_ value: UInt32) throws { try slot.store(integer: value) }
-    func encode(_ value: UInt64) throws { try slot.store(integer: value) }
     func encode<T: Encodable>(_ value: T) throws { try slot.store(value) }
 }
 
@@ -27,20 +13,6 @@ struct JSONMemberSlots<Key: CodingKey>: KeyedEncodingContainerProtocol {
     var codingPath: [any CodingKey] { slot.codingPath }
 
     func encodeNil(forKey key: Key) { slot.child(key).content = .value(.null) }
-    func encode(_ value: Bool, forKey key: Key) { slot.child(key).content = .value(.bool(value)) }
-    func encode(_ value: String, forKey key: Key) { slot.child(key).content = .value(.string(value)) }
-    func encode(_ value: Double, forKey key: Key) throws { try slot.child(key).store(double: value) }
-    func encode(_ value: Float, forKey key: Key) throws { try slot.child(key).store(double: Double(value)) }
-    func encode(_ value: Int, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: Int8, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: Int16, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: Int32, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: Int64, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: UInt, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: UInt8, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: UInt16, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: UInt32, forKey key: Key) throws { try slot.child(key).store(integer: value) }
-    func encode(_ value: UInt64, forKey key: Key) throws { try slot.child(key).store(integer: value) }
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try slot.child(key).store(value) }
 
     func nestedContainer<Nested: CodingKey>(
@@ -64,20 +36,6 @@ struct JSONElementSlots: UnkeyedEncodingContainer {
     var count: Int { if case .elements(let elements) = slot.content { elements.count } else { 0 } }
 
     func encodeNil() { slot.nextChild().content = .value(.null) }
-    func encode(_ value: Bool) { slot.nextChild().content = .value(.bool(value)) }
-    func encode(_ value: String) { slot.nextChild().content = .value(.string(value)) }
-    func encode(_ value: Double) throws { try slot.nextChild().store(double: value) }
-    func encode(_ value: Float) throws { try slot.nextChild().store(double: Double(value)) }
-    func encode(_ value: Int) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: Int8) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: Int16) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: Int32) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: Int64) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: UInt) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: UInt8) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: UInt16) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: UInt32) throws { try slot.nextChild().store(integer: value) }
-    func encode(_ value: UInt64) throws { try slot.nextChild().store(integer: value) }
     func encode<T: Encodable>(_ value: T) throws { try slot.nextChild().store(value) }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {

@@ -44,10 +44,21 @@ final class JSONSlot: Encoder {
     }
 
     static func value<Value: Encodable>(of value: Value, path: JSONPath) throws -> JSONValue {
-        // The commonest are taken without a slot.
-        if Value.self == Int.self, let number = value as? Int { return .int(Int64(number)) }
-        if Value.self == String.self, let text = value as? String { return .string(text) }
+        // Known to be of the type, and a constant where the compiler makes one of these for it.
+        if Value.self == Int.self { return .int(Int64(unsafeBitCast(value, to: Int.self))) }
+        if Value.self == String.self { return .string(unsafeBitCast(value, to: String.self)) }
+        if Value.self == Bool.self { return .bool(unsafeBitCast(value, to: Bool.self)) }
+        if Value.self == Double.self { return try json(of: unsafeBitCast(value, to: Double.self), path) }
+        if Value.self == Float.self {
+            return try json(of: Double(unsafeBitCast(value, to: Float.self)), path)
+        }
         if let json = value as? JSONValue { return json }
+        if Value.self is any FixedWidthInteger.Type, let number = value as? any FixedWidthInteger {
+            guard let exact = Int64(exactly: number) else {
+                throw unfit(number, "the integer does not fit in 64 bits; write it as a string", path)
+            }
+            return .int(exact)
+        }
         if let json = try FoundationJSON.encode(value, path: path) { return json }
         let slot = JSONSlot(path: path)
         try value.encode(to: slot)
@@ -89,20 +100,13 @@ final class JSONSlot: Encoder {
         content = .value(try JSONSlot.value(of: value, path: path))
     }
 
-    func store(integer number: some BinaryInteger) throws {
-        guard let exact = Int64(exactly: number) else {
-            throw unfit(number, "the integer does not fit in 64 bits; write it as a string")
-        }
-        content = .value(.int(exact))
+    private static func json(of number: Double, _ path: JSONPath) throws -> JSONValue {
+        guard number.isFinite else { throw unfit(number, "JSON has no number that is not finite", path) }
+        return .double(number)
     }
 
-    func store(double number: Double) throws {
-        guard number.isFinite else { throw unfit(number, "JSON has no number that is not finite") }
-        content = .value(.double(number))
-    }
-
-    private func unfit(_ value: Any, _ reason: String) -> EncodingError {
-        .invalidValue(value, .init(codingPath: codingPath, debugDescription: reason))
+    private static func unfit(_ value: Any, _ reason: String, _ path: JSONPath) -> EncodingError {
+        .invalidValue(value, .init(codingPath: path.keys, debugDescription: reason))
     }
 }
 

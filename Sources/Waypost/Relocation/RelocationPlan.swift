@@ -88,7 +88,9 @@ struct RelocationPlan: Sendable {
                     if let fault = rule.fault {
                         faults.append((place, fault))
                     } else {
-                        if let earlier = origins.add(rule, at: rule.origin.key), earlier.origin.shown != rule.origin.shown {
+                        if let earlier = origins.add(rule, at: rule.origin.key),
+                            earlier.origin.shown != rule.origin.shown
+                        {
                             throw RelocationError(
                                 .badField, layer: nil, index: index, field: "orginPath",
                                 detail: "\(rule.origin.shown) differs only by case from the origin of entry "
