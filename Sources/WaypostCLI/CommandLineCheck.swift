@@ -12,13 +12,13 @@ struct CommandLineCheck {
         guard let name = words.first, !name.hasPrefix("-") else { return nil }
         guard Self.commands.contains(name) else {
             let near = NearestNames.find(name, among: Self.commands, limit: 1, slips: 2)
-            return "there is no command \(name)\(NearNames.question(near)) (see waypost --help)"
+            return "there is no command \(name)\(NearestNames.question(near)) (see waypost --help)"
         }
         if name == "help", let topic = words.dropFirst().first, !topic.hasPrefix("-") {
             let topics = WaypostCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
             guard !(topics + ["help"]).contains(topic) else { return nil }
             let near = NearestNames.find(topic, among: topics, limit: 1, slips: 2)
-            return "there is no help on \(topic)\(NearNames.question(near)) (see waypost --help)"
+            return "there is no help on \(topic)\(NearestNames.question(near)) (see waypost --help)"
         }
         if let fault = Self.fault(inFamily: name, words.dropFirst().first) { return fault }
         let long = words.filter { $0.hasPrefix("--") }.map(Self.name)
@@ -47,7 +47,7 @@ struct CommandLineCheck {
             let long = Self.name(word)
             guard let option = options[long] else {
                 let near = NearestNames.find(long, among: options.keys, limit: 1, slips: 2)
-                return "there is no option \(long)\(NearNames.question(near)) (see waypost \(name) --help)"
+                return "there is no option \(long)\(NearestNames.question(near)) (see waypost \(name) --help)"
             }
             if option.takesValue, !word.contains("=") { _ = rest.popFirst() }
         }
@@ -64,7 +64,7 @@ struct CommandLineCheck {
             return nil
         }
         let near = NearestNames.find(word, among: members, limit: 1, slips: 2)
-        return "there is no command \(name) \(word)\(NearNames.question(near)) (see waypost \(name) --help)"
+        return "there is no command \(name) \(word)\(NearestNames.question(near)) (see waypost \(name) --help)"
     }
 
     private static var types: [any ParsableCommand.Type] {

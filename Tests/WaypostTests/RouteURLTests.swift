@@ -132,18 +132,6 @@ import Testing
         #expect(query.allValues(of: "e\u{301}") == ["1"])
     }
 
-    @Test func `broken bytes are repaired as Swift does`() throws {
-        var random = Seeded(7)
-        for _ in 0..<5_000 {
-            let bytes = (0..<Int.random(in: 0...8, using: &random)).map { _ in
-                random.pick(
-                    [0x61, 0x7F, 0x80, 0xBF, 0xC0, 0xC2, 0xE0, 0xA0, 0xED, 0xF0, 0x90, 0xF4, 0xFF] as [UInt8])
-            }
-            let repaired = bytes.withUnsafeBufferPointer { String(repairing: $0) }
-            #expect(Array(repaired.utf8) == Array(String(decoding: bytes, as: UTF8.self).utf8), "\(bytes)")
-        }
-    }
-
     @Test func `two megabytes are read like two bytes`() throws {
         let long = String(repeating: "a/", count: 1 << 20)
         let url = try RouteURL("s://" + long + "?" + long + "#" + long)

@@ -1,4 +1,6 @@
-/// Finds names that are similar to one that does not exist.
+import Glibc
+
+/// Names that are similar to one that does not exist, and how a person is asked about them.
 package enum NearestNames {
     /// The names with the smallest edit distance, best first; none when all are too different.
     ///
@@ -17,6 +19,20 @@ package enum NearestNames {
             .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
             .prefix(limit)
             .map(\.name)
+    }
+
+    /// The names, and the warnings, that are shown; an agent sends fewer.
+    package static let maximum = 10
+
+    /// Those of the first names that the detail does not contain: that of a missing route names its neighbours.
+    package static func unnamed(_ names: [String], in detail: String) -> [String] {
+        // Not by `contains`: among characters it takes seconds for 64 KiB of flags.
+        names.prefix(maximum).filter { strstr(detail, $0) == nil }
+    }
+
+    /// `; did you mean A or B?`; empty without names.
+    package static func question(_ names: [String]) -> String {
+        names.isEmpty ? "" : "; did you mean \(names.joined(separator: " or "))?"
     }
 
     private static func distance(_ name: [UInt8], _ known: [UInt8]) -> Int {

@@ -1,33 +1,22 @@
 /// Why a text is not valid JSON, or is beyond a limit, and where.
 public struct JSONError: Error, Hashable, Sendable {
-    /// What was found.
+    /// What was found; the error's description says it in words.
     package enum Reason: Hashable, Sendable {
-        /// The text is empty or only white space.
-        case empty
-        /// The text begins with a byte order mark, which RFC 8259 forbids to send.
-        case byteOrderMark
-        /// A string is not valid UTF-8.
-        case notUTF8
-        /// An object names the same member twice.
+        case empty, byteOrderMark, notUTF8
         case duplicateKey(String)
-        /// Arrays and objects are nested deeper than the limit.
         case tooDeep(limit: Int)
-        /// An object has more members than the limit.
         case tooManyKeys(limit: Int)
-        /// A string is longer than the limit, in bytes.
+        /// In bytes, as ``tooLong(limit:)``.
         case stringTooLong(limit: Int)
-        /// A string has more combining marks in a row than the limit.
         case tooManyMarks(limit: Int)
-        /// The whole text is longer than the limit, in bytes.
         case tooLong(limit: Int)
-        /// A `\u` escape is half of a surrogate pair.
         case loneSurrogate
         /// A number with a fraction or an exponent is beyond a double: `1e400`, or so near to 0 that it would be 0. The text
         /// is its place, like `params.id`.
         case numberOutOfRange(String)
         /// A number without fraction and exponent does not fit in 64 bits; the text is its place.
         case integerOutOfRange(String)
-        /// A syntax error; the text says what was expected.
+        /// The text says what was expected.
         case syntax(String)
     }
 

@@ -283,12 +283,8 @@ extension JSONParser {
         guard end - at >= 4 else { throw expected("four hex digits") }
         var number: UInt32 = 0
         for _ in 0..<4 {
-            let digit: UInt8
-            switch bytes[at] {
-            case 0x30...0x39: digit = bytes[at] - 0x30
-            case 0x41...0x46: digit = bytes[at] - 0x41 + 10
-            case 0x61...0x66: digit = bytes[at] - 0x61 + 10
-            default: throw expected("four hex digits")
+            guard let digit = PercentCoding.value(ofDigit: bytes[at]) else {
+                throw expected("four hex digits")
             }
             number = number << 4 | UInt32(digit)
             at += 1

@@ -1,37 +1,38 @@
 /// The routes that take a URL, in the total order of ``RouteTable``.
 ///
 /// The first is found without looking at the others: only who goes on, because a handler passed, pays for a list.
-package struct RouteCandidates: Sequence, Sendable {
+struct RouteMatches: Sendable {
+    private var given = 0
+    private var all: [RouteMatch]?
+
+    /// The next best one; the same URL and table each time, of which it holds no copy.
+    mutating func next(_ url: borrowing RouteURL, in table: borrowing RouteTable) -> RouteMatch? {
+        defer { given += 1 }
+        guard given > 0 else {
+            let first = table.firstMatch(url)
+            if first == nil { all = [] }
+            return first
+        }
+        let matches = all ?? table.allMatches(url)
+        all = matches
+        return given < matches.count ? matches[given] : nil
+    }
+}
+
+/// The same with what was captured.
+package struct RouteCandidates: Sequence, IteratorProtocol, Sendable {
     let table: RouteTable
     let url: RouteURL
+    private var matches = RouteMatches()
 
-    /// Finds the candidates one after the other.
-    package func makeIterator() -> Iterator {
-        Iterator(candidates: self)
-    }
+    init(table: RouteTable, url: RouteURL) { (self.table, self.url) = (table, url) }
 
     /// The best one.
-    package var first: RouteCandidate? {
-        table.firstMatch(url).map(candidate)
-    }
+    package var first: RouteCandidate? { first { _ in true } }
 
-    fileprivate func candidate(_ match: RouteMatch) -> RouteCandidate {
-        RouteCandidate(match: match, table: table, url: url)
-    }
-
-    /// Goes through the candidates.
-    package struct Iterator: IteratorProtocol, Sendable {
-        fileprivate let candidates: RouteCandidates
-        fileprivate var given = 0
-        fileprivate var all: [RouteMatch] = []
-
-        /// The next best one.
-        package mutating func next() -> RouteCandidate? {
-            defer { given += 1 }
-            if given == 0 { return candidates.first }
-            if given == 1 { all = candidates.table.allMatches(candidates.url) }
-            return given < all.count ? candidates.candidate(all[given]) : nil
-        }
+    /// The next best one.
+    package mutating func next() -> RouteCandidate? {
+        matches.next(url, in: table).map { RouteCandidate(match: $0, table: table, url: url) }
     }
 }
 

@@ -27,7 +27,7 @@ extension RouteTable {
                 return search(bytes, parts)
             }
         } catch {
-            let text = bytes.withUnsafeBufferPointer { String(repairing: $0) }
+            let text = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             throw RouteURLError(url: text, offset: error.offset, reason: error.reason)
         }
     }

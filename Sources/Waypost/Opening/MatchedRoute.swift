@@ -27,9 +27,7 @@ struct MatchedRoute: Sendable {
 
 /// The routes that take a URL, looked for one by one, best first; the web route for a web URL that no other takes.
 struct MatchedRoutes: Sendable {
-    // Not a `RouteCandidates`, for that holds a copy of the table.
-    private var given = 0
-    private var others: [RouteMatch]?
+    private var matches = RouteMatches()
     // Few opens have these.
     private var web: Boxed<MatchedRoute>?
     private var held: Boxed<MatchedRoute>?
@@ -44,7 +42,9 @@ struct MatchedRoutes: Sendable {
             self.held = nil
             return held.value
         }
-        guard let match = nextMatch(url, in: snapshot), let record = snapshot.state.routes[match.index] else {
+        guard let match = matches.next(url, in: snapshot.state.routes.table),
+            let record = snapshot.state.routes[match.index]
+        else {
             return web.take()?.value
         }
         let matched = MatchedRoute(match, url, in: snapshot, record: record)
@@ -54,19 +54,6 @@ struct MatchedRoutes: Sendable {
         }
         held = Boxed(matched)
         return web.value
-    }
-
-    /// The next best match; only who goes on after the first pays for a list.
-    private mutating func nextMatch(_ url: RouteURL, in snapshot: RouterSnapshot) -> RouteMatch? {
-        defer { given += 1 }
-        guard given > 0 else {
-            let first = snapshot.state.routes.table.firstMatch(url)
-            if first == nil { others = [] }
-            return first
-        }
-        let all = others ?? snapshot.state.routes.table.allMatches(url)
-        others = all
-        return given < all.count ? all[given] : nil
     }
 
     private static func web(_ url: RouteURL, _ snapshot: RouterSnapshot) -> MatchedRoute? {

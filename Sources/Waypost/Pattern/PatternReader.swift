@@ -149,7 +149,9 @@ struct PatternReader {
             hostEnd = end
         }
         try readComponents(bytes, from: hostStart, to: hostEnd)
-        if let scheme, RouteScheme.hasWebHost(scheme), let host = pieces.first {
+        if start > 3, RouteScheme.hasWebHost(UnsafeBufferPointer(rebasing: bytes[..<(start &- 3)])),
+            let host = pieces.first
+        {
             let holes = host.holes(in: bytes).map { Int($0.start)..<Int($0.end) }
             webHost = (Int(host.start)..<Int(host.end)).filter { place in
                 !holes.contains { $0.contains(place) }

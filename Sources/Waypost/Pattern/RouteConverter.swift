@@ -111,28 +111,12 @@ enum BuiltInConversion {
         return value
     }
 
+    private static let marks = Array("+-.eE".utf8)
+
     /// Decimal digits with an optional sign, fraction and exponent: no `inf`, `nan` or hexadecimal.
     static func double(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
-        var index = 0
-        func digits() -> Int {
-            let start = index
-            while index < bytes.count, bytes[index] &- UInt8(ascii: "0") < 10 { index &+= 1 }
-            return index &- start
-        }
-        func skip(_ one: UInt8, _ other: UInt8) -> Bool {
-            guard index < bytes.count, bytes[index] == one || bytes[index] == other else { return false }
-            index &+= 1
-            return true
-        }
-        _ = skip(UInt8(ascii: "-"), UInt8(ascii: "+"))
-        var found = digits()
-        if skip(UInt8(ascii: "."), UInt8(ascii: ".")) { found &+= digits() }
-        guard found > 0 else { return nil }
-        if skip(UInt8(ascii: "e"), UInt8(ascii: "E")) {
-            _ = skip(UInt8(ascii: "-"), UInt8(ascii: "+"))
-            guard digits() > 0 else { return nil }
-        }
-        guard index == bytes.count, let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite
+        guard bytes.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 || marks.contains($0) }),
+            let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite
         else { return nil }
         return value
     }

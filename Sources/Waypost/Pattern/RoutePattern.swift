@@ -63,15 +63,9 @@ package struct RoutePattern: Sendable {
     package init(_ text: String, syntax: PatternSyntax) throws(RoutePatternError) {
         var reader = PatternReader(syntax: syntax)
         do throws(PatternFault) {
-            let fault: PatternFault? = text.utf8Span.span.withUnsafeBufferPointer { bytes in
-                do throws(PatternFault) {
-                    try reader.read(bytes)
-                    return nil
-                } catch {
-                    return error
-                }
+            try text.utf8Span.span.withUnsafeBufferPointer { (bytes) throws(PatternFault) in
+                try reader.read(bytes)
             }
-            if let fault { throw fault }
         } catch {
             throw RoutePatternError(pattern: text, offset: error.offset, reason: error.reason)
         }

@@ -1,39 +1,21 @@
 /// Why a text is not a pattern: where reading stopped, and what was found.
 package struct RoutePatternError: Error, Hashable, Sendable {
-    /// What was found.
+    /// What was found; its description says it in words.
     package enum Reason: Hashable, Sendable {
-        /// The text is empty or only white space.
-        case empty
-        /// The text before `://` is not a scheme.
-        case invalidScheme
-        /// A `:` or `<…>` without a name.
-        case missingName
-        /// The name occurs twice.
+        case empty, invalidScheme, missingName
         case repeatedName(String)
         /// A `<` without its `>`, or a name with a character that is not allowed.
         case malformedPlaceholder
         /// `<name:…>` with a name that is neither built in nor registered.
         case unknownConverter(String)
-        /// A placeholder right behind another, so that nothing says where the first ends.
-        case adjacentPlaceholders
-        /// A component with more than 16 placeholders.
-        case tooManyPlaceholders
-        /// `**` or `<path:…>` that is not a whole component, or not the last one.
-        case misplacedRest
-        /// An optional part that is empty, not closed, or not at the end of the path, or with nothing before it.
+        case adjacentPlaceholders, tooManyPlaceholders, misplacedRest
+        /// One that is empty, not closed, or not at the end of the path, or with nothing before it.
         case malformedOptional
-        /// More than four optional parts.
         case tooManyOptionals
-        /// A component is `.` or `..`, raw or encoded.
+        /// Raw or encoded, as the next two.
         case dotComponent
-        /// A control character or NUL, raw or encoded.
-        case controlCharacter
-        /// The decoded bytes are not UTF-8.
-        case invalidUTF8
-        /// More than 16 384 bytes.
-        case tooLong
-        /// More than 128 components.
-        case tooManyComponents
+        case controlCharacter, invalidUTF8
+        case tooLong, tooManyComponents
     }
 
     /// The pattern as it was given.

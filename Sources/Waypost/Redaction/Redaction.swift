@@ -21,7 +21,7 @@ package struct Redaction: Sendable, Hashable {
 
     /// - Parameter further: keys beside the standard ones; these count as a whole.
     package init(further: [String] = []) {
-        keys = further.map { $0.utf8.filter { !Self.isSeparator($0) }.map(Self.lowercased) }
+        keys = further.map { $0.utf8.filter { !Self.isSeparator($0) }.map(RouteScheme.lowercased) }
     }
 
     /// The text with everything secret replaced by `***`.
@@ -96,17 +96,13 @@ package struct Redaction: Sendable, Hashable {
                 guard index > key.startIndex else { return nil }
                 index -= 1
             } while isSeparator(key[index])
-            guard lowercased(key[index]) == wanted else { return nil }
+            guard RouteScheme.lowercased(key[index]) == wanted else { return nil }
         }
         return index
     }
 
     private static func isSeparator(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
     }
 
     // MARK: Search
@@ -230,29 +226,16 @@ private struct DecodedBytes {
         decoded.reserveCapacity(values.count)
         places.reserveCapacity(starts.count)
         var index = 0
-        while index < values.count {
-            places.append(starts[index])
-            if values[index] == UInt8(ascii: "%"), index + 2 < values.count,
-                let high = Self.digit(values[index + 1]), let low = Self.digit(values[index + 2])
-            {
-                decoded.append(high << 4 | low)
-                index += 3
-            } else {
-                decoded.append(values[index])
-                index += 1
+        values.withUnsafeBufferPointer { bytes in
+            while index < bytes.count {
+                places.append(starts[index])
+                let step = PercentCoding.next(bytes, at: index)
+                decoded.append(step.byte)
+                index = step.next
             }
         }
         places.append(starts[values.count])
         defer { (values, starts) = (decoded, places) }
         return decoded.count < values.count
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte &- UInt8(ascii: "A") &+ 10
-        default: nil
-        }
     }
 }

@@ -59,12 +59,17 @@ enum RouteScheme {
     }
 
     /// Whether the host of this scheme is one that browsers look up, and so has no case.
-    static func hasWebHost(_ name: String) -> Bool {
-        switch name {
-        case "https", "http", "wss", "ws", "ftp", "file": true
-        default: false
-        }
+    static func hasWebHost(_ scheme: UnsafeBufferPointer<UInt8>) -> Bool {
+        web.contains { isWeb($0, scheme) }
     }
+
+    /// Whether a scheme is that one, in any case.
+    static func isWeb(_ name: StaticString, _ scheme: UnsafeBufferPointer<UInt8>) -> Bool {
+        name.utf8CodeUnitCount == scheme.count
+            && scheme.indices.allSatisfy { scheme[$0] | 0x20 == name.utf8Start[$0] }
+    }
+
+    private static let web: [StaticString] = ["https", "http", "wss", "ws", "ftp", "file"]
 
     /// A byte in lower case, if it is an ASCII letter.
     @inline(__always)

@@ -15,27 +15,21 @@ package enum PercentCoding {
 
     /// The text with every byte encoded that does not stand for itself at this place.
     package static func encode(_ text: some StringProtocol, for place: Place) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 {
-            if isPlain(byte, in: place) {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(digits[Int(byte >> 4)])
-                bytes.append(digits[Int(byte & 15)])
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        encode(text) { isPlain($0, in: place) }
     }
 
     /// The text with the bytes encoded that are no ASCII, and no others: two that look alike can be distinguished.
-    static func ascii(_ text: String) -> String {
+    static func ascii(_ text: String) -> String { encode(text) { $0 < 0x80 } }
+
+    private static func encode(_ text: some StringProtocol, besides isPlain: (UInt8) -> Bool) -> String {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
-            bytes +=
-                byte < 0x80
-                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            if isPlain(byte) {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
         }
         return String(decoding: bytes, as: UTF8.self)
     }

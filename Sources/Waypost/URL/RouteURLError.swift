@@ -1,25 +1,25 @@
 /// Why a text is not a URL: where reading stopped, and what was found.
 public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was found.
-    package enum Reason: Hashable, Sendable {
-        /// The text is empty or only white space.
-        case empty
-        /// The text before `://` is not a scheme: a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, 3.1).
-        case invalidScheme
+    /// What was found, in words.
+    package enum Reason: String, Sendable, CustomStringConvertible {
+        case empty = "the text is empty"
+        /// Before `://` there is not a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, 3.1).
+        case invalidScheme = "the scheme is not valid"
         /// The port is not a number, or with `http` and the like above 65535.
-        case invalidPort
-        /// The URL is one of `http`, `https`, `ws`, `wss`, `ftp` or `file`, and browsers may read another host in it.
-        case ambiguousHost
-        /// A backslash, which browsers read as a slash.
-        case backslash
-        /// A control character or NUL, raw or encoded.
-        case controlCharacter
-        /// A component is `.` or `..`, raw or encoded.
-        case dotComponent
-        /// The bytes, or the decoded bytes, are not UTF-8.
-        case invalidUTF8
-        /// The text is longer than 2³¹ bytes.
-        case tooLong
+        case invalidPort = "the port is not valid"
+        /// The URL is one of `http`, `https`, `ws`, `wss`, `ftp` or `file`.
+        case ambiguousHost = "browsers may read another host"
+        /// Browsers read it as a slash.
+        case backslash = "a backslash"
+        /// Raw or encoded, as the next two.
+        case controlCharacter = "a control character"
+        case dotComponent = "a component `.` or `..`"
+        case invalidUTF8 = "not UTF-8"
+        /// Longer than 2³¹ bytes.
+        case tooLong = "too long"
+
+        /// The words.
+        package var description: String { rawValue }
     }
 
     /// The text as it was given.
@@ -39,23 +39,6 @@ public struct RouteURLError: Error, Hashable, Sendable, CustomStringConvertible 
     /// One sentence; the text is cut after 200 characters, and of a query it has the keys only.
     public var description: String {
         "parse \(RouteURL.withoutValues(url).cut(to: 200)): \(reason) at byte \(offset)"
-    }
-}
-
-extension RouteURLError.Reason: CustomStringConvertible {
-    /// The reason in words.
-    public var description: String {
-        switch self {
-        case .empty: "the text is empty"
-        case .invalidScheme: "the scheme is not valid"
-        case .invalidPort: "the port is not valid"
-        case .ambiguousHost: "browsers may read another host"
-        case .backslash: "a backslash"
-        case .controlCharacter: "a control character"
-        case .dotComponent: "a component `.` or `..`"
-        case .invalidUTF8: "not UTF-8"
-        case .tooLong: "too long"
-        }
     }
 }
 

@@ -117,7 +117,7 @@ struct RouteURLParser {
             colon &+ 2 < end && text[colon &+ 1] == UInt8(ascii: "/")
             && text[colon &+ 2] == UInt8(ascii: "/")
         // Browsers need no slashes to find a host behind `https:`.
-        if !hasAuthority, SpecialAuthority.has(bytes(start, colon)) {
+        if !hasAuthority, RouteScheme.hasWebHost(bytes(start, colon)) {
             throw RouteURLFault(reason: .ambiguousHost, offset: colon)
         }
         var index = start
@@ -263,7 +263,7 @@ struct RouteURLParser {
     @inline(never)
     private mutating func checkSpecialAuthority(from start: Int, _ body: Int) throws(RouteURLFault) {
         let scheme = bytes(start, start &+ Int(parts.schemeLength))
-        guard SpecialAuthority.has(scheme) else { return }
+        guard RouteScheme.hasWebHost(scheme) else { return }
         let host = Int(parts.hostStart) &- body..<Int(parts.hostEnd) &- body
         if var fault = SpecialAuthority.fault(bytes(body, Int(parts.pathStart)), host: host, of: scheme) {
             fault.offset += body

@@ -13,18 +13,6 @@ enum SpecialAuthority {
             && (letter == UInt8(ascii: "h") || letter == UInt8(ascii: "w") || letter == UInt8(ascii: "f"))
     }
 
-    /// Whether a scheme is one of them, in any case.
-    static func has(_ scheme: UnsafeBufferPointer<UInt8>) -> Bool {
-        schemes.contains { matches($0, scheme) }
-    }
-
-    private static let schemes: [StaticString] = ["https", "http", "wss", "ws", "ftp", "file"]
-
-    private static func matches(_ name: StaticString, _ scheme: UnsafeBufferPointer<UInt8>) -> Bool {
-        name.utf8CodeUnitCount == scheme.count
-            && scheme.indices.allSatisfy { scheme[$0] | 0x20 == name.utf8Start[$0] }
-    }
-
     /// Where in an authority reading must stop, and why; nil when it is well.
     ///
     /// - Parameters:
@@ -36,7 +24,7 @@ enum SpecialAuthority {
         func ambiguous(_ offset: Int) -> RouteURLFault {
             RouteURLFault(reason: .ambiguousHost, offset: offset)
         }
-        if matches("file", scheme) {
+        if RouteScheme.isWeb("file", scheme) {
             // `file://c:/x` names a drive there and a host here.
             if let mark = bytes.firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "@") }) {
                 return ambiguous(mark)

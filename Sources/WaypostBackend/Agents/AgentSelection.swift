@@ -40,18 +40,18 @@ package struct AgentSelection: Sendable {
         let known = Array(roster.members.keys)
         for name in names.sorted() where roster.members[name]?.state == nil {
             return "there is no agent \(name) at this broker"
-                + NearNames.advice(NearestNames.find(name, among: known))
+                + NearestNames.advice(NearestNames.find(name, among: known))
         }
         if let group, !roster.groups.contains(group) {
             return "no agent at this broker is in a group \(group)"
-                + NearNames.question(NearestNames.find(group, among: Array(roster.groups)))
+                + NearestNames.question(NearestNames.find(group, among: Array(roster.groups)))
         }
         return pattern != nil && agents(in: roster).isEmpty
             ? "no agent name at this broker matches; see: waypost agents" : nil
     }
 }
 
-extension NearNames {
+extension NearestNames {
     /// `; did you mean A? See: waypost agents`.
     static func advice(_ names: [String]) -> String {
         names.isEmpty ? "; see: waypost agents" : "\(question(names)) See: waypost agents"

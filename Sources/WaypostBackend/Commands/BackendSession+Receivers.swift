@@ -45,6 +45,6 @@ extension BackendSession {
         throw BackendError(
             .unknownReceiver,
             "not sent: there is no \(kind) \(name) at this broker"
-                + NearNames.advice(NearestNames.find(name, among: names)))
+                + NearestNames.advice(NearestNames.find(name, among: names)))
     }
 }

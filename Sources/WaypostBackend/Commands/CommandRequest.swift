@@ -117,7 +117,7 @@ package struct CommandRequest: Sendable {
         let report = check.report(command.operation)
         for warning in report.warnings { settings.logger.warning("\(warning)") }
         guard let fault = report.fault else { return }
-        let question = NearNames.question(NearNames.unnamed(fault.nearest, in: fault.detail))
+        let question = NearestNames.question(NearestNames.unnamed(fault.nearest, in: fault.detail))
         throw BackendError(
             .notSent,
             "not sent: \(fault.code): \(fault.detail)"

@@ -35,7 +35,7 @@ package struct CommandCheck {
             let report = check.report(command.operation)
             doubts += report.warnings
             let faults = report.fault.map { fault in
-                let question = NearNames.question(NearNames.unnamed(fault.nearest, in: fault.detail))
+                let question = NearestNames.question(NearestNames.unnamed(fault.nearest, in: fault.detail))
                 return finding(.badCommand, "\(command.id): \(fault.code): \(fault.detail)\(question)")
             }
             return [faults].compactMap(\.self)

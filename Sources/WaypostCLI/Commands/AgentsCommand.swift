@@ -143,7 +143,7 @@ struct AgentsCommand: OperatorCommand {
 
     private func throwIfUnknown(in roster: Roster, _ place: String) throws {
         let unknown = selection.unknownNames(in: roster).map { name, nearest in
-            "there is no agent \(name) at \(place)\(NearNames.question(nearest))"
+            "there is no agent \(name) at \(place)\(NearestNames.question(nearest))"
         }
         guard unknown.isEmpty else { throw CommandError(.noReply, unknown.joined(separator: "; ")) }
     }

@@ -76,7 +76,7 @@ struct DescribeCommand: OperatorCommand {
         let resolved = await resolved(name)
         if let failure = resolved?.failure, !contract.routes.contains(where: { $0.path == name }) {
             throw CommandError(
-                .failed, "describe \(name): \(failure.detail)\(NearNames.question(failure.nearest))")
+                .failed, "describe \(name): \(failure.detail)\(NearestNames.question(failure.nearest))")
         }
         let hops = resolved?.hops ?? []
         if let route = try contract.routes.first(where: { $0.path == resolved?.route ?? name })
@@ -93,7 +93,7 @@ struct DescribeCommand: OperatorCommand {
             name, among: contract.routes.map(\.path) + contract.services.map(\.name))
         throw CommandError(
             .failed,
-            "describe \(name): there is no such route or service\(NearNames.question(near))")
+            "describe \(name): there is no such route or service\(NearestNames.question(near))")
     }
 
     /// Where the agent itself says that a URL leads; nil when it is no URL, or no agent answers.

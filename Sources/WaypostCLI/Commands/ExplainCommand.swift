@@ -105,7 +105,7 @@ struct ExplainCommand: OperatorCommand {
             let known = CodeExplanation.all.map(\.code.name) + HealthCheckGuide.all.map(\.name)
             throw CommandError(
                 .usage,
-                "explain \(code ?? ""): there is no such code and no such health check\(NearNames.question(NearestNames.find(code ?? "", among: known))); to trace a command: waypost explain ID --agent NAME"
+                "explain \(code ?? ""): there is no such code and no such health check\(NearestNames.question(NearestNames.find(code ?? "", among: known))); to trace a command: waypost explain ID --agent NAME"
             )
         }
         let style = output.style

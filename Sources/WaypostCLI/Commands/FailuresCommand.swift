@@ -60,7 +60,7 @@ struct FailuresCommand: OperatorCommand {
         for code in codes where Int(code) == nil && CodeExplanation.find(code).isEmpty {
             let near = NearestNames.find(code.uppercased(), among: CodeExplanation.all.map(\.code.name))
             throw ValidationError(
-                "--code \(code.debugDescription): there is no such code\(NearNames.question(near))")
+                "--code \(code.debugDescription): there is no such code\(NearestNames.question(near))")
         }
         _ = try logQuery()
     }

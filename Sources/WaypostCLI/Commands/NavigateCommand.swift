@@ -33,7 +33,7 @@ struct NavigateCommand: RequestCommand {
     func validate() throws {
         guard NavigationMove.names.contains(action) else {
             let near = NearestNames.find(action, among: NavigationMove.names, limit: 1)
-            throw ValidationError("there is no action \(action)\(NearNames.question(near))")
+            throw ValidationError("there is no action \(action)\(NearestNames.question(near))")
         }
         guard (action == "showTab") == (tab != nil), (0...1_000).contains(tab ?? 0) else {
             throw ValidationError("showTab needs --tab NUMBER (0-based); other actions do not take it")

@@ -88,7 +88,7 @@ struct MapDelivery {
             throw BackendError(
                 .notSent,
                 "not sent: \(absence), and the broker would keep the map for the first that comes; --new-agent sends it"
-                    + NearNames.question(plan.nearest))
+                    + NearestNames.question(plan.nearest))
         }
     }
 

@@ -7,7 +7,7 @@ struct ReplyText {
     var style: Style
 
     func lines(_ answer: AgentReply) -> [TerminalText] {
-        outcome(answer) + answer.reply.warnings.prefix(NearNames.maximum).map { "  warning: \($0)" }
+        outcome(answer) + answer.reply.warnings.prefix(NearestNames.maximum).map { "  warning: \($0)" }
     }
 
     private func outcome(_ answer: AgentReply) -> [TerminalText] {
@@ -16,7 +16,7 @@ struct ReplyText {
             var lines: [TerminalText] = [
                 "\(style.status(reply.status)): \(reply.code) from \(answer.agent): \(reply.detail ?? "no detail given")"
             ]
-            let unnamed = NearNames.unnamed(reply.nearest, in: reply.detail ?? "")
+            let unnamed = NearestNames.unnamed(reply.nearest, in: reply.detail ?? "")
             if !unnamed.isEmpty { lines.append("  nearest: \(unnamed.joined(separator: ", "))") }
             if let payload = reply.payload { lines.append("  payload: \(payload.text)") }
             // A clock is not right the next time.

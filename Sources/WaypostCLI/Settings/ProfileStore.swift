@@ -70,7 +70,7 @@ struct ProfileStore: Sendable {
             let near = NearestNames.find(name, among: names, limit: 1, slips: 2)
             throw CommandError(
                 .usage,
-                "there is no profile \(name)\(NearNames.question(near)) (see waypost profile list)")
+                "there is no profile \(name)\(NearestNames.question(near)) (see waypost profile list)")
         }
     }
 

@@ -7,7 +7,7 @@ extension FailureReport {
     /// The report in the form of an event of level E, as it is shown in the log and as queries look at it.
     package var event: LogEvent {
         var message = "\(code) in \(origin.rawValue): \(detail)"
-        let unnamed = NearNames.unnamed(nearest, in: detail)
+        let unnamed = NearestNames.unnamed(nearest, in: detail)
         if !unnamed.isEmpty { message += "; nearest: \(unnamed.joined(separator: ", "))" }
         if let ref { message += "; ref \(ref)" }
         if count > 1 { message += "; \(count) times" }

@@ -1,3 +1,5 @@
+import Glibc
+
 extension String {
     /// The text, cut to `limit` bytes at the edge of a scalar, with an ellipsis when something was cut.
     ///
@@ -11,4 +13,22 @@ extension String {
 
     /// The beginning in quotes and with escapes, for a text that names what was found.
     package var quoted: String { cut(to: 256).debugDescription }
+}
+
+extension [UInt8] {
+    /// Appends a text as it lies in memory, where its `utf8` would be walked through byte by byte.
+    package mutating func append(text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: $0) }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether both have the same bytes.
+    @inline(__always)
+    func hasSameBytes(as other: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        guard let start = baseAddress, let others = other.baseAddress else { return true }
+        return memcmp(start, others, count) == 0
+    }
 }

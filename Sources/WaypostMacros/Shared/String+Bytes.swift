@@ -1,0 +1,1 @@
+../../Waypost/Text/String+Bytes.swift

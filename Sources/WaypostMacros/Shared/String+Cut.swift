@@ -1,1 +1,0 @@
-../../Waypost/Text/String+Cut.swift
