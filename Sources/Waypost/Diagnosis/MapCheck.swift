@@ -176,7 +176,7 @@ struct MapCheck {
         var wide = language.table()
         for (number, rule) in rules.enumerated() where rule.redirect != nil {
             keys.insert(rule.origin.key)
-            guard let pattern = rule.origin.pattern ?? rule.origin.patternOfSubtree else { continue }
+            guard let pattern = (rule.origin.pattern != nil || rule.origin.isSubtree ? rule.origin.asPattern : nil) else { continue }
             _ = try? wide.add(pattern, index: UInt32(truncatingIfNeeded: number), replacing: true)
         }
         return rules.compactMap { rule -> CheckReport.Finding? in

@@ -83,13 +83,9 @@ final class RelocationRequester: Sendable {
 struct ConditionInput {
     let requester: RelocationRequester
     let url: RouteURL
-    /// Where the placeholders of the origin are, and the table that knows them; nil for one without.
-    let match: RouteMatch?
-    let patterns: RouteTable?
-
-    private var captured: [CapturedParameter] {
-        match.flatMap { patterns?.parameters(of: $0, in: url) } ?? []
-    }
+    /// Where the placeholders of the origin are, and the table that knows them.
+    let match: RouteMatch
+    let origins: RouteTable?
 
     /// The text by which a share is drawn: of the caller, else of the origin's placeholder, else of the query.
     func value(of key: RelocationShare.Key) -> String? {
@@ -99,7 +95,7 @@ struct ConditionInput {
             if let value = requester.caller[name] {
                 Self.text(value)
             } else {
-                captured.first { $0.name == name }?.text ?? url.query[name]
+                origins?.parameters(of: match, in: url).first { $0.name == name }?.text ?? url.query[name]
             }
         }
     }

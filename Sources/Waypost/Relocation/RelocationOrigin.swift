@@ -53,11 +53,28 @@ struct RelocationOrigin: Sendable {
         key = language.ignoresCase ? path.key.lowercased : path.key
     }
 
-    /// The same as a pattern, to stand beside others; nil for what is none.
-    var patternOfSubtree: RoutePattern? {
-        guard case .path(let path) = kind, path.isSubtree else { return nil }
-        let components = path.components.map { PercentCoding.encode($0, for: .component) } + ["<path:rest>"]
-        return try? RoutePattern("\(path.scheme)://\(components.joined(separator: "/"))")
+    /// The same as a pattern, to stand beside others.
+    var asPattern: RoutePattern? {
+        switch kind {
+        case .pattern(let pattern): return pattern
+        case .path(let path):
+            let components = path.components.map { PercentCoding.encode($0, for: .component) }
+            let rest = path.isSubtree ? ["**"] : []
+            let scheme = path.scheme.isEmpty ? "/" : path.scheme + "://"
+            return try? RoutePattern(scheme + (components + rest).joined(separator: "/"))
+        }
+    }
+
+    /// Whether that takes more: it is without a scheme, which in a pattern is any, or a scheme alone, which is a fallback.
+    var isNarrower: Bool {
+        guard case .path(let path) = kind else { return false }
+        return path.scheme.isEmpty || path.components.isEmpty && !path.isSubtree
+    }
+
+    /// Whether it takes a URL that the pattern takes.
+    func takes(_ url: RouteURL) -> Bool {
+        guard case .path(let path) = kind, isNarrower else { return true }
+        return path.scheme.isEmpty ? !url.hasScheme : url.components.isEmpty
     }
 
     /// What the samples of subtrees have below them.

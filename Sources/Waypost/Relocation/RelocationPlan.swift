@@ -13,10 +13,9 @@ struct RelocationPlan: Sendable {
 
     /// The rules of each origin, in the order in which they are tried.
     private(set) var rules: [[RelocationRule]] = []
-    private(set) var tree: RelocationTree
-    /// The origins that are patterns, and those of subtrees beside them; nil without patterns.
-    private var patterns: RouteTable?
-    /// Whether every origin is a URL or a subtree with one redirect that always applies.
+    /// The origins, whose numbers are those of their rules; nil without any.
+    private var origins: RouteTable?
+    /// Whether every origin is a URL or a subtree with one redirect that always applies, and takes what its pattern takes.
     private(set) var isPlain = true
     /// All redirects to all their targets, by layer and place.
     private(set) var redirects: [(redirect: RelocationRedirect, place: Place)] = []
@@ -41,7 +40,6 @@ struct RelocationPlan: Sendable {
     init(maximumHops: Int) {
         self.maximumHops = maximumHops
         allowed = .ofMap
-        tree = RelocationTree(ignoresCase: false)
     }
 
     /// Puts the layers on each other, the later over the earlier, and follows every redirect once.
@@ -65,7 +63,6 @@ struct RelocationPlan: Sendable {
     ) throws(RelocationError) {
         self.maximumHops = maximumHops
         self.allowed = allowed
-        tree = RelocationTree(ignoresCase: ignoresCase)
         let language = RelocationLanguage(converters: converters, ignoresCase: ignoresCase)
         var steps = allowed
         var origins = RelocationAlternatives<RelocationRule>()
@@ -130,17 +127,22 @@ struct RelocationPlan: Sendable {
             $0.redirect != nil && ($0.origin.isSubtree || $0.origin.pattern != nil)
         }
         rules = all.filter { alternatives in isWide || alternatives.contains { $0.redirect != nil } }
-        let hasPatterns = rules.contains { $0.first?.origin.pattern != nil }
-        isPlain = !hasPatterns && rules.allSatisfy { $0.count == 1 && $0[0].isPlain }
+        isPlain = rules.allSatisfy {
+            $0.count == 1 && $0[0].isPlain && $0[0].origin.pattern == nil && !$0[0].origin.isNarrower
+        }
+        guard !rules.isEmpty else { return }
         var table = language.table()
         for (number, alternatives) in rules.enumerated() {
-            guard let origin = alternatives.first?.origin else { continue }
-            if case .path(let path) = origin.kind { tree.insert(number, at: path) }
-            guard hasPatterns, let pattern = origin.pattern ?? origin.patternOfSubtree else { continue }
+            guard let rule = alternatives.first else { continue }
+            guard let pattern = rule.origin.asPattern else {
+                throw RelocationError(
+                    .tooLarge, layer: rule.place.layer, index: rule.place.index, field: "orginPath",
+                    detail: "orginPath is longer than a pattern may be")
+            }
             // Equal ones have equal keys, so there is no conflict.
             try add(pattern, UInt32(truncatingIfNeeded: number), to: &table, &steps)
         }
-        if hasPatterns { patterns = table }
+        self.origins = table
     }
 
     /// What a router does with the paths that are added.
@@ -178,9 +180,10 @@ struct RelocationPlan: Sendable {
 
     /// An origin that takes a URL.
     struct Match {
+        /// That of its rules.
         let number: Int
-        /// Where its placeholders are; nil for one without.
-        fileprivate let match: RouteMatch?
+        /// Where its placeholders are.
+        fileprivate let match: RouteMatch
     }
 
     /// A redirect that takes a URL, and the URL that it leads to.
@@ -200,9 +203,8 @@ struct RelocationPlan: Sendable {
         _ steps: inout RelocationSteps
     ) -> Hop? {
         if isPlain {
-            guard !isEmpty, let number = tree.find(url), let redirect = rules[number].first?.redirect else {
-                return nil
-            }
+            guard let match = origins?.firstMatch(url), let redirect = rules[Int(match.index)].first?.redirect
+            else { return nil }
             return Hop(redirect: redirect, url: redirect.apply(to: url))
         }
         for match in matches(url, &steps) {
@@ -222,7 +224,7 @@ struct RelocationPlan: Sendable {
                 }
                 guard let requester else { continue }
                 let input = ConditionInput(
-                    requester: requester, url: url, match: match.match, patterns: patterns)
+                    requester: requester, url: url, match: match.match, origins: origins)
                 let (holds, reason) = condition.decide(input)
                 guard holds else {
                     decisions?.append(rule.decision(false, reason))
@@ -281,20 +283,18 @@ struct RelocationPlan: Sendable {
     /// What is found is counted, so that the next look finds none when there was too much of it.
     func matches(_ url: RouteURL, _ steps: inout RelocationSteps) -> [Match] {
         guard !steps.areOver else { return [] }
-        var found = tree.findAll(url).map { Match(number: $0, match: nil) }
-        if let patterns {
-            found.removeAll { rules[$0.number].first?.origin.isSubtree == true }
-            let all = patterns.searchAll(url)
-            found += all.matches.map { Match(number: Int($0.index), match: $0) }
-            steps.take(all.looks)
-        }
+        guard let all = origins?.searchAll(url) else { return [] }
+        let found = all.matches.map { Match(number: Int($0.index), match: $0) }
+            .filter { rules[$0.number].first?.origin.takes(url) == true }
+        steps.take(all.looks)
         steps.take(50 + url.text.utf8.count + 50 * found.count)
         return found
     }
 
     /// What the placeholders of an origin take of a URL.
     func captured(_ match: Match, in url: RouteURL) -> [CapturedParameter] {
-        match.match.flatMap { patterns?.parameters(of: $0, in: url) } ?? []
+        rules[match.number].first?.origin.pattern == nil
+            ? [] : origins?.parameters(of: match.match, in: url) ?? []
     }
 }
 
